@@ -1,0 +1,62 @@
+"""Every error that a user of openmox can cause, so that a launcher can print it without a traceback.
+
+Each class is also the built-in exception that Python users expect (`ValueError`, `TypeError`, ...).
+A message says what was wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MoxError(Exception):
+    """Base class: the message is complete and addressed to the user."""
+
+    def __str__(self) -> str:
+        # KeyError's own __str__ would print the repr of the message.
+        return str(self.args[0]) if self.args else ""
+
+
+class MoxValueError(MoxError, ValueError):
+    """A value that no run could use."""
+
+
+class MoxTypeError(MoxError, TypeError):
+    """A value of a type that no run could use."""
+
+
+class MoxKeyError(MoxError, KeyError):
+    """A name that is not among those known."""
+
+
+class MoxAttributeError(MoxError, AttributeError):
+    """A name that a module of openmox does not have."""
+
+
+class MoxImportError(MoxError, ImportError):
+    """A module that cannot be had here."""
+
+
+class MoxRuntimeError(MoxError, RuntimeError):
+    """Something that went wrong while running and that the user can mend."""
+
+
+class MoxNotSupportedError(MoxError, NotImplementedError):
+    """Something of the documented API that this version does not do yet."""
+
+
+class CheckpointError(MoxError, ValueError):
+    """A checkpoint that is missing, torn, or does not fit the model."""
+
+
+class ExportExistsError(MoxError, AssertionError):
+    """The export directory is already there."""
+
+
+def near_matches(name: str, legal: Iterable[str]) -> str:
+    """`" Did you mean 'a' or 'b'?"`, or an empty string where nothing is near."""
+    close = difflib.get_close_matches(name, list(legal), n=3, cutoff=0.6)
+    if not close:
+        return ""
+    return " Did you mean " + " or ".join(repr(item) for item in close) + "?"
