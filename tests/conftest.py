@@ -1,0 +1,98 @@
+"""What all tests share: quiet TensorFlow, no network, repeatable randomness, and data."""
+
+from __future__ import annotations
+
+import os
+import random
+import runpy
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+# Before anything imports TensorFlow, and inherited by the processes that tests start.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+DIGITS = Path(__file__).parents[1] / "examples" / "digits" / "make_data.py"
+FLOWERS = ("daisy", "dandelion", "roses", "sunflowers", "tulips")
+LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+
+
+def _loopback_only(connect: Callable[..., Any]) -> Callable[..., Any]:
+    """`socket.connect` that refuses to leave this machine."""
+
+    def guarded(self: socket.socket, address: Any) -> Any:
+        internet = self.family in (socket.AF_INET, socket.AF_INET6)
+        if internet and not str(address[0]).startswith(LOOPBACK):
+            raise OSError(f"tests have no network, and this one connects to {address}")
+        return connect(self, address)
+
+    return guarded
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_network() -> None:
+    """In this process only loopback can be reached, on the build machine as at home."""
+    socket.socket.connect = _loopback_only(socket.socket.connect)  # type: ignore[method-assign]
+    socket.socket.connect_ex = _loopback_only(socket.socket.connect_ex)  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def same_randomness() -> None:
+    """Every test starts from one seed; a graph of TensorFlow's needs `tf.set_random_seed` too."""
+    random.seed(0)
+    np.random.seed(0)
+    if "tensorflow" in sys.modules:
+        sys.modules["tensorflow"].random.set_seed(0)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> bool:
+    """Whether `data_dir` holds real MNIST and photographs, so that accuracies mean something."""
+    return bool(os.environ.get("MOX_TEST_DATA"))
+
+
+@pytest.fixture(scope="session")
+def data_dir(real_data: bool, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `mnist/` (four idx .gz files) and `flowers/{train,eval}/<class>/*.jpg`.
+
+    The folder that MOX_TEST_DATA names; where it names none, small generated data of that layout.
+    Tests must not write into it.
+    """
+    if real_data:
+        return Path(os.environ["MOX_TEST_DATA"]).resolve()
+    folder = tmp_path_factory.mktemp("data")
+    _write_digits(folder / "mnist")
+    _write_flowers(folder / "flowers")
+    return folder
+
+
+def _write_digits(folder: Path) -> None:
+    """Real digits in MNIST's layout, shifted copies too: old programs hold 5,000 for validation."""
+    digits = runpy.run_path(str(DIGITS))
+    for split, (images, labels) in digits["load"]().items():
+        shifts = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)] if split == "train" else [(0, 0)]
+        moved = np.concatenate([np.roll(images, shift, axis=(1, 2)) for shift in shifts])
+        digits["write_split"](folder, split, moved, np.tile(labels, len(shifts)))
+
+
+def _write_flowers(folder: Path) -> None:
+    """Noisy pictures of different sizes, colored by class: 16 a class to train on, 4 to test."""
+    import tensorflow.compat.v1 as tf
+
+    chance = np.random.default_rng(0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        pixels = tf.placeholder(tf.uint8, [None, None, 3])
+        encode = session.make_callable(tf.image.encode_jpeg(pixels), [pixels])
+        for split, count in (("train", 16), ("eval", 4)):
+            for label, name in enumerate(FLOWERS):
+                (folder / split / name).mkdir(parents=True)
+                for number in range(count):
+                    size = chance.integers(64, 128, 2)
+                    color = chance.integers(0, 60, (*size, 3)) + np.array([40 * label, 90, 150])
+                    jpeg = encode(color.astype(np.uint8))
+                    (folder / split / name / f"{number}.jpg").write_bytes(jpeg)
