@@ -1,0 +1,21 @@
+"""The page of flags lists what the program has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from moxing.tensorflow.flags import TABLE, FlagSpec
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "flags.md"
+
+
+def row(spec: FlagSpec) -> str:
+    default = {None: "not set", "": "empty"}.get(spec.default, str(spec.default))
+    fixed = " Only the default is supported yet." if spec.only else ""
+    return f"| `{spec.name}` | {spec.kind} | {default} | {spec.help}{fixed} |"
+
+
+def test_page_has_every_flag_and_no_other() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    found = [line for line in lines if line.startswith("| `")]
+    assert "\n".join(found) == "\n".join(map(row, TABLE))
