@@ -1,0 +1,89 @@
+"""Which variables an exported model needs, and whether they are to be had."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing import errors
+from moxing.engine.export.graphs import ancestors
+from moxing.engine.export.signature import ExportSignature, components
+from moxing.errors import MoxValueError
+
+_LISTED = 5  # Names in a message.
+_SAME = (
+    "model_fn must make the same variables, under the same names, in EXPORT mode as in TRAIN mode."
+)
+
+
+def checkpoint_names(graph: tf.Graph) -> set[str]:
+    """The names under which a `tf.train.Saver` stores what `graph` holds."""
+    variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+    return {variable_key(v) for v in variables} | {
+        spec.name
+        for saveable in graph.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS)
+        for spec in saveable.specs
+    }
+
+
+def check_variables(signature: ExportSignature, trained: Collection[str], where: str) -> None:
+    """Raises where the outputs need variables that training does not make.
+
+    Args:
+        signature: what is to be exported.
+        trained: names that there will be, such as `checkpoint_names(training_graph)`.
+        where: what holds them, such as "the training graph" or "the checkpoint model.ckpt-10".
+
+    Raises:
+        MoxValueError: with the names of the missing variables.
+    """
+    missing = [name for name in _needed(signature) if name not in trained]
+    if not missing:
+        return
+    shown = ", ".join(repr(name) for name in missing[:_LISTED])
+    more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+    hint = errors.near_matches(missing[0], trained)
+    raise MoxValueError(
+        f"The exported model needs variables that {where} does not have: {shown}{more}."
+        f" {_SAME}{hint}"
+    )
+
+
+def check_shapes(graph: tf.Graph, stored: Mapping[str, list[int]], where: str) -> None:
+    """Raises where a variable has another shape in the export graph than where it is stored."""
+    for variable in graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES):
+        key = variable_key(variable)
+        part = variable._get_save_slice_info()
+        shape = tf.TensorShape(part.full_shape if part else variable.shape)
+        if key in stored and not shape.is_compatible_with(stored[key]):
+            raise MoxValueError(
+                f"Variable {key!r} has the shape {shape} in the export graph and"
+                f" {tuple(stored[key])} in {where}. {_SAME}"
+            )
+
+
+def variable_key(variable: Any) -> str:
+    """The name under which a `tf.train.Saver` stores a variable; parts of one share its name."""
+    part = variable._get_save_slice_info()
+    return part.full_name if part else variable.op.name
+
+
+def _needed(signature: ExportSignature) -> list[str]:
+    """Names of the variables that the outputs depend on, and of all tables that training fills."""
+    outputs = [part for output in signature.outputs.values() for part in components(output)]
+    fed = [part for tensor in signature.inputs.values() for part in components(tensor)]
+    reached = {op.name for op in ancestors(outputs, fed)}
+    graph = outputs[0].graph
+    variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+    names = [variable_key(v) for v in variables if _storage(v).name in reached]
+    for saveable in graph.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS):
+        names += [spec.name for spec in saveable.specs]
+    return list(dict.fromkeys(names))
+
+
+def _storage(variable: Any) -> tf.Operation:
+    """The operation that holds a variable's memory, of resource and reference variables alike."""
+    handle = getattr(variable, "handle", None)
+    return variable.op if handle is None else handle.op

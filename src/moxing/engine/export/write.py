@@ -1,0 +1,174 @@
+"""Writes a SavedModel next to its destination and moves it there in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+from google.protobuf.message import Message
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from moxing.engine.export.check import check_assets
+from moxing.engine.export.signature import ExportSignature, signature_def
+from moxing.engine.export.target import refuse_existing
+from moxing.engine.export.variables import check_shapes, check_variables, variable_key
+
+_log = logging.getLogger("tensorflow")
+_FILE = "saved_model.pb"
+_ABANDONED = 24 * 3600.0  # Seconds after which an unfinished export belongs to a dead process.
+SIGNATURE_KEYS = ("serving_default", "predict_object")
+
+
+def write(
+    graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str, directory: str
+) -> str:
+    """Exports the model with the values of a checkpoint.
+
+    The SavedModel has the tag `serve`, the signature under `serving_default` and `predict_object`,
+    no devices, and an operation that initializes tables and local variables when it is loaded. It
+    appears at `directory` whole or not at all.
+
+    Args:
+        graph: what the model function built in EXPORT mode. Must not be finalized: operations that
+            save and restore are added to it.
+        signature: inputs and outputs, which `check` has accepted.
+        checkpoint_prefix: checkpoint to take the variables from, by name.
+        directory: destination, which must not exist; its parent is made where needed.
+
+    Returns:
+        `directory`.
+
+    Raises:
+        ExportExistsError: something is at `directory`.
+        MoxValueError: the checkpoint lacks a variable that the outputs need, or has another shape
+            of it.
+        OSError: the files can't be written.
+    """
+    refuse_existing(directory)
+    temporary = _make_temporary(directory)
+    try:
+        with graph.as_default(), _without_lines_about(temporary):
+            _build(graph, signature, checkpoint_prefix, temporary)
+        _strip_devices(os.path.join(temporary, _FILE))
+        _sync_tree(temporary)
+        refuse_existing(directory)  # A rename would replace an empty directory.
+        os.rename(temporary, directory)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    _sync(os.path.dirname(os.path.abspath(directory)))
+    _log_written(directory)
+    return directory
+
+
+def _build(
+    graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str, directory: str
+) -> None:
+    check_assets(graph)
+    description = signature_def(signature)
+    assets = graph.get_collection(tf.GraphKeys.ASSET_FILEPATHS)
+    with tf.name_scope(None), tf.control_dependencies(None):
+        saver = tf.train.Saver(_held(graph, signature, checkpoint_prefix), allow_empty=True)
+        initialize = tf.group(
+            tf.local_variables_initializer(), tf.tables_initializer(), name="init_at_load"
+        )
+    # The export needs no speed, and a GPU may be full of the training session.
+    config = tf.ConfigProto(allow_soft_placement=True, device_count={"GPU": 0})
+    builder = tf.saved_model.Builder(directory)
+    with tf.Session(graph=graph, config=config) as session:
+        saver.restore(session, checkpoint_prefix)
+        builder.add_meta_graph_and_variables(
+            session,
+            [tf.saved_model.SERVING],
+            signature_def_map=dict.fromkeys(SIGNATURE_KEYS, description),
+            assets_collection=assets or None,
+            clear_devices=True,
+            main_op=initialize,
+            strip_default_attrs=True,
+            saver=saver,
+        )
+    builder.save()
+
+
+def _held(graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str) -> list[Any]:
+    """What to export: all that the outputs need, and what else the checkpoint has."""
+    where = f"the checkpoint {checkpoint_prefix}"
+    shapes = tf.train.load_checkpoint(checkpoint_prefix).get_variable_to_shape_map()
+    check_variables(signature, shapes.keys(), where)
+    check_shapes(graph, shapes, where)
+    held = [v for v in tf.global_variables() if variable_key(v) in shapes]
+    return held + graph.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS)
+
+
+def _strip_devices(path: str) -> None:
+    """Clears the devices that TensorFlow leaves in the bodies of branches and loops."""
+    model = SavedModel()
+    with open(path, "rb") as file:
+        model.ParseFromString(file.read())
+    functions = [f for graph in model.meta_graphs for f in graph.graph_def.library.function]
+    placed = [node for function in functions for node in function.node_def if node.device]
+    for node in placed:
+        node.device = ""
+    if placed:
+        _replace(path, model)
+
+
+def _replace(path: str, message: Message) -> None:
+    with open(path, "wb") as file:
+        file.write(message.SerializeToString(deterministic=True))
+
+
+def _make_temporary(directory: str) -> str:
+    """An empty directory beside the destination, readable by whoever may read its siblings."""
+    parent, name = os.path.split(os.path.abspath(directory))
+    os.makedirs(parent, exist_ok=True)
+    unfinished = f".{name}.unfinished-"
+    for entry in os.scandir(parent):
+        if entry.name.startswith(unfinished) and time.time() - entry.stat().st_mtime > _ABANDONED:
+            shutil.rmtree(entry.path, ignore_errors=True)
+    temporary = os.path.join(parent, unfinished + secrets.token_hex(4))
+    os.mkdir(temporary)
+    return temporary
+
+
+@contextlib.contextmanager
+def _without_lines_about(path: str) -> Iterator[None]:
+    """Keeps TensorFlow from logging a path that is about to change."""
+
+    def keep(record: logging.LogRecord) -> bool:
+        return path not in record.getMessage()
+
+    _log.addFilter(keep)
+    try:
+        yield
+    finally:
+        _log.removeFilter(keep)
+
+
+def _sync_tree(directory: str) -> None:
+    for folder, _, files in os.walk(directory, topdown=False):
+        for name in files:
+            _sync(os.path.join(folder, name))
+        _sync(folder)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _log_written(directory: str) -> None:
+    assets = os.path.join(directory, "assets")
+    if os.path.isdir(assets):
+        _log.info("Assets written to: %s", assets)
+    _log.info("SavedModel written to: %s", os.path.join(directory, _FILE))
