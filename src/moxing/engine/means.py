@@ -1,0 +1,45 @@
+"""Means of logged values over batches of different sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import SupportsFloat
+
+
+class Means:
+    """Adds up scalars of batches so that every sample counts the same.
+
+    A mean of batch means is wrong where the last batch is short. Weighted by samples, the result is
+    the mean over samples, whatever the batches. Where one batch of unknown size comes in, every
+    batch counts the same.
+    """
+
+    def __init__(self) -> None:
+        self.batches: int = 0
+        self.samples: int | None = 0
+        self._full: int = 0  # Batches that were not empty.
+        self._weighted: dict[str, float] = {}
+        self._plain: dict[str, float] = {}
+
+    def add(self, values: Mapping[str, SupportsFloat], samples: int | None) -> None:
+        """Counts one batch.
+
+        Args:
+            values: means over the batch, by name; the same names each time.
+            samples: size of the batch; None where it is not known. An empty batch has no mean, and
+                its values (usually nan) are not looked at.
+        """
+        self.batches += 1
+        self.samples = None if self.samples is None or samples is None else self.samples + samples
+        if samples == 0:
+            return
+        self._full += 1
+        for name, value in values.items():
+            self._plain[name] = self._plain.get(name, 0.0) + float(value)
+            self._weighted[name] = self._weighted.get(name, 0.0) + float(value) * (samples or 1)
+
+    def result(self) -> dict[str, float]:
+        """The means so far, by name; empty where no batch had a sample."""
+        if self.samples is None:
+            return {name: total / self._full for name, total in self._plain.items()}
+        return {name: total / self.samples for name, total in self._weighted.items()}
