@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches
+from moxing.tensorflow.optimizer.arguments import check_arguments
 from moxing.tensorflow.optimizer.keys import OptimizerKeys
 from moxing.tensorflow.optimizer.learning_rate import check_learning_rate, resolve_learning_rate
 
@@ -49,7 +49,7 @@ def get_optimizer_fn(
         is not a number.
     """
     cls = _find_class(name)
-    _check_arguments(name, cls, args, kwargs)
+    check_arguments(f"{_WHERE}: optimizer {name!r}", cls, args, kwargs)
     check_learning_rate(learning_rate, _WHERE)
 
     def optimizer_fn() -> tf.train.Optimizer:
@@ -72,23 +72,3 @@ def _find_class(name: Any) -> type[tf.train.Optimizer]:
             f"Known: {', '.join(_CLASSES)}."
         )
     return _CLASSES[name]
-
-
-def _check_arguments(
-    name: str, cls: type[tf.train.Optimizer], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> None:
-    parameters = list(inspect.signature(cls.__init__).parameters.values())[2:]
-    # `name` is taken by get_optimizer_fn itself, so nobody could pass it on by keyword.
-    legal = [parameter.name for parameter in parameters if parameter.name != "name"]
-    for keyword in kwargs:
-        if keyword not in legal:
-            raise MoxTypeError(
-                f"{_WHERE}: optimizer {name!r} has no argument {keyword!r}."
-                f"{near_matches(keyword, legal)} It takes: {', '.join(sorted(legal))}."
-            )
-    try:
-        inspect.Signature(parameters).bind(*args, **kwargs)
-    except TypeError as error:
-        raise MoxTypeError(
-            f"{_WHERE}: optimizer {name!r}: {error}. It takes: {', '.join(sorted(legal))}."
-        ) from None

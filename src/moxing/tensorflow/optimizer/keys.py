@@ -13,3 +13,12 @@ class OptimizerKeys:
     MOMENTUM = "momentum"
     RMSPROP = "rmsprop"
     SGD = "sgd"
+
+
+class OptimizerWrapperKeys:
+    """Names that `get_optimizer_wrapper_fn` knows."""
+
+    BATCH_GRADIENTS = "batch_gradients"
+    DGC = "dgc"
+    EASGD = "easgd"
+    LARS = "lars"

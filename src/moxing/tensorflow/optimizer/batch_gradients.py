@@ -1,0 +1,114 @@
+"""Gradient accumulation: one update with the average gradient of several steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.tensorflow.optimizer.gradients import GradVar, dense, with_gradient
+from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
+
+
+class BatchGradientsOptimizer(OptimizerWrapper):
+    """Adds gradients up for `num_batches` steps, then applies their average once.
+
+    With a loss that is a mean over the batch, this is one step with a batch `num_batches` times
+    as large. The global step grows by 1 at every step, also at those that only accumulate; the
+    optimizer inside works, and its learning rate is read, at every `num_batches`-th. So a schedule
+    made for the large batch has to be given `global_step // num_batches`, while `piecewise_lr`,
+    which counts epochs, takes the small batch as it is.
+
+    The sums and the position are variables of the graph and thus of its checkpoints: a run that
+    is resumed in the middle loses nothing.
+
+    Args:
+      opt: the optimizer inside.
+      num_batches: steps for each update, at least 1.
+      sync_on_apply: whether asynchronous workers wait for each other when they apply, and average
+        over all of them. In one process, or with synchronous workers, it changes nothing.
+      name: name scope of the operations and end of the names of the slots.
+
+    Attributes:
+      num_batches, sync_on_apply: the arguments.
+    """
+
+    def __init__(
+        self,
+        opt: tf.train.Optimizer,
+        num_batches: int,
+        sync_on_apply: bool = True,
+        name: str = "batch_gradients",
+    ) -> None:
+        super().__init__(opt, name)
+        if isinstance(num_batches, bool) or not isinstance(num_batches, int):
+            raise MoxTypeError(
+                f"batch_gradients: num_batches is {num_batches!r} ({type(num_batches).__name__}); "
+                f"it must be a whole number."
+            )
+        if num_batches < 1:
+            raise MoxValueError(
+                f"batch_gradients: num_batches is {num_batches}; it must be at least 1."
+            )
+        self.num_batches = num_batches
+        self.sync_on_apply = sync_on_apply
+        self._position_name = f"{name}/position"
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
+    ) -> tf.Operation:
+        """Accumulates or, every `num_batches`-th time, applies; the global step grows by 1."""
+        pairs = with_gradient(grads_and_vars, self._name)
+        if self.num_batches == 1:
+            return self.optimizer.apply_gradients(pairs, global_step, name)
+        with tf.init_scope():
+            self._create_slots([var for _, var in pairs])
+            position: Any = self._get_non_slot_variable(self._position_name, tf.get_default_graph())
+        with tf.name_scope(name or self._name):
+            now = position.read_value()
+            step = tf.cond(
+                tf.equal(now, self.num_batches - 1),
+                lambda: self._apply_average(pairs),
+                lambda: self._accumulate(pairs),
+            )
+            with tf.control_dependencies([step]):
+                moves = [position.assign(tf.mod(now + 1, self.num_batches))]
+                if global_step is not None:
+                    moves.append(tf.assign_add(global_step, 1))
+                return tf.group(*moves)
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            self._zeros_slot(var, "gradient_sum", self._name)
+        first = min(var_list, key=lambda var: var.name)
+        self._create_non_slot_variable(np.int64(0), self._position_name, first)
+
+    def _accumulate(self, pairs: list[GradVar]) -> tf.Tensor:
+        return _done([self._add(grad, var) for grad, var in pairs])
+
+    def _add(self, grad: Any, var: Any) -> Any:
+        total = self.get_slot(var, "gradient_sum")
+        if isinstance(grad, tf.IndexedSlices):
+            return total.scatter_add(grad)
+        return total.assign_add(grad)
+
+    def _apply_average(self, pairs: list[GradVar]) -> tf.Tensor:
+        means = []
+        for grad, var in pairs:
+            total = self.get_slot(var, "gradient_sum").read_value() + dense(grad, var)
+            means.append((total / self.num_batches, var))
+        # Clearing waits for the update, hence for every read of the sums.
+        with tf.control_dependencies([self.optimizer.apply_gradients(means)]):
+            return _done([self._clear(var) for _, var in means])
+
+    def _clear(self, var: Any) -> Any:
+        total = self.get_slot(var, "gradient_sum")
+        return total.assign(tf.zeros_like(total))
+
+
+def _done(operations: list[Any]) -> tf.Tensor:
+    with tf.control_dependencies(operations):
+        return tf.constant(True)

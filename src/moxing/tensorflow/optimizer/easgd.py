@@ -1,0 +1,115 @@
+"""Elastic averaging SGD: weights explore, tied by a spring to a slow center."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+from moxing.tensorflow.optimizer.gradients import GradVar, with_gradient
+from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
+
+
+class EasgdOptimizer(OptimizerWrapper):
+    """Elastic averaging around any optimizer; with momentum inside it is EAMSGD.
+
+    At every `communication_period`-th step, starting with the first, and before the update, the
+    weights w of this worker and the center c, which all p workers share, approach each other:
+
+        w' = w - alpha (w - c)        c' = c + p alpha (mean of the workers' w - c)
+
+    The update then uses the gradient of w, not of w'. The center begins as the weights at the
+    first step. With one worker it is a slow average of the weights. It is kept in the slot
+    'center' of each variable (`get_slot(var, 'center')`) and is part of the checkpoint.
+
+    Args:
+      opt: the optimizer inside.
+      communication_period: steps from one exchange to the next (tau), at least 1.
+      moving_rate: alpha, in (0, 1]. None: 0.9 / num_workers as in the paper, but at most 0.5,
+        where the two meet halfway; beyond it they would change sides at every exchange.
+      num_workers: p, at least 1.
+      worker_mean: the mean over all workers of a tensor of this worker; needed if p > 1.
+      name: name scope of the operations and end of the names of the slots.
+
+    Raises:
+      MoxValueError: numbers outside these ranges, or workers without `worker_mean`.
+
+    Reference: Zhang, Choromanska, LeCun, Deep Learning with Elastic Averaging SGD (2015),
+    arXiv:1412.6651, section 3 (the synchronous rule, with beta = p alpha) and algorithm 1
+    (the period).
+    """
+
+    def __init__(
+        self,
+        opt: tf.train.Optimizer,
+        communication_period: int = 10,
+        moving_rate: float | None = None,
+        num_workers: int = 1,
+        worker_mean: Callable[[tf.Tensor], tf.Tensor] | None = None,
+        name: str = "easgd",
+    ) -> None:
+        super().__init__(opt, name)
+        for label, value in (
+            ("communication_period", communication_period),
+            ("num_workers", num_workers),
+        ):
+            if not (isinstance(value, int) and value >= 1):
+                raise MoxValueError(f"easgd: {label} is {value!r}; it must be at least 1.")
+        if moving_rate is None:
+            moving_rate = min(0.9 / num_workers, 0.5)
+        if not 0 < moving_rate <= 1:
+            raise MoxValueError(f"easgd: moving_rate is {moving_rate}; it must be in (0, 1].")
+        if num_workers > 1 and worker_mean is None:
+            raise MoxValueError(
+                f"easgd: {num_workers} workers share a center, so worker_mean, the mean of a "
+                f"tensor over all workers, must be given."
+            )
+        self._period = communication_period
+        self._moving_rate = moving_rate
+        self._num_workers = num_workers
+        self._worker_mean = worker_mean or (lambda tensor: tensor)
+        self._steps_name = f"{name}/steps"
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
+    ) -> tf.Operation:
+        """Exchanges with the center if it is time, then applies with the optimizer inside."""
+        pairs = with_gradient(grads_and_vars, self._name)
+        variables = [var for _, var in pairs]
+        with tf.init_scope():
+            self._create_slots(variables)
+            steps: Any = self._get_non_slot_variable(self._steps_name, tf.get_default_graph())
+        # The gradients belong to the weights before the exchange, so they come first.
+        with tf.name_scope(self._name), tf.control_dependencies([grad for grad, _ in pairs]):
+            now = steps.read_value()
+            exchanged = tf.cond(
+                tf.equal(tf.mod(now, self._period), 0),
+                lambda: self._exchange(variables, tf.equal(now, 0)),
+                lambda: tf.constant(True),
+            )
+        with tf.control_dependencies([exchanged]):
+            update = self.optimizer.apply_gradients(pairs, global_step, name)
+            return tf.group(update, steps.assign(now + 1))
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            self._zeros_slot(var, "center", self._name)
+        first = min(var_list, key=lambda var: var.name)
+        self._create_non_slot_variable(np.int64(0), self._steps_name, first)
+
+    def _exchange(self, variables: list[Any], is_first: tf.Tensor) -> tf.Tensor:
+        moves = []
+        for var in variables:
+            slot = self.get_slot(var, "center")
+            weights = var.read_value()
+            center = tf.where(is_first, weights, slot.read_value())
+            pull = self._moving_rate * (weights - center)
+            gap = self._worker_mean(weights) - center
+            center += self._num_workers * self._moving_rate * gap
+            with tf.control_dependencies([pull, center]):
+                moves += [var.assign_sub(pull), slot.assign(center)]
+        with tf.control_dependencies(moves):
+            return tf.constant(True)

@@ -1,0 +1,68 @@
+"""Gradients as dense tensors, their norms, and the layer-wise trust ratio of LARS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+
+GradVar = tuple[Any, Any]
+
+
+def with_gradient(grads_and_vars: Iterable[GradVar], where: str) -> list[GradVar]:
+    """The pairs that have a gradient.
+
+    Raises:
+      MoxValueError: none has.
+    """
+    pairs = list(grads_and_vars)
+    kept = [(grad, var) for grad, var in pairs if grad is not None]
+    if not kept:
+        names = ", ".join(var.op.name for _, var in pairs[:5]) or "none"
+        raise MoxValueError(
+            f"{where}: no variable has a gradient (variables: {names}). "
+            f"Does the loss depend on a trainable variable?"
+        )
+    return kept
+
+
+def dense(grad: Any, var: Any) -> tf.Tensor:
+    """The gradient as a tensor of the variable's shape; rows that occur twice are added."""
+    if isinstance(grad, tf.IndexedSlices):
+        shape = tf.shape(var, out_type=grad.indices.dtype)
+        return tf.scatter_nd(grad.indices[:, tf.newaxis], grad.values, shape)
+    return tf.convert_to_tensor(grad)
+
+
+def is_vector(var: Any) -> bool:
+    """Whether a variable has rank 0 or 1, as biases and the numbers of batch norm have."""
+    return var.shape.rank is not None and var.shape.rank <= 1
+
+
+def norm(tensor: tf.Tensor) -> tf.Tensor:
+    """The Euclidean norm of all elements, a scalar of float32 (float64 for float64)."""
+    if tensor.dtype.size < 4:
+        tensor = tf.cast(tensor, tf.float32)
+    return tf.sqrt(2.0 * tf.nn.l2_loss(tensor))
+
+
+def trust_ratio(grad: tf.Tensor, weights: tf.Tensor, ratio: float, decay: float) -> tf.Tensor:
+    """ratio |w| / (|g| + decay |w|), or 1 where a norm is 0.
+
+    The paper leaves a norm of 0 open; with the bare formula a layer that starts at zero could
+    never leave it.
+
+    Returns:
+      A scalar of the gradient's dtype.
+
+    Reference: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017),
+    arXiv:1708.03888, section 4.
+    """
+    weight_norm, grad_norm = norm(weights), norm(grad)
+    usable = tf.logical_and(weight_norm > 0, grad_norm > 0)
+    denominator = tf.where(usable, grad_norm + decay * weight_norm, tf.ones_like(grad_norm))
+    scaled = tf.where(usable, ratio * weight_norm / denominator, tf.ones_like(grad_norm))
+    return tf.cast(scaled, grad.dtype)

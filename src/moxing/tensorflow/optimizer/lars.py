@@ -1,0 +1,74 @@
+"""LARS: each layer's gradient is scaled to the size of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+from moxing.tensorflow.optimizer.gradients import (
+    GradVar,
+    dense,
+    is_vector,
+    trust_ratio,
+    with_gradient,
+)
+from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
+
+
+class LarsOptimizer(OptimizerWrapper):
+    """Layer-wise adaptive rate scaling around any optimizer, momentum in the paper.
+
+    For the weights w of each layer, with gradient g, the optimizer inside gets
+
+        ratio |w| / (|g| + weight_decay |w|) * (g + weight_decay w)
+
+    so weight decay belongs here and not into the loss as well. Where |w| or |g| is 0 the factor
+    is 1. Sparse gradients become dense, as weight decay touches every row.
+
+    Args:
+      opt: the optimizer inside.
+      ratio: the trust coefficient (eta), above 0.
+      weight_decay: the decay coefficient (beta), at least 0.
+      skip_vectors: leave the gradients of variables of rank 0 and 1 (biases, batch norm) as they
+        are, without decay.
+      name: name scope of the operations.
+
+    Reference: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017),
+    arXiv:1708.03888, algorithm 1.
+    """
+
+    def __init__(
+        self,
+        opt: tf.train.Optimizer,
+        ratio: float = 0.001,
+        weight_decay: float = 0.0001,
+        skip_vectors: bool = True,
+        name: str = "lars",
+    ) -> None:
+        super().__init__(opt, name)
+        if not ratio > 0:
+            raise MoxValueError(f"lars: ratio is {ratio}; it must be above 0.")
+        if not weight_decay >= 0:
+            raise MoxValueError(f"lars: weight_decay is {weight_decay}; it must be at least 0.")
+        self._ratio = ratio
+        self._weight_decay = weight_decay
+        self._skip_vectors = skip_vectors
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
+    ) -> tf.Operation:
+        """Applies the scaled gradients with the optimizer inside."""
+        pairs = with_gradient(grads_and_vars, self._name)
+        with tf.name_scope(self._name):
+            scaled = [(self._scale(grad, var), var) for grad, var in pairs]
+        return self.optimizer.apply_gradients(scaled, global_step, name)
+
+    def _scale(self, grad: Any, var: Any) -> Any:
+        if self._skip_vectors and is_vector(var):
+            return grad
+        gradient, weights = dense(grad, var), tf.convert_to_tensor(var)
+        factor = trust_ratio(gradient, weights, self._ratio, self._weight_decay)
+        return factor * (gradient + self._weight_decay * weights)

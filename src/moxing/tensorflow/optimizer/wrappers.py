@@ -1,0 +1,60 @@
+"""The optimizer wrappers by short name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, near_matches
+from moxing.tensorflow.optimizer.arguments import check_arguments
+from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
+from moxing.tensorflow.optimizer.dgc import DgcOptimizer
+from moxing.tensorflow.optimizer.easgd import EasgdOptimizer
+from moxing.tensorflow.optimizer.keys import OptimizerWrapperKeys
+from moxing.tensorflow.optimizer.lars import LarsOptimizer
+from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper, check_optimizer
+
+_WHERE = "get_optimizer_wrapper_fn"
+
+_CLASSES: dict[str, type[OptimizerWrapper]] = {
+    OptimizerWrapperKeys.BATCH_GRADIENTS: BatchGradientsOptimizer,
+    OptimizerWrapperKeys.DGC: DgcOptimizer,
+    OptimizerWrapperKeys.EASGD: EasgdOptimizer,
+    OptimizerWrapperKeys.LARS: LarsOptimizer,
+}
+
+
+def get_optimizer_wrapper_fn(
+    name: str, opt: tf.train.Optimizer, *args: Any, **kwargs: Any
+) -> Callable[[], OptimizerWrapper]:
+    """A function without arguments that wraps an optimizer.
+
+    Wrappers nest from the inside out: momentum, then 'lars', then 'batch_gradients'.
+
+    Args:
+      name: 'batch_gradients', 'dgc', 'easgd' or 'lars'.
+      opt: the optimizer to wrap.
+      *args, **kwargs: the arguments of `BatchGradientsOptimizer`, `DgcOptimizer`,
+        `EasgdOptimizer` or `LarsOptimizer` after the first.
+
+    Raises:
+      MoxValueError: an unknown name, or a number outside its range.
+      MoxTypeError: something else than an optimizer to wrap, or an argument that the wrapper does
+        not take or lacks.
+    """
+    if not isinstance(name, str):
+        raise MoxTypeError(
+            f"{_WHERE}: the name of a wrapper is a string, not {type(name).__name__}. "
+            f"Known: {', '.join(_CLASSES)}."
+        )
+    if name not in _CLASSES:
+        raise MoxValueError(
+            f"{_WHERE}: unknown wrapper {name!r}.{near_matches(name.lower(), _CLASSES)} "
+            f"Known: {', '.join(_CLASSES)}."
+        )
+    check_optimizer(opt, f"{_WHERE}: {name!r}")
+    cls = _CLASSES[name]
+    check_arguments(f"{_WHERE}: wrapper {name!r}", cls, args, kwargs)
+    return lambda: cls(opt, *args, **kwargs)
