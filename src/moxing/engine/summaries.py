@@ -1,0 +1,183 @@
+"""TensorBoard summaries of a run, which may fail without ending it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, SupportsFloat
+
+import tensorflow.compat.v1 as tf
+
+_log = logging.getLogger("tensorflow")
+_FLUSH_SECONDS = 10.0
+_LARGEST_CONSTANT = 1024  # Bytes of a constant that the graph written for TensorBoard keeps.
+_numbers = itertools.count()
+
+
+class SummaryWriter:
+    """Writes the values of one summary operation to an event file.
+
+    A full disk or a missing permission costs the summaries and not the training: the first failure
+    is logged, and what comes after it is dropped.
+
+    Attributes:
+        op: a scalar string tensor to run at the steps where `due` says so; None where there is
+            nothing to summarize.
+    """
+
+    def __init__(
+        self,
+        log_dir: str | None,
+        graph: tf.Graph,
+        op: tf.Tensor | None,
+        every_n_steps: int | None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.op = op
+        self._log_dir = log_dir
+        self._graph = graph
+        self._every = every_n_steps or 0
+        self._clock = clock
+        self._file: Any = None
+        self._started = False
+        self._flushed = 0.0
+
+    def due(self, step: int) -> bool:
+        """Whether the step that starts at global step `step` is to run `op`."""
+        return self.op is not None and step % self._every == 0
+
+    def start(self, step: int) -> None:
+        """Opens the event file, writes the graph and says at which global step the run starts.
+
+        TensorBoard then forgets what an earlier run, interrupted after its last checkpoint, wrote
+        for this step and later ones. Without this call, the first value written does it.
+        """
+        if self._started or self._log_dir is None:
+            return
+        self._started = True
+        with self._surviving():
+            os.makedirs(self._log_dir, exist_ok=True)
+            self._file = tf.io.TFRecordWriter(os.path.join(self._log_dir, self._name()))
+            self._add(tf.Event(file_version="brain.Event:2"))
+            with contextlib.suppress(ValueError):  # A graph over 2 GB has no serialized form.
+                self._add(tf.Event(graph_def=_outline(self._graph)))
+            started = tf.SessionLog(status=tf.SessionLog.START)
+            self._add(tf.Event(session_log=started, step=step))
+            self._flush()
+
+    def write(self, step: int, value: bytes) -> None:
+        """Writes what running `op` gave at global step `step`."""
+        self._write(step, tf.Summary.FromString(value))
+
+    def scalar(self, step: int, tag: str, value: SupportsFloat) -> None:
+        """Writes a number that was made outside of the graph, such as `global_step/sec`."""
+        self._write(step, tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=float(value))]))
+
+    def close(self) -> None:
+        """Writes out what is buffered. Later calls do nothing."""
+        if self._file is not None:
+            with self._surviving():
+                self._flush()
+                self._file.close()
+        self._file = None
+
+    def _write(self, step: int, summary: Any) -> None:
+        self.start(step)
+        if self._file is None:
+            return
+        with self._surviving():
+            self._add(tf.Event(summary=summary, step=step))
+            if self._clock() - self._flushed > _FLUSH_SECONDS:
+                self._flush()
+
+    def _add(self, event: Any) -> None:
+        event.wall_time = self._clock()
+        self._file.write(event.SerializeToString())
+
+    def _flush(self) -> None:
+        self._file.flush()
+        self._flushed = self._clock()
+
+    def _name(self) -> str:
+        """TensorBoard's pattern; unique, for two runs of one second must not share a file."""
+        unique = f"{os.getpid()}.{next(_numbers)}"
+        return f"events.out.tfevents.{int(self._clock())}.{socket.gethostname()}.{unique}"
+
+    @contextlib.contextmanager
+    def _surviving(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, tf.errors.OpError) as error:
+            self._file = None
+            _log.warning(
+                "Summaries can't be written to %s (%s). The run goes on without them.",
+                self._log_dir,
+                str(error).partition("\n")[0],
+            )
+
+
+def open_summaries(
+    log_dir: str | None,
+    graph: tf.Graph,
+    every_n_steps: int | None,
+    automatic: Mapping[str, tf.Tensor] | None = None,
+) -> SummaryWriter:
+    """Merges the summaries of a graph, which must not be finalized yet.
+
+    Args:
+        log_dir: directory of the event file; None: nothing is written.
+        graph: its summaries are those that `tf.summary.*` made.
+        every_n_steps: steps between two values of the graph's summaries; None or 0: none are made.
+        automatic: scalars to summarize too, by tag. A tag that the graph has already is left alone.
+    """
+    wanted = log_dir is not None and bool(every_n_steps)
+    op = _merge(graph, automatic or {}) if wanted else None
+    return SummaryWriter(log_dir, graph, op, every_n_steps)
+
+
+def _merge(graph: tf.Graph, automatic: Mapping[str, tf.Tensor]) -> tf.Tensor | None:
+    summaries = _runnable(graph.get_collection(tf.GraphKeys.SUMMARIES))
+    tags = {_tag(summary) for summary in summaries}
+    with graph.as_default(), tf.name_scope(None), tf.control_dependencies(None):
+        for name, tensor in automatic.items():
+            number = tf.cast(tensor, tf.float32) if tensor.dtype == tf.bool else tensor
+            if name not in tags and (number.dtype.is_floating or number.dtype.is_integer):
+                summaries.append(tf.summary.scalar(name, number, collections=[]))
+        return tf.summary.merge(summaries, collections=[]) if summaries else None
+
+
+def _runnable(summaries: list[tf.Tensor]) -> list[tf.Tensor]:
+    """Leaves out what no session can fetch: summaries made inside a branch or a loop."""
+    inside = [s.op.name for s in summaries if s.op._get_control_flow_context() is not None]
+    if inside:
+        _log.warning(
+            "These summaries were made inside tf.cond or tf.while_loop and can't be written: %s."
+            " Make them of what the branch or loop returns.",
+            ", ".join(inside),
+        )
+    return [summary for summary in summaries if summary.op.name not in inside]
+
+
+def _tag(summary: tf.Tensor) -> str | None:
+    """The name that TensorBoard shows, where it is a constant."""
+    inputs = summary.op.inputs
+    tag = tf.get_static_value(inputs[0]) if inputs and inputs[0].dtype == tf.string else None
+    return tag.item().decode() if tag is not None and tag.ndim == 0 else None
+
+
+def _outline(graph: tf.Graph) -> bytes:
+    """The graph without the data in its constants, which TensorBoard does not show."""
+    definition = graph.as_graph_def(add_shapes=True)
+    bodies = [function.node_def for function in definition.library.function]
+    for node in itertools.chain(definition.node, *bodies):
+        constant = node.attr["value"].tensor if node.op == "Const" else None
+        if constant is not None and constant.ByteSize() > _LARGEST_CONSTANT:
+            constant.CopyFrom(
+                type(constant)(dtype=constant.dtype, tensor_shape=constant.tensor_shape)
+            )
+    return definition.SerializeToString()
