@@ -1,4 +1,4 @@
-"""One root log handler, with the line format that users of these systems grep for."""
+"""One console handler on the root logger, with the line format that users of these systems grep."""
 
 from __future__ import annotations
 
@@ -28,16 +28,30 @@ class _StderrHandler(logging.StreamHandler):
 
 
 def reset_logger() -> None:
-    """Leaves exactly one handler on the root logger and none on TensorFlow's.
+    """Leaves exactly one console handler, on the root logger.
 
     Old scripts pop `logging.getLogger().handlers[0]`, so there must be one; TensorFlow's own
-    handler beside it would print each line twice. The root logger prints from INFO on, or from
-    WARNING on where `MOX_SILENT_MODE=1`.
+    handler beside it would print each line twice. Handlers that write elsewhere, such as a log file
+    of the user's, stay. The root logger lets pass what is INFO or more, or with `MOX_SILENT_MODE=1`
+    what is WARNING or more. Warnings that parts of TensorFlow are deprecated are dropped: a program
+    written for these parts can't act on them.
     """
     root = logging.getLogger()
-    root.handlers[:] = [_StderrHandler()]
+    others = [handler for handler in root.handlers if not _writes_to_console(handler)]
+    root.handlers[:] = [_StderrHandler(), *others]
     level = logging.WARNING if os.environ.get("MOX_SILENT_MODE") == "1" else logging.INFO
     root.setLevel(level)
-    TENSORFLOW.handlers[:] = []
+    TENSORFLOW.handlers[:] = [h for h in TENSORFLOW.handlers if not _writes_to_console(h)]
     TENSORFLOW.setLevel(level)
     TENSORFLOW.propagate = True
+    if _is_worth_reading not in TENSORFLOW.filters:
+        TENSORFLOW.addFilter(_is_worth_reading)
+
+
+def _writes_to_console(handler: logging.Handler) -> bool:
+    stream = getattr(handler, "stream", None)
+    return stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__) and stream is not None
+
+
+def _is_worth_reading(record: logging.LogRecord) -> bool:
+    return "Instructions for updating:" not in str(record.msg)

@@ -77,6 +77,14 @@ def already_reached(log_dir: str, step: int, max_steps: int) -> str:
     )
 
 
+def input_already_ended(log_dir: str, step: int) -> str:
+    """Why a run ends at once: an earlier one trained on all the data that the input has."""
+    return (
+        f"checkpoint in {log_dir} is already at step {step}, where its input ended; nothing to"
+        " train: give more data with another max_number_of_steps, or use another log_dir"
+    )
+
+
 def evaluation_summary(
     *,
     global_step: int,

@@ -1,0 +1,39 @@
+"""Calls the user's functions so that an exception inside says which one, where, and with what."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+
+def location(function: Any) -> str:
+    """`name (file.py:12)` of a callable, or its repr where the source is not known."""
+    inner = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    inner = inspect.unwrap(inner) if callable(inner) else inner
+    code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+    name = getattr(inner, "__name__", None) or type(inner).__name__
+    if code is None:
+        return str(name)
+    return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def call(role: str, function: Callable[..., Any], *args: Any, about: str = "") -> Any:
+    """Calls `function`; what it raises gets a note that names its role and place.
+
+    Args:
+        role: what the function is to the user, such as "input_fn".
+        function: the user's function.
+        *args: passed on.
+        about: said after the place, such as the mode and the shapes given.
+    """
+    try:
+        return function(*args)
+    except Exception as error:
+        where = f"openmox: raised while calling {role} {location(function)}"
+        error.add_note(f"{where}{', ' + about if about else ''}")
+        raise

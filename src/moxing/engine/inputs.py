@@ -1,0 +1,186 @@
+"""Calls the user's input_fn and makes, of what it returns, the batches that a model sees."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import callbacks, structure
+from moxing.engine.job import TRAIN
+from moxing.engine.lift import CannotLiftError, Lifted, lift
+from moxing.errors import MoxValueError
+
+_LOG = logging.getLogger("tensorflow")
+_PREFETCH = 2
+_QUEUE_THREADS = 4
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of one device's model.
+
+    Attributes:
+        structure: a list or dict of tensors, as model_fn gets it.
+        samples: scalar int64 tensor, or int: how many samples one step takes; None: not known.
+        initializers: operations to run once before the first step.
+        wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
+        cut: operations of the user's graph that now stand for other elements than `structure`.
+    """
+
+    structure: list[Any] | dict[str, Any]
+    samples: tf.Tensor | int | None
+    initializers: tuple[tf.Operation, ...] = ()
+    wait: tf.Tensor | None = None
+    cut: tuple[tf.Operation, ...] = ()
+
+
+def build(
+    input_fn: Callable[[str], Any],
+    mode: str,
+    batch_size: int | None,
+    make_batches: bool,
+    may_lift: bool = True,
+) -> Inputs:
+    """Builds the input part of the current graph, on the CPU.
+
+    Args:
+        input_fn: the user's function.
+        mode: TRAIN, EVAL or PREDICT.
+        batch_size: samples a batch; None where the input decides.
+        make_batches: whether `input_fn` returns single samples to be batched here. In TRAIN every
+            batch is full, so that its size is static; other modes also get the rest.
+        may_lift: False keeps the tensors that `input_fn` returned wherever possible.
+    """
+    with tf.device("/cpu:0"):
+        result = callbacks.call("input_fn", input_fn, mode, about=f"mode {mode}")
+        initializers: list[tf.Operation] = []
+        if structure.is_dataset(result):
+            iterator = tf.data.make_initializable_iterator(result)
+            initializers.append(iterator.initializer)
+            result = iterator.get_next()
+        inputs = structure.normalize(result)
+        names, tensors = zip(*structure.leaves(inputs), strict=True)
+        if make_batches and batch_size is not None:
+            _check_batchable(names, tensors, batch_size)
+        else:
+            make_batches = False
+        return _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift)
+
+
+def _pipeline(
+    inputs: Any,
+    initializers: list[tf.Operation],
+    batch_size: int | None,
+    make_batches: bool,
+    mode: str,
+    may_lift: bool,
+) -> Inputs:
+    tensors = [leaf for _, leaf in structure.leaves(inputs)]
+    lifted = _lift(tensors) if make_batches or may_lift else None
+    if lifted is not None and (make_batches or lifted.cut):
+        dataset = lifted.dataset
+        if make_batches:
+            dataset = dataset.batch(batch_size, drop_remainder=mode == TRAIN)
+        iterator = tf.data.make_initializable_iterator(dataset.prefetch(_PREFETCH))
+        made, wait = _next(iterator, len(tensors))
+        return Inputs(
+            structure.replace(inputs, made),
+            _samples(made, batch_size if make_batches and mode == TRAIN else None),
+            (iterator.initializer,),
+            wait,
+            lifted.cut,
+        )
+    if make_batches:
+        tensors = _queue(tensors, batch_size, mode)
+        inputs = structure.replace(inputs, tensors)
+    return Inputs(inputs, _samples(tensors, None), tuple(initializers))
+
+
+def _lift(tensors: Sequence[Any]) -> Lifted | None:
+    if any(isinstance(tensor, structure.COMPOSITE) for tensor in tensors):
+        return None
+    try:
+        return lift(tensors)
+    except CannotLiftError as reason:
+        _LOG.debug("input_fn runs inside the step: %s", reason)
+        return None
+
+
+def _next(iterator: Any, count: int) -> tuple[list[tf.Tensor], tf.Tensor]:
+    """The iterator's next element, and the seconds that a step waits for it."""
+    before = tf.timestamp()
+    with tf.control_dependencies([before]):
+        element = iterator.get_next()
+    tensors = list(element) if isinstance(element, list | tuple) else [element]
+    assert len(tensors) == count
+    with tf.control_dependencies(tensors):
+        return tensors, tf.timestamp() - before
+
+
+def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[Any]:
+    """Batches by TensorFlow's queues, which take any tensor that a session can evaluate."""
+    _LOG.info("input_fn can't run ahead as a tf.data pipeline; batching by queue.")
+    batch = tf.train.batch(
+        list(tensors),
+        batch_size,
+        num_threads=_QUEUE_THREADS,
+        capacity=_QUEUE_THREADS * (batch_size or 1),
+        allow_smaller_final_batch=mode != TRAIN,
+    )
+    return batch if isinstance(batch, list) else [batch]
+
+
+def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | None:
+    """The size of the first dimension that the inputs have."""
+    if known is not None:
+        return known
+    for tensor in tensors:
+        shape = tensor.shape
+        if shape.rank is None or shape.rank > 0:
+            size = shape.as_list()[0] if shape.rank else None
+            if size is not None:
+                return int(size)
+            if isinstance(tensor, tf.Tensor) and shape.rank is not None:
+                return tf.shape(tensor, out_type=tf.int64)[0]
+    return None
+
+
+def _check_batchable(names: Sequence[str], tensors: Sequence[Any], batch_size: int) -> None:
+    for name, tensor in zip(names, tensors, strict=True):
+        if isinstance(tensor, structure.COMPOSITE):
+            raise MoxValueError(
+                f"{name} is a {type(tensor).__name__}, which auto_batch=True cannot batch. Batch it"
+                " in input_fn (Dataset.batch) and pass auto_batch=False."
+            )
+        if not tensor.shape.is_fully_defined():
+            raise MoxValueError(
+                f"{name} has shape {structure.describe_shape(tensor.shape)}: with auto_batch=True"
+                f" and batch_size={batch_size} every sample must have one and the same known"
+                " shape. If it is a single sample, resize it (tf.image.resize_images) or declare"
+                " its shape (tensor.set_shape); if input_fn already yields batches, pass"
+                " auto_batch=False."
+            )
+    _warn_if_batched(names, tensors, batch_size)
+
+
+def _warn_if_batched(names: Sequence[str], tensors: Sequence[Any], batch_size: int) -> None:
+    """One leading size shared by several inputs is most likely a batch already."""
+    sizes = {tensor.shape.as_list()[0] if tensor.shape.rank else None for tensor in tensors}
+    if len(tensors) < 2 or len(sizes) != 1 or sizes & {None, 1}:
+        return
+    size = next(iter(sizes))
+    shapes = ", ".join(
+        f"{name}: {structure.describe_shape(tf.TensorShape([batch_size]).concatenate(t.shape))}"
+        for name, t in zip(names, tensors, strict=True)
+    )
+    _LOG.warning(
+        "input_fn seems to yield a batch of %d already, and auto_batch=True adds %d more in front"
+        " (%s). If that is not meant, pass auto_batch=False.",
+        size,
+        batch_size,
+        shapes,
+    )

@@ -1,0 +1,118 @@
+"""What to run, as frozen values: a dialect makes a `Job` and the engine takes it from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.export import ExportSignature
+
+TRAIN: Final = "TRAIN"
+EVAL: Final = "EVAL"
+PREDICT: Final = "PREDICT"
+EXPORT: Final = "EXPORT"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A scalar to minimize, and the variable scopes it may move (none given: all variables)."""
+
+    tensor: tf.Tensor
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a call of the user's model function built, for one device.
+
+    Attributes:
+        losses: minimized together, each with the optimizer of the same position.
+        log: scalars printed at log steps, in this order; in EVAL averaged over all samples.
+        outputs: tensors handed to `Job.output_fn`.
+        export: the inputs and outputs of the exported model.
+        hooks: called around every step.
+    """
+
+    losses: tuple[Loss, ...] = ()
+    log: Mapping[str, tf.Tensor] = field(default_factory=dict)
+    outputs: Mapping[str, tf.Tensor] = field(default_factory=dict)
+    export: ExportSignature | None = None
+    hooks: tuple[tf.train.SessionRunHook, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run on one device. Every field is checked by the dialect that makes it.
+
+    Attributes:
+        mode: TRAIN, EVAL or PREDICT.
+        input_fn: given the mode, returns the tensors of one sample or one batch, or a Dataset.
+        model_fn: given the inputs and the mode (also EXPORT), builds the model.
+        optimizer_fns: as many as the model has losses; called once, inside the graph.
+        batch_size: samples per batch; None where the input decides.
+        make_batches: whether the engine batches single samples.
+        max_steps: TRAIN ends when the global step reaches it, other modes after that many steps.
+        log_dir: checkpoints, summaries and exports; None: no files at all.
+        checkpoint_path: where to start from when log_dir holds no checkpoint.
+        log_every: steps between log lines.
+        output_fn, output_every: given the outputs of so many steps at a time.
+        summary_every: steps between summaries.
+        save_secs, save_steps: time or steps between saves; both None: only first and last.
+        export: whether to export after the run.
+        restore_include, restore_exclude: patterns of variables to restore from checkpoint_path.
+        trainable_include, trainable_exclude: patterns of variables that may be trained.
+        automatic_summaries: whether logged values become summaries.
+        inter_op_threads, intra_op_threads: sizes of the session's thread pools; 0: automatic.
+        seed: fixes every random number of the graph; None: a new one each run.
+    """
+
+    mode: str
+    input_fn: Callable[[str], Any]
+    model_fn: Callable[[Any, str], Model]
+    optimizer_fns: Sequence[Callable[[], tf.train.Optimizer]] = ()
+    batch_size: int | None = None
+    make_batches: bool = False
+    max_steps: int = 0
+    log_dir: str | None = None
+    checkpoint_path: str | None = None
+    log_every: int = 10
+    output_fn: Callable[[list[dict[str, Any]]], None] | None = None
+    output_every: int = 0
+    summary_every: int = 100
+    save_secs: float | None = 60.0
+    save_steps: int | None = None
+    export: bool = False
+    restore_include: tuple[str, ...] = ()
+    restore_exclude: tuple[str, ...] = ()
+    trainable_include: tuple[str, ...] = ()
+    trainable_exclude: tuple[str, ...] = ()
+    automatic_summaries: bool = False
+    inter_op_threads: int = 0
+    intra_op_threads: int = 0
+    seed: int | None = None
+
+    @property
+    def training(self) -> bool:
+        return self.mode == TRAIN
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did.
+
+    Attributes:
+        global_step: the global step at the end.
+        steps: steps of this run.
+        metrics: sample-weighted means of the logged values in EVAL, else those of the last line.
+        checkpoint: prefix of the last committed or restored checkpoint.
+        export_dir: where the model was exported to.
+    """
+
+    global_step: int
+    steps: int
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    checkpoint: str | None = None
+    export_dir: str | None = None

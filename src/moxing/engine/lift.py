@@ -1,0 +1,198 @@
+"""Turns the graph in which an input_fn made one element into a tf.data pipeline of such elements.
+
+`input_fn` returns tensors: a recipe for one element, usually the `get_next()` of an iterator with
+some operations behind it. To batch, prefetch or share elements, the recipe must run many times a
+step. So the graph is cut at its iterators, and what lies behind the cut is mapped over the datasets
+the iterators read: in parallel, in order, ahead of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+_SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
+_PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+# State that a function of the pipeline can reach only through a handle made outside of it.
+_HANDLES = ("VarHandleOp", "HashTableV2", "MutableHashTableV2", "MutableDenseHashTableV2")
+_ENDLESS = 1 << 62
+
+
+class CannotLiftError(Exception):
+    """The graph reads something that a tf.data pipeline can't, such as a queue or a placeholder."""
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A dataset whose elements are the tensors given, as a flat tuple, and the cut it came from.
+
+    Attributes:
+        dataset: the pipeline.
+        cut: the operations of the user's graph that the pipeline replaces. Whoever still reads one
+            reads other elements than the pipeline's.
+    """
+
+    dataset: Any
+    cut: tuple[tf.Operation, ...]
+
+
+def lift(tensors: Sequence[tf.Tensor]) -> Lifted:
+    """Makes the pipeline that yields `tensors`, evaluated again for each element.
+
+    Raises:
+        CannotLiftError: with the reason, where the tensors depend on what only a session step
+            can give.
+    """
+    behind = _ancestors(tensors)
+    cut = _cut(behind)
+    handles = [op.outputs[0] for op in behind if op.type in _HANDLES]
+    base, elements = _zip([_dataset_of(get_next) for get_next in cut], cut)
+    if list(tensors) == elements:
+        return Lifted(base, tuple(cut))
+    body = _function(tensors, elements, handles)
+    return Lifted(base.map(body, **_parallel(behind, cut)), tuple(cut))
+
+
+def _ancestors(tensors: Sequence[tf.Tensor]) -> list[tf.Operation]:
+    """Every operation the tensors depend on, up to iterators and handles, which are included."""
+    found: dict[str, tf.Operation] = {}
+    waiting = [tensor.op for tensor in tensors]
+    while waiting:
+        op = waiting.pop()
+        if op.name in found:
+            continue
+        found[op.name] = op
+        if op.type != "IteratorGetNext" and op.type not in _HANDLES:
+            waiting.extend(tensor.op for tensor in op.inputs)
+            waiting.extend(op.control_inputs)
+    return list(found.values())
+
+
+def _cut(behind: Sequence[tf.Operation]) -> list[tf.Operation]:
+    """The get_next operations to cut at, in a fixed order."""
+    for op in behind:
+        if op.type.startswith("Placeholder"):
+            raise CannotLiftError(f"it reads the placeholder {op.name}")
+        if "Queue" in op.type or "Reader" in op.type or op.type in ("VariableV2", "Unstage"):
+            raise CannotLiftError(f"it reads {op.name} ({op.type})")
+        if op.type == "NextIteration":
+            raise CannotLiftError(f"it has a loop of control flow v1 ({op.name})")
+    cut = sorted((op for op in behind if op.type == "IteratorGetNext"), key=lambda op: op.name)
+    iterators = [op.inputs[0].op.name for op in cut]
+    if len(set(iterators)) != len(iterators):
+        raise CannotLiftError("it takes several elements of one iterator at a time")
+    return cut
+
+
+def _dataset_of(get_next: tf.Operation) -> Any:
+    """The dataset an iterator reads, found in the graph: no Python object of it is needed."""
+    iterator = get_next.inputs[0].op
+    if iterator.type not in _SOURCES:
+        raise CannotLiftError(f"its iterator {iterator.name} is a {iterator.type}")
+    spec = tuple(tf.TensorSpec(out.shape, out.dtype) for out in get_next.outputs)
+    if any(out.dtype in (tf.variant, tf.resource) for out in get_next.outputs):
+        raise CannotLiftError("its elements are no plain tensors")
+    if iterator.type == "OneShotIterator":
+        variant = _call_factory(iterator)
+    else:
+        variant = _made_from(iterator)
+    return tf.data.experimental.from_variant(variant, spec)
+
+
+def _call_factory(iterator: tf.Operation) -> tf.Tensor:
+    """Calls the function of a one-shot iterator that makes its dataset.
+
+    The call is stateful so that TensorFlow doesn't fold the dataset into a constant.
+    """
+    types = tf.AttrValue.ListValue
+    call = iterator.graph.create_op(
+        "StatefulPartitionedCall",
+        [],
+        [tf.variant],
+        attrs={
+            "Tin": tf.AttrValue(list=types(type=[])),
+            "Tout": tf.AttrValue(list=types(type=[tf.variant.as_datatype_enum])),
+            "f": tf.AttrValue(func=iterator.get_attr("dataset_factory")),
+        },
+        name="dataset",
+    )
+    return call.outputs[0]
+
+
+def _made_from(iterator: tf.Operation) -> tf.Tensor:
+    """The dataset with which an initializable iterator is initialized."""
+    makers = [op for op in iterator.outputs[0].consumers() if op.type == "MakeIterator"]
+    if len(makers) != 1:
+        raise CannotLiftError(
+            f"its iterator {iterator.name} has {len(makers)} initializers, not one"
+        )
+    variant = makers[0].inputs[0]
+    for op in _ancestors([variant]):
+        if op.type.startswith("Placeholder"):
+            raise CannotLiftError(f"its dataset reads the placeholder {op.name}")
+    return variant
+
+
+def _zip(datasets: Sequence[Any], cut: Sequence[tf.Operation]) -> tuple[Any, list[tf.Tensor]]:
+    """One dataset of flat tuples, and the tensors of the user's graph its components stand for."""
+    elements = [out for op in cut for out in op.outputs]
+    if not datasets:
+        return tf.data.Dataset.range(_ENDLESS), []
+    if len(datasets) == 1:
+        return datasets[0], elements
+    flat = tf.data.Dataset.zip(tuple(datasets))
+    return flat.map(lambda *parts: tuple(item for part in parts for item in part)), elements
+
+
+def _function(
+    tensors: Sequence[tf.Tensor], elements: Sequence[tf.Tensor], handles: Sequence[tf.Tensor]
+) -> Any:
+    """The function from an element to `tensors`, made of the user's own graph."""
+    graph_def = tf.graph_util.extract_sub_graph(
+        tensors[0].graph.as_graph_def(), [tensor.op.name for tensor in tensors]
+    )
+    outside = {tensor.op.name for tensor in [*elements, *handles]}
+    outside |= {tensor.op.inputs[0].op.name for tensor in elements}
+    inner = [node for node in graph_def.node if node.name not in outside]
+    del graph_def.node[:]
+    graph_def.node.extend(inner)
+
+    wanted = [tensor.name for tensor in tensors]
+    read = {_tensor_name(name) for node in inner for name in node.input}
+
+    @tf.autograph.experimental.do_not_convert
+    def body(*arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        # Not strict: where nothing was cut, the elements are counted and the count is not used.
+        given = {old.name: new for old, new in zip(elements, arguments, strict=False)}
+        # An identity brings a handle of the outer graph into the function.
+        given |= {handle.name: tf.identity(handle) for handle in handles}
+        made = [name for name in wanted if name not in given]
+        if made:
+            mapped = {name: value for name, value in given.items() if name in read}
+            results = tf.import_graph_def(graph_def, mapped, made, name="lifted")
+            given |= dict(zip(made, results, strict=True))
+        for tensor in tensors:
+            given[tensor.name].set_shape(tensor.shape)
+        return tuple(given[name] for name in wanted)
+
+    return body
+
+
+def _tensor_name(input_name: str) -> str:
+    """The tensor that an input of a NodeDef names: `a` is `a:0`, `^a` orders only."""
+    return input_name if ":" in input_name else f"{input_name}:0"
+
+
+def _parallel(behind: Sequence[tf.Operation], cut: Sequence[tf.Operation]) -> dict[str, Any]:
+    """Calls run in parallel unless Python code makes the elements: its order is its meaning."""
+    sources = [op for op in behind if op.type in _PYTHON_CALLS]
+    ordered = any(not _depends_on(op, cut) for op in sources)
+    return {} if ordered else {"num_parallel_calls": tf.data.experimental.AUTOTUNE}
+
+
+def _depends_on(op: tf.Operation, cut: Sequence[tf.Operation]) -> bool:
+    names = {item.name for item in cut}
+    return any(item.name in names for item in _ancestors(list(op.inputs)))

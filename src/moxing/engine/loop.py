@@ -1,0 +1,243 @@
+"""The step loop: one session call a step, and whatever is due at that step."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import report
+from moxing.engine.console import Console
+from moxing.engine.hooks import HookChain
+from moxing.engine.job import EVAL, Job
+from moxing.engine.means import Means
+from moxing.engine.program import Program
+from moxing.engine.signals import StopRequest
+from moxing.engine.summaries import SummaryWriter
+from moxing.errors import MoxValueError
+
+_LOG = logging.getLogger("tensorflow")
+
+
+@dataclass
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        first: the global step it started at.
+        step: steps done in this run.
+        samples: samples seen up to the last log line, as far as known.
+        logged_seconds: time in the loop up to the last log line.
+        seconds: time in the loop.
+        wait: share of sampled steps' time spent waiting for data; None: not measured.
+        input_ended: whether the input had no more data.
+        values: the values last logged.
+        means: sample-weighted means of the logged values, in EVAL.
+    """
+
+    first: int
+    step: int = 0
+    samples: int = 0
+    logged_seconds: float = 0.0
+    seconds: float = 0.0
+    wait: float | None = None
+    input_ended: bool = False
+    values: Mapping[str, float] = field(default_factory=dict)
+    means: Means = field(default_factory=Means)
+
+    @property
+    def global_step(self) -> int:
+        """The global step of a training run; other modes do not move it."""
+        return self.first + self.step
+
+    @property
+    def samples_per_second(self) -> float | None:
+        """Mean over the steps up to the last log line; None where samples are not counted."""
+        return self.samples / self.logged_seconds if self.samples else None
+
+
+class Loop:
+    """Runs the steps of one job in an open session."""
+
+    def __init__(
+        self,
+        job: Job,
+        program: Program,
+        session: tf.Session,
+        hooks: HookChain,
+        console: Console,
+        summaries: SummaryWriter,
+        save: Callable[[int], None] | None,
+        stop: StopRequest,
+        first: int,
+    ) -> None:
+        self._job = job
+        self._session = session
+        self._hooks = hooks
+        self._console = console
+        self._summaries = summaries
+        self._save = save
+        self._stop = stop
+        self._outputs: list[dict[str, Any]] = []
+        self._fetches = _fetches(job, program, summaries)
+        self._callables: dict[tuple[str, ...], Callable[[], Any]] = {}
+        self._samples = program.inputs.samples
+        self._always = _always(job)
+        self._reports_rate = job.training and job.log_dir is not None
+        self.progress = Progress(first)
+
+    def run(self) -> Progress:
+        """Runs until the step limit, the end of the input, a hook or a signal stops it."""
+        progress, started = self.progress, time.perf_counter()
+        self._started = started
+        self._mark = (started, 0)
+        self._rate_mark = (started, 0)
+        self._saved_at = time.monotonic()
+        end = self._last_step()
+        while progress.step < end and not self._stop and not self._hooks.stop_requested:
+            due = self._due(progress.step)
+            try:
+                values = self._step(due)
+            except tf.errors.OutOfRangeError:
+                progress.input_ended = True
+                break
+            if due:
+                self._take(values)
+            progress.step += 1
+            if self._reports_rate and progress.step % self._job.summary_every == 0:
+                self._report_rate()
+            if self._console.live:
+                self._console.tick(progress.step)
+            if self._save is not None and self._save_due():
+                self._save(progress.global_step)
+                self._saved_at = time.monotonic()
+        self._flush_outputs()
+        progress.seconds = time.perf_counter() - started
+        return progress
+
+    def _last_step(self) -> int:
+        if self._job.training:
+            return self._job.max_steps - self.progress.first
+        return self._job.max_steps
+
+    def _due(self, step: int) -> tuple[str, ...]:
+        """The names of what this step fetches beside the train op."""
+        due = self._always
+        if step % self._job.log_every == 0:
+            due = (*due, "log")
+        if self._summaries.due(self.progress.first + step):
+            due = (*due, "summary")
+        return due
+
+    def _step(self, due: tuple[str, ...]) -> dict[str, Any]:
+        if self._hooks:
+            return self._hooks.run(self._session, self._fetches_of(due))
+        function = self._callables.get(due)
+        if function is None:
+            function = self._session.make_callable(self._fetches_of(due))
+            self._callables[due] = function
+        return function()
+
+    def _fetches_of(self, due: tuple[str, ...]) -> Any:
+        """A step in which nothing is due fetches one operation: TensorFlow's shortest way."""
+        fetches = {name: self._fetches[name] for name in due}
+        return {**fetches, "step": self._fetches["step"]} if due else self._fetches["step"]
+
+    def _take(self, values: dict[str, Any]) -> None:
+        progress = self.progress
+        if "means" in values:
+            batch = values["means"]
+            progress.means.add(batch["values"], batch.get("samples", self._samples))
+        if "outputs" in values:
+            self._outputs.append(values["outputs"])
+            if len(self._outputs) >= self._job.output_every:
+                self._flush_outputs()
+        if "log" in values:
+            self._log(values["log"])
+        if "summary" in values:
+            self._summaries.write(self.progress.global_step, values["summary"])
+
+    def _log(self, logged: Mapping[str, Any]) -> None:
+        progress = self.progress
+        now = time.perf_counter()
+        before, step_before = self._mark
+        self._mark = (now, progress.step + 1)
+        steps, seconds = progress.step + 1 - step_before, now - before
+        batch = self._job.batch_size or logged.get("samples", self._samples)
+        rate = None if batch is None else float(steps * batch / max(seconds, 1e-9))
+        progress.samples += steps * int(batch or 0)
+        progress.logged_seconds = now - self._started
+        if "wait" in logged:
+            share = min(1.0, logged["wait"] * steps / max(seconds, 1e-9))
+            progress.wait = _smooth(progress.wait, share)
+        progress.values = {name: float(value) for name, value in logged["values"].items()}
+        if self._job.training:
+            line = report.step_line(progress.step, progress.global_step, rate, progress.values)
+        else:
+            seen = progress.samples if progress.means.samples is None else progress.means.samples
+            line = report.eval_line(seen or progress.samples, progress.values)
+        _LOG.info("%s", line)
+        if self._console.live:
+            self._console.update(progress.step + 1, rate, progress.wait, progress.values)
+
+    def _report_rate(self) -> None:
+        """TensorFlow's own measure of speed, in the log and in TensorBoard."""
+        progress, now = self.progress, time.perf_counter()
+        before, step_before = self._rate_mark
+        self._rate_mark = (now, progress.step)
+        rate = (progress.step - step_before) / max(now - before, 1e-9)
+        self._summaries.scalar(progress.global_step, "global_step/sec", rate)
+        _LOG.info("%s", report.global_step_per_second(rate))
+
+    def _save_due(self) -> bool:
+        if self._job.save_secs is not None:
+            return time.monotonic() - self._saved_at >= self._job.save_secs
+        steps = self._job.save_steps
+        return steps is not None and self.progress.global_step % steps == 0
+
+    def _flush_outputs(self) -> None:
+        if self._outputs and self._job.output_fn is not None:
+            outputs, self._outputs = self._outputs, []
+            self._job.output_fn(outputs)
+
+
+def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, Any]:
+    """Everything a step may fetch, by name; "step" always."""
+    inputs, model = program.inputs, program.model
+    samples = {"samples": inputs.samples} if isinstance(inputs.samples, tf.Tensor) else {}
+    wait = {} if inputs.wait is None else {"wait": inputs.wait}
+    fetches: dict[str, Any] = {
+        "step": program.step_op,
+        "log": {"values": dict(model.log), **samples, **wait},
+        "means": {"values": dict(model.log), **samples},
+        "outputs": dict(model.outputs),
+    }
+    if summaries.op is not None:
+        fetches["summary"] = summaries.op
+    return fetches
+
+
+def _always(job: Job) -> tuple[str, ...]:
+    names = []
+    if job.mode == EVAL:
+        names.append("means")
+    if job.output_fn is not None:
+        names.append("outputs")
+    return tuple(names)
+
+
+def _smooth(before: float | None, now: float) -> float:
+    return now if before is None else 0.7 * before + 0.3 * now
+
+
+def check_data(progress: Progress) -> None:
+    """Raises if the input ended before it gave a single batch."""
+    if progress.input_ended and progress.step == 0:
+        raise MoxValueError(
+            "input_fn gave no data: it ended before the first step. Check the path, pattern or"
+            " number of epochs it reads, and that a batch is not larger than the data."
+        )

@@ -1,0 +1,128 @@
+"""Builds everything that a job runs, in one private graph, before any session is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import callbacks, export, graph, inputs, structure, updates
+from moxing.engine.inputs import Inputs
+from moxing.engine.job import EXPORT, Job, Model
+from moxing.errors import MoxTypeError, MoxValueError
+
+
+@dataclass(frozen=True)
+class Program:
+    """A built job.
+
+    Attributes:
+        graph: the graph; not yet final.
+        inputs: the input part.
+        model: what model_fn built.
+        global_step: int64 variable, counts updates over all runs.
+        step_op: one step: an update in TRAIN, else the evaluation of every result.
+        slots: variables that belong to optimizers, not to the model.
+        export_graph: the graph of the exported model; None where nothing is exported.
+        export_signature: its inputs and outputs.
+    """
+
+    graph: tf.Graph
+    inputs: Inputs
+    model: Model
+    global_step: tf.Variable
+    step_op: tf.Operation
+    slots: tuple[tf.Variable, ...]
+    export_graph: tf.Graph | None = None
+    export_signature: export.ExportSignature | None = None
+
+
+class _ReadsInputsDirectly(Exception):
+    """The model reads tensors of input_fn that were not handed to it."""
+
+
+def build(job: Job) -> Program:
+    """Builds the graphs of a job.
+
+    Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
+    if the job exports.
+    """
+    try:
+        return _build(job, may_lift=True)
+    except _ReadsInputsDirectly:
+        return _build(job, may_lift=False)
+
+
+def _build(job: Job, may_lift: bool) -> Program:
+    with tf.Graph().as_default() as built:
+        if job.seed is not None:
+            tf.set_random_seed(job.seed)
+        global_step = tf.train.get_or_create_global_step()
+        made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift)
+        updates.watch_keras()
+        about = f"mode {job.mode}, {structure.describe(made.structure)}"
+        model = callbacks.call("model_fn", job.model_fn, made.structure, job.mode, about=about)
+        before = {variable.name for variable in tf.global_variables()}
+        results = [*model.log.values(), *model.outputs.values()]
+        step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
+        slots = [variable for variable in tf.global_variables() if variable.name not in before]
+        _check_reads(made, [step_op, *results], job.make_batches)
+    if not job.export:
+        return Program(built, made, model, global_step, step_op, tuple(slots))
+    export_graph, signature = _build_export(job, made)
+    return Program(built, made, model, global_step, step_op, tuple(slots), export_graph, signature)
+
+
+def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
+    functions: Sequence[Any] = job.optimizer_fns
+    if len(functions) == 1:
+        functions = [functions[0]] * len(model.losses)
+    if len(functions) != len(model.losses):
+        raise MoxValueError(
+            f"optimizer_fn is a list of {len(functions)}, but ModelSpec has {len(model.losses)}"
+            " losses. Give one optimizer_fn, or one for each loss."
+        )
+    variables = graph.trainable(job.trainable_include, job.trainable_exclude)
+    return graph.train_op(model.losses, functions, variables, global_step)
+
+
+def _build_export(job: Job, made: Inputs) -> tuple[tf.Graph, export.ExportSignature]:
+    with tf.Graph().as_default() as built:
+        tf.train.get_or_create_global_step()
+        fed = export.placeholders(made.structure, job.make_batches)
+        about = f"mode {EXPORT}, {structure.describe(fed)}"
+        model = callbacks.call("model_fn", job.model_fn, fed, EXPORT, about=about)
+        if not isinstance(model.export, export.ExportSignature):
+            raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
+        export.check(model.export, fed)
+    return built, model.export
+
+
+def _check_reads(made: Inputs, targets: Iterable[Any], batched: bool) -> None:
+    """Finds targets that read an element of input_fn past the pipeline that replaces it.
+
+    Such a tensor reached the model through a global variable or a closure, and would belong to
+    another sample than the tensors in `inputs`.
+    """
+    if not made.cut:
+        return
+    cut = {op.name for op in made.cut}
+    waiting = [getattr(target, "op", target) for target in targets]
+    seen = set()
+    while waiting:
+        op = waiting.pop()
+        if op.name in seen:
+            continue
+        seen.add(op.name)
+        if op.name in cut:
+            if not batched:
+                raise _ReadsInputsDirectly
+            raise MoxValueError(
+                f"model_fn uses a tensor of input_fn ({op.name}) that is not among its inputs."
+                " With auto_batch=True that is a single sample, not the batch: return the tensor"
+                " from input_fn and take it from model_fn's inputs."
+            )
+        waiting.extend(tensor.op for tensor in op.inputs)
+        waiting.extend(op.control_inputs)

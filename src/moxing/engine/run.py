@@ -1,0 +1,194 @@
+"""One run, from a `Job` to its `Result`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import checkpoint, export, program, report, session
+from moxing.engine.checkpoint import Checkpoint, Restorer, Saver
+from moxing.engine.console import open_console
+from moxing.engine.hooks import HookChain
+from moxing.engine.job import EVAL, Job, Result
+from moxing.engine.loop import Loop, Progress, check_data
+from moxing.engine.program import Program
+from moxing.engine.signals import StopRequest, stop_on_signals
+from moxing.engine.summaries import open_summaries
+
+_LOG = logging.getLogger("tensorflow")
+# What a commit says beside the variables, under this key of its manifest.
+_INPUT_ENDED = "input_ended_with_max_steps"
+
+
+def execute(job: Job) -> Result:
+    """Runs a job.
+
+    Raises:
+        MoxError: something of the job that cannot be run, with what to do about it.
+        SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save.
+    """
+    with ExitStack() as stack:
+        if job.training and job.log_dir is not None:
+            stack.enter_context(checkpoint.lock(job.log_dir))
+        start = checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
+        finished = _already_finished(job, start)
+        if finished is not None and start is not None:
+            _LOG.info("%s", finished)
+            return Result(start.step or 0, 0, checkpoint=start.prefix)
+        built = program.build(job)
+        target = None
+        if built.export_signature is not None and job.log_dir is not None:
+            target = export.target(job.log_dir, built.export_signature.version)
+        with built.graph.as_default():
+            run = _Run(job, built, start)
+            stop = stack.enter_context(stop_on_signals())
+            progress = run.train_or_evaluate(stop)
+        if stop:
+            raise SystemExit(stop.exit_code)
+        if target is not None and built.export_graph is not None:
+            assert built.export_signature is not None
+            export.write(built.export_graph, built.export_signature, run.committed, target)
+        return _finish(job, run, progress, target)
+
+
+class _Run:
+    """The parts of one run that live while its graph is in use."""
+
+    def __init__(self, job: Job, built: Program, start: Checkpoint | None) -> None:
+        self._job, self._program, self._start = job, built, start
+        variables = tf.global_variables()
+        self._restorer = self._make_restorer(variables)
+        restored = set(self._restorer.restored) if self._restorer else set()
+        self._initialize = session.initializer([v for v in variables if v not in restored])
+        self._saver = None
+        if job.training and job.log_dir is not None:
+            self._saver = Saver(job.log_dir, variables)
+        self.hooks = HookChain(built.model.hooks)
+        self.committed = start.prefix if start is not None else ""
+        self.wrote_summaries = False
+
+    def _make_restorer(self, variables: list[tf.Variable]) -> Restorer | None:
+        if self._start is None:
+            return None
+        job = self._job
+        resume = job.log_dir is not None and _is_in(self._start, job.log_dir)
+        return Restorer(
+            self._start,
+            variables,
+            resume=resume and job.training,
+            include=job.restore_include,
+            exclude=job.restore_exclude,
+            optional=(*self._program.slots, self._program.global_step),
+        )
+
+    def train_or_evaluate(self, stop: StopRequest) -> Progress:
+        job, built = self._job, self._program
+        coordinator = tf.train.Coordinator()
+        self.hooks.begin()
+        automatic = dict(built.model.log) if job.automatic_summaries else None
+        with ExitStack() as stack:
+            summaries = open_summaries(
+                job.log_dir if job.training else None, built.graph, job.summary_every, automatic
+            )
+            stack.callback(summaries.close)
+            self.wrote_summaries = summaries.op is not None
+            built.graph.finalize()
+            opened = stack.enter_context(
+                session.open_session(
+                    job,
+                    built.graph,
+                    self._initialize,
+                    self._restorer,
+                    built.inputs.initializers,
+                    coordinator,
+                )
+            )
+            self.hooks.after_create_session(opened, coordinator)
+            first = int(opened.run(built.global_step))
+            if job.training:
+                _LOG.info("%s", report.running_will_end(job.max_steps))
+            if self._saver is not None:
+                self._save(opened, first)
+            console = stack.enter_context(open_console(job.mode, _last_step(job, first)))
+            save = (lambda step: self._save(opened, step)) if self._saver else None
+            loop = Loop(job, built, opened, self.hooks, console, summaries, save, stop, first)
+            progress = loop.run()
+            coordinator.raise_requested_exception()
+            check_data(progress)
+            if self._saver is not None:
+                ended = progress.input_ended
+                self._save(
+                    opened, progress.global_step, {_INPUT_ENDED: job.max_steps} if ended else {}
+                )
+            if not stop:
+                self.hooks.end(opened)
+        return progress
+
+    def _save(self, opened: tf.Session, step: int, extra: Mapping[str, Any] | None = None) -> None:
+        assert self._saver is not None
+        self.committed = self._saver.save(opened, step, extra).prefix
+
+
+def _training_summary(job: Job, run: _Run, progress: Progress, target: str | None) -> str:
+    return report.training_summary(
+        first_step=progress.first,
+        last_step=progress.global_step,
+        seconds=progress.seconds,
+        samples_per_second=progress.samples_per_second,
+        data_wait=progress.wait,
+        checkpoint=run.committed or None,
+        summaries=job.log_dir if run.wrote_summaries else None,
+        export_dir=target,
+    )
+
+
+def _evaluation_summary(progress: Progress) -> str:
+    return report.evaluation_summary(
+        global_step=progress.first,
+        batches=progress.means.batches,
+        samples=progress.means.samples,
+        seconds=progress.seconds,
+        means=progress.means.result(),
+    )
+
+
+def _is_in(found: Checkpoint, directory: str) -> bool:
+    return os.path.dirname(os.path.abspath(found.prefix)) == os.path.abspath(directory)
+
+
+def _last_step(job: Job, first: int) -> int | None:
+    last = job.max_steps - first if job.training else job.max_steps
+    return last if last < (1 << 40) else None
+
+
+def _already_finished(job: Job, start: Checkpoint | None) -> str | None:
+    """The line to print instead of training, where an earlier run did all there is to do."""
+    if not job.training or start is None or job.log_dir is None or start.step is None:
+        return None
+    if not _is_in(start, job.log_dir):
+        return None
+    if start.step >= job.max_steps:
+        return report.already_reached(job.log_dir, start.step, job.max_steps)
+    if checkpoint.read_extra(start).get(_INPUT_ENDED) == job.max_steps:
+        return report.input_already_ended(job.log_dir, start.step)
+    return None
+
+
+def _finish(job: Job, run: _Run, progress: Progress, target: str | None) -> Result:
+    metrics = progress.means.result() if job.mode == EVAL else dict(progress.values)
+    if job.training:
+        _LOG.info("%s", _training_summary(job, run, progress, target))
+    elif job.mode == EVAL:
+        _LOG.info("%s", _evaluation_summary(progress))
+    return Result(
+        progress.global_step if job.training else progress.first,
+        progress.step,
+        metrics,
+        run.committed or None,
+        target,
+    )

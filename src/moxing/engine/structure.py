@@ -1,0 +1,116 @@
+"""What an input function may return, and the plain lists and dicts that model functions get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+import tensorflow.compat.v2 as tf2
+
+from moxing.errors import MoxTypeError, MoxValueError
+
+COMPOSITE = (tf.SparseTensor, tf.RaggedTensor)
+
+
+def is_dataset(value: Any) -> bool:
+    """Whether `value` is a tf.data Dataset, of either TensorFlow generation."""
+    return isinstance(value, tf.data.Dataset | tf2.data.Dataset)
+
+
+def is_variable(value: Any) -> bool:
+    """Whether `value` is a variable, of either TensorFlow generation."""
+    return isinstance(value, tf2.Variable)
+
+
+def normalize(result: Any) -> list[Any] | dict[str, Any]:
+    """Makes the list or dict of tensors that a model function gets out of an input_fn's result.
+
+    One tensor becomes a list of one; tuples become lists, at every depth; dicts stay dicts.
+
+    Raises:
+        MoxTypeError: a leaf that is no tensor, or nothing at all.
+        MoxValueError: an empty result, or a tensor of another graph.
+    """
+    if result is None:
+        raise MoxTypeError(
+            "input_fn returned None. It must return a tf.Tensor, a list, tuple or dict of"
+            " tensors, or a tf.data.Dataset; is a `return` missing?"
+        )
+    plain = _plain(result, "input_fn's result")
+    if isinstance(plain, list | dict):
+        if not plain:
+            raise MoxValueError(
+                "input_fn returned no tensors (an empty list or dict). Return at least one tensor."
+            )
+        return plain
+    return [plain]
+
+
+def leaves(structure: Any, path: str = "inputs") -> list[tuple[str, Any]]:
+    """Every tensor of a normalized structure with its path, such as `inputs[0]`."""
+    if isinstance(structure, dict):
+        items = [(f"{path}[{key!r}]", value) for key, value in structure.items()]
+    elif isinstance(structure, list):
+        items = [(f"{path}[{index}]", value) for index, value in enumerate(structure)]
+    else:
+        return [(path, structure)]
+    return [leaf for name, value in items for leaf in leaves(value, name)]
+
+
+def replace(structure: Any, tensors: list[Any]) -> Any:
+    """The same structure with its leaves, in order, replaced by `tensors`."""
+    remaining = iter(tensors)
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [walk(item) for item in value]
+        return next(remaining)
+
+    return walk(structure)
+
+
+def describe(structure: Any) -> str:
+    """`inputs[0]: float32 [32, 784], inputs[1]: int64 [32]`, for messages."""
+    return ", ".join(f"{path}: {describe_tensor(leaf)}" for path, leaf in leaves(structure))
+
+
+def describe_tensor(tensor: Any) -> str:
+    """`float32 [32, 784]`, with `?` for what is not known."""
+    return f"{tensor.dtype.base_dtype.name} {describe_shape(tensor.shape)}"
+
+
+def describe_shape(shape: tf.TensorShape) -> str:
+    """`[32, ?, 3]`, or `of unknown rank`."""
+    if shape.rank is None:
+        return "of unknown rank"
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape.as_list()) + "]"
+
+
+def _plain(value: Any, path: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item, f"{path}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
+    return _tensor(value, path)
+
+
+def _tensor(value: Any, path: str) -> Any:
+    if isinstance(value, COMPOSITE):
+        return value
+    if is_variable(value):
+        value = tf.convert_to_tensor(value)
+    if not isinstance(value, tf.Tensor):
+        raise MoxTypeError(
+            f"{path} is a {type(value).__module__}.{type(value).__qualname__}, not a tensor."
+            " input_fn must return tf.Tensor values: wrap constant data in tf.constant(...), and"
+            " data that changes from step to step in tf.data.Dataset.from_tensor_slices(...) or"
+            " tf.data.Dataset.from_generator(...)."
+        )
+    if getattr(value, "graph", None) is not tf.get_default_graph():
+        raise MoxValueError(
+            f"{path} was made outside of input_fn, in another graph. Each run has a graph of its"
+            " own: build the tensor inside input_fn."
+        )
+    return value

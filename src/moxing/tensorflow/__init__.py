@@ -1,0 +1,83 @@
+"""The MoXing dialect: `import moxing.tensorflow as mox`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing import tf_version
+
+tf_version.check()
+
+import os  # noqa: E402
+
+# tf.layers and Keras layers in a v1 graph need tf_keras; TensorFlow reads this when first asked.
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+
+from moxing import logs  # noqa: E402
+from moxing.errors import MoxAttributeError, near_matches  # noqa: E402
+from moxing.tensorflow import flags as _flags  # noqa: E402
+from moxing.tensorflow.executor.graph_tools import get_collection, var_scope  # noqa: E402
+from moxing.tensorflow.executor.hooks import (  # noqa: E402
+    AggregativeSessionRunHook,
+    FeedSessionRunHook,
+)
+from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys  # noqa: E402
+from moxing.tensorflow.executor.run import run  # noqa: E402
+from moxing.tensorflow.executor.spec import ExportSpec, ModelSpec  # noqa: E402
+from moxing.tensorflow.flags import get_flag, set_flag  # noqa: E402
+from moxing.tensorflow.optimizer import get_optimizer_fn  # noqa: E402
+
+logs.reset_logger()
+_flags.register()
+
+__all__ = [
+    "AggregativeSessionRunHook",
+    "ExportKeys",
+    "ExportSpec",
+    "FeedSessionRunHook",
+    "ModeKeys",
+    "ModelSpec",
+    "get_collection",
+    "get_flag",
+    "get_optimizer_fn",
+    "run",
+    "set_flag",
+    "var_scope",
+]
+
+# Documented names of the API that this version does not have.
+_NOT_YET = frozenset(
+    (
+        "AsyncRawGenerator",
+        "BaseTFRecordDataset",
+        "BaseTFRecordMetadata",
+        "EarlyStoppingHook",
+        "ImageClassificationRawDataset",
+        "ImageClassificationRawMetadata",
+        "ImageClassificationTFRecordDataset",
+        "ImageClassificationTFRecordMetadata",
+        "InputSpec",
+        "LogEvaluationMetricHook",
+        "MultilabelClassificationRawDataset",
+        "MultilabelClassificationRawMetadata",
+        "NetworkKeys",
+        "PlateauLREarlyStoppingHook",
+        "auto",
+        "cache",
+        "file",
+        "get_data_augmentation_fn",
+        "get_dataset",
+        "get_dataset_meta",
+        "get_model_fn",
+        "get_model_meta",
+        "get_optimizer_wrapper_fn",
+        "get_tfrecord",
+        "split_image_classification_dataset",
+    )
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NOT_YET:
+        raise MoxAttributeError(f"mox.{name} is not supported yet by this version of openmox.")
+    raise MoxAttributeError(f"mox has no {name!r}.{near_matches(name, __all__)}")

@@ -1,0 +1,1 @@
+"""Runs user functions: `run`, what they return, and the hooks they may use."""

@@ -1,0 +1,60 @@
+"""Calls the user's functions with as many arguments as they take."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from moxing.engine.callbacks import location
+from moxing.errors import MoxTypeError
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def positional(role: str, function: Callable[..., Any], offered: int) -> Callable[..., Any]:
+    """`function`, taking up to `offered` positional arguments of which it drops those it lacks.
+
+    Users write `input_fn(mode)`, `input_fn(mode, **kwargs)` or `input_fn()`, and name the
+    arguments as they like; so arguments are passed by position.
+
+    Args:
+        role: what the function is to the user, for messages.
+        function: a function, bound method, partial, lambda or callable object.
+        offered: how many arguments the caller has.
+
+    Raises:
+        MoxTypeError: the function demands more arguments than there are.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+        return function
+    taken = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
+    needed = [p for p in taken if p.default is inspect.Parameter.empty]
+    named = [
+        p.name
+        for p in parameters
+        if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is inspect.Parameter.empty
+    ]
+    if len(needed) > offered or named:
+        asked = ", ".join([p.name for p in needed] + named)
+        raise MoxTypeError(
+            f"{role} {location(function)} demands the arguments ({asked}), but it is called with"
+            f" {offered}: {_CALLS[role]}."
+        )
+    # What has a default beyond the first argument is the user's own.
+    count = max(len(needed), min(len(taken), offered))
+    if count >= offered:
+        return function
+    return lambda *arguments: function(*arguments[:count])
+
+
+_CALLS = {
+    "input_fn": "input_fn(mode)",
+    "model_fn": "model_fn(inputs, mode)",
+    "optimizer_fn": "optimizer_fn()",
+    "output_fn": "output_fn(outputs)",
+}

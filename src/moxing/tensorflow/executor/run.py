@@ -1,0 +1,207 @@
+"""`mox.run`: from the documented arguments and flags to a job of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from moxing.engine import run as engine
+from moxing.engine.export import ExportSignature
+from moxing.engine.job import Job, Loss, Model, Result
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.tensorflow import flags
+from moxing.tensorflow.executor import arguments, startup
+from moxing.tensorflow.executor.callables import positional
+from moxing.tensorflow.executor.keys import ModeKeys
+from moxing.tensorflow.executor.spec import ModelSpec
+
+_UNSET: Any = object()
+_SAVE_SECS = 60.0
+
+
+def run(
+    input_fn: Callable[..., Any] | None = None,
+    output_fn: Callable[..., Any] | None = None,
+    model_fn: Callable[..., Any] | None = None,
+    optimizer_fn: Any = None,
+    run_mode: str = "invalid",
+    inter_mode: str | None = None,
+    batch_size: int | None = None,
+    auto_batch: bool = True,
+    log_dir: Any = None,
+    max_number_of_steps: int = 0,
+    checkpoint_path: Any = None,
+    log_every_n_steps: int = 10,
+    output_every_n_steps: int = 0,
+    save_summary_steps: int = 100,
+    save_model_secs: float | None = _UNSET,
+    export_model: Any = False,
+    fetch_strategy_fn: Any = None,
+    save_model_steps: int | None = _UNSET,
+) -> Result:
+    """Trains, evaluates or predicts, in a graph and session of its own.
+
+    Args:
+        input_fn: given the mode, returns a tensor, a list, tuple or dict of tensors, or a
+            tf.data Dataset: one sample with auto_batch, else one batch.
+        output_fn: given a list of output_info values, a dict of arrays a step.
+        model_fn: given the inputs (always a list or dict) and the mode, returns a ModelSpec.
+        optimizer_fn: returns a tf.train.Optimizer; or a list of such functions, one a loss.
+        run_mode: mox.ModeKeys.TRAIN, EVAL or PREDICT.
+        inter_mode: mode of evaluations during training; not supported yet.
+        batch_size: samples per batch and device; None: no batching, whatever auto_batch says.
+        auto_batch: whether samples of input_fn are batched here. In TRAIN every batch is full;
+            in EVAL and PREDICT the last one may be smaller.
+        log_dir: directory of checkpoints, summaries and exports; None: no files at all. A
+            checkpoint found there is resumed, or evaluated.
+        max_number_of_steps: TRAIN ends at this global step; other modes after so many steps.
+        checkpoint_path: checkpoint, or directory of some, to start from where log_dir has none.
+        log_every_n_steps: steps between log lines.
+        output_every_n_steps: output_fn gets the outputs of so many steps at a time.
+        save_summary_steps: steps between summaries.
+        save_model_secs: seconds between checkpoints, default 60; None: only the first and last,
+            unless save_model_steps is given. Seconds win where both are given.
+        export_model: mox.ExportKeys.TF_SERVING exports the model after TRAIN or EVAL.
+        fetch_strategy_fn: not supported.
+        save_model_steps: steps between checkpoints.
+
+    Returns:
+        Steps done, last or mean values of log_info, checkpoint and export directory.
+
+    Raises:
+        MoxError: whatever cannot be run, before work starts where it can be known then.
+        SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first.
+    """
+    startup.say_hello()
+    flags.read_command_line()
+    flags.check_supported()
+    _refuse("inter_mode", inter_mode)
+    _refuse("fetch_strategy_fn", fetch_strategy_fn)
+    mode = arguments.check_mode(run_mode)
+    directory = arguments.check_path("log_dir", log_dir)
+    batch = None if batch_size is None else arguments.check_count("batch_size", batch_size, 1)
+    seconds, steps = _save_schedule(save_model_secs, save_model_steps)
+    exporting = arguments.check_export(export_model, directory, mode)
+    job = Job(
+        mode=mode,
+        input_fn=positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
+        model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn),
+        optimizer_fns=[
+            positional("optimizer_fn", function, 0)
+            for function in arguments.check_optimizers(optimizer_fn, mode)
+        ],
+        batch_size=batch,
+        make_batches=arguments.check_flag("auto_batch", auto_batch) and batch is not None,
+        max_steps=arguments.check_steps(max_number_of_steps, mode),
+        log_dir=directory,
+        checkpoint_path=arguments.check_path("checkpoint_path", checkpoint_path),
+        log_every=arguments.check_count("log_every_n_steps", log_every_n_steps, 1),
+        output_fn=_output_fn(output_fn),
+        output_every=_output_every(output_fn, output_every_n_steps),
+        summary_every=arguments.check_count("save_summary_steps", save_summary_steps, 1),
+        save_secs=seconds,
+        save_steps=steps,
+        export=exporting,
+        restore_include=flags.patterns("checkpoint_include_patterns"),
+        restore_exclude=flags.patterns("checkpoint_exclude_patterns"),
+        trainable_include=flags.patterns("trainable_include_patterns"),
+        trainable_exclude=flags.patterns("trainable_exclude_patterns"),
+        automatic_summaries=flags.get_flag("summary_verbosity") >= 1,
+        inter_op_threads=flags.get_flag("num_inter_threads"),
+        intra_op_threads=flags.get_flag("num_intra_threads"),
+        seed=flags.get_flag("seed"),
+    )
+    return engine.execute(job)
+
+
+def _refuse(name: str, value: Any) -> None:
+    if value is not None:
+        raise MoxNotSupportedError(
+            f"{name}={value!r} is not supported yet. Leave {name} out; to evaluate, call mox.run"
+            " with run_mode=mox.ModeKeys.EVAL after or beside training."
+            if name == "inter_mode"
+            else f"{name} is not supported. Leave it out."
+        )
+
+
+def _save_schedule(seconds: Any, steps: Any) -> tuple[float | None, int | None]:
+    by_steps = None
+    if steps is not _UNSET and steps is not None:
+        by_steps = arguments.check_count("save_model_steps", steps, 1)
+    if seconds is _UNSET:
+        return (None if by_steps else _SAVE_SECS), by_steps
+    by_time = arguments.check_seconds("save_model_secs", seconds)
+    return by_time, None if by_time is not None else by_steps
+
+
+def _output_fn(output_fn: Any) -> Any:
+    if output_fn is None:
+        return None
+    return positional("output_fn", arguments.check_callable("output_fn", output_fn), 1)
+
+
+def _output_every(output_fn: Any, every: Any) -> int:
+    count = arguments.check_count("output_every_n_steps", every, 0)
+    if output_fn is not None and count == 0:
+        raise MoxValueError(
+            "output_fn is given, but output_every_n_steps is 0: it would never be called. Pass the"
+            " number of steps whose outputs it gets at a time."
+        )
+    return count
+
+
+def _model_fn(model_fn: Callable[..., Any], output_fn: Any) -> Any:
+    call = positional("model_fn", model_fn, 2)
+
+    def build(inputs: Any, mode: str) -> Model:
+        spec = call(inputs, mode)
+        if not isinstance(spec, ModelSpec):
+            raise MoxTypeError(
+                f"model_fn returned {'None' if spec is None else f'a {type(spec).__qualname__}'} in"
+                f" {mode}; it must return mox.ModelSpec(...)."
+            )
+        _check_complete(spec, mode, wants_outputs=output_fn is not None)
+        return _as_model(spec)
+
+    return build
+
+
+def _check_complete(spec: ModelSpec, mode: str, wants_outputs: bool) -> None:
+    needed = {
+        ModeKeys.TRAIN: ("loss", spec.losses),
+        ModeKeys.EVAL: ("log_info", spec.log_info),
+        ModeKeys.PREDICT: ("output_info", spec.output_info),
+        ModeKeys.EXPORT: ("export_spec", spec.export_spec),
+    }
+    field, value = needed[mode]
+    if not value:
+        raise MoxValueError(
+            f"ModelSpec has no {field}, which {mode} needs: mox.ModelSpec({field}=...)."
+        )
+    if wants_outputs and mode != ModeKeys.EXPORT and not spec.output_info:
+        raise MoxValueError(
+            f"output_fn is given, but ModelSpec has no output_info in {mode}: there is nothing to"
+            " hand to it."
+        )
+    asking = [type(hook).__name__ for hook in spec.hooks if hook.run_inter_mode()]
+    if asking and mode != ModeKeys.EXPORT:
+        raise MoxValueError(
+            f"the hook {asking[0]} evaluates during training (run_inter_mode() is True), which"
+            " needs mox.run(inter_mode=mox.ModeKeys.EVAL); inter_mode is not supported yet."
+        )
+
+
+def _as_model(spec: ModelSpec) -> Model:
+    export = None
+    if spec.export_spec is not None:
+        inner = spec.export_spec
+        export = ExportSignature(inner.inputs_dict, inner.outputs_dict, inner.version)
+    return Model(
+        losses=tuple(
+            Loss(tensor, scopes) for tensor, scopes in zip(spec.losses, spec.scopes, strict=True)
+        ),
+        log=spec.log_info,
+        outputs=spec.output_info,
+        export=export,
+        hooks=spec.hooks,
+    )

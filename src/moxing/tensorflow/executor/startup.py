@@ -1,0 +1,21 @@
+"""The lines that a process prints once, before its first run."""
+
+from __future__ import annotations
+
+import logging
+
+import tensorflow.compat.v1 as tf
+
+import moxing
+
+_said = False
+
+
+def say_hello() -> None:
+    """Says which versions run, once a process."""
+    global _said
+    if _said:
+        return
+    _said = True
+    logging.getLogger().info("Using MoXing-v%s (openmox)", moxing.__version__)
+    logging.getLogger("tensorflow").info("Using TensorFlow-%s", tf.version.GIT_VERSION)

@@ -1,0 +1,246 @@
+"""Every runtime flag of `mox`, in one frozen table, and the values given on the command line.
+
+The flags are also visible in `tf.flags.FLAGS`. A program reads them with `mox.get_flag`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from absl import flags as absl_flags
+
+from moxing.errors import MoxKeyError, MoxNotSupportedError, MoxValueError, near_matches
+
+
+@dataclass(frozen=True)
+class FlagSpec:
+    """One runtime flag.
+
+    Attributes:
+        name: as on the command line.
+        kind: "string", "integer", "float" or "boolean".
+        default: its value where it is not given.
+        help: one line.
+        only: the one value that this version can run with; None: every value.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    help: str
+    only: tuple[Any, ...] | None = None
+
+
+TABLE: Final[tuple[FlagSpec, ...]] = (
+    FlagSpec("num_gpus", "integer", 1, "Devices of this process.", (1,)),
+    FlagSpec("job_name", "string", "", "Role of this process: ps or worker; empty: alone.", ("",)),
+    FlagSpec("task_index", "integer", 0, "Index of this process within its role.", (0,)),
+    FlagSpec("ps_hosts", "string", "", "Parameter servers, host:port, comma-separated.", ("",)),
+    FlagSpec("worker_hosts", "string", "", "Workers, host:port, comma-separated.", ("",)),
+    FlagSpec("sync_replicas", "boolean", True, "Whether workers update together."),
+    FlagSpec(
+        "variable_update", "string", None, "Where variables live and gradients meet.", (None,)
+    ),
+    FlagSpec("log_first_clone", "boolean", True, "Log the first device's values; else the mean."),
+    FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables.", (False,)),
+    FlagSpec("loss_scale", "float", 1.0, "Factor of the loss against float16 underflow.", (1.0,)),
+    FlagSpec("checkpoint_include_patterns", "string", None, "Restore variables that match one."),
+    FlagSpec("checkpoint_exclude_patterns", "string", None, "Do not restore those that match one."),
+    FlagSpec("trainable_include_patterns", "string", None, "Train variables that match one."),
+    FlagSpec("trainable_exclude_patterns", "string", None, "Do not train those that match one."),
+    FlagSpec("summary_verbosity", "integer", 0, "From 1 on, logged values become summaries."),
+    FlagSpec("num_inter_threads", "integer", 0, "Threads that run operations; 0: automatic."),
+    FlagSpec("num_intra_threads", "integer", 0, "Threads within an operation; 0: automatic."),
+    FlagSpec("seed", "integer", None, "Fixes every random number; not given: new ones each run."),
+)
+FLAG_NAMES: Final = frozenset(spec.name for spec in TABLE)
+
+_DEFINE = {
+    "string": absl_flags.DEFINE_string,
+    "integer": absl_flags.DEFINE_integer,
+    "float": absl_flags.DEFINE_float,
+    "boolean": absl_flags.DEFINE_boolean,
+}
+
+
+def _define() -> absl_flags.FlagValues:
+    values = absl_flags.FlagValues()
+    for spec in TABLE:
+        _DEFINE[spec.kind](spec.name, spec.default, spec.help, flag_values=values)
+    values.mark_as_parsed()
+    return values
+
+
+# The flag table is the one piece of mutable state that a process shares, as in absl.
+_VALUES = _define()
+_given: dict[str, str] = {}
+
+
+def consume(argv: Sequence[str]) -> list[str]:
+    """Takes the runtime flags out of a command line, wherever they stand, and keeps their values.
+
+    Args:
+        argv: arguments without the program's name.
+
+    Returns:
+        The other arguments, in order. What follows a bare `--` is left alone.
+
+    Raises:
+        MoxValueError: a value of the wrong type, or a flag without its value.
+    """
+    rest: list[str] = []
+    arguments = list(argv)
+    while arguments:
+        argument = arguments.pop(0)
+        if argument == "--":
+            return [*rest, argument, *arguments]
+        found = _match(argument)
+        if found is None:
+            rest.append(argument)
+            continue
+        name, value = found
+        if value is None:
+            value = _following_value(name, arguments)
+        _set_text(name, value)
+    return rest
+
+
+def given() -> dict[str, str]:
+    """The text of every runtime flag that the command line gave, by name."""
+    return dict(_given)
+
+
+def get_flag(flag_name: str) -> Any:
+    """The value of a runtime flag.
+
+    Args:
+        flag_name: name of the flag, such as "num_gpus".
+
+    Raises:
+        MoxKeyError: there is no such flag.
+    """
+    return _VALUES[_known(flag_name)].value
+
+
+def set_flag(flag_name: str, value: Any) -> None:
+    """Sets a runtime flag for the runs that follow.
+
+    Args:
+        flag_name: name of the flag.
+        value: of the flag's type, or text that can be read as one.
+
+    Raises:
+        MoxKeyError: there is no such flag.
+        MoxValueError: the value is of another type.
+    """
+    try:
+        setattr(_VALUES, _known(flag_name), value)
+    except (absl_flags.IllegalFlagValueError, TypeError, ValueError) as error:
+        raise _bad_value(flag_name, value) from error
+
+
+def get_help() -> str:
+    """A description of every runtime flag."""
+    return "\n".join(f"--{spec.name}={spec.default!s}  ({spec.kind}) {spec.help}" for spec in TABLE)
+
+
+def register() -> None:
+    """Makes the flags visible in absl's global FLAGS, which is `tf.flags.FLAGS`.
+
+    A flag that the program defined itself stays its own; it then gets the command line's value in
+    its own parser and openmox in this one.
+    """
+    for spec in TABLE:
+        if spec.name not in absl_flags.FLAGS:
+            absl_flags.FLAGS[spec.name] = _VALUES[spec.name]
+
+
+def read_command_line() -> None:
+    """Reads the runtime flags of a program that runs under plain Python, and leaves them there."""
+    if not _given:
+        consume(sys.argv[1:])
+
+
+def check_supported() -> None:
+    """Refuses values that this version cannot run with.
+
+    Raises:
+        MoxNotSupportedError: naming the flag, its value and what runs.
+    """
+    for spec in TABLE:
+        value = _VALUES[spec.name].value
+        if spec.only is not None and value not in spec.only:
+            raise MoxNotSupportedError(
+                f"--{spec.name}={value} is not supported yet: this version trains on one device in"
+                f" one process, without loss scaling. Leave --{spec.name} out (default"
+                f" {spec.default!r})."
+            )
+
+
+def patterns(flag_name: str) -> tuple[str, ...]:
+    """The comma-separated patterns of a flag."""
+    text = get_flag(flag_name) or ""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _known(name: str) -> str:
+    if name not in FLAG_NAMES:
+        raise MoxKeyError(
+            f"there is no runtime flag {name!r}.{near_matches(name, FLAG_NAMES)} The flags are:"
+            f" {', '.join(sorted(FLAG_NAMES))}. Flags of the script itself are in tf.flags.FLAGS."
+        )
+    return name
+
+
+def _match(argument: str) -> tuple[str, str | None] | None:
+    """The flag that an argument names, with its value if it holds one."""
+    if not argument.startswith("-") or argument in ("-", "--"):
+        return None
+    name, equals, value = argument.lstrip("-").partition("=")
+    if name in FLAG_NAMES:
+        if equals:
+            return name, value
+        return name, "true" if _VALUES[name].boolean else None
+    negated = name.removeprefix("no")
+    if name.startswith("no") and negated in FLAG_NAMES and _VALUES[negated].boolean and not equals:
+        return negated, "false"
+    return None
+
+
+def _following_value(name: str, arguments: list[str]) -> str:
+    if not arguments or (arguments[0].startswith("-") and not _is_number(arguments[0])):
+        raise MoxValueError(f"--{name} needs a value: --{name}=VALUE.")
+    return arguments.pop(0)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _set_text(name: str, text: str) -> None:
+    if text == "" and _spec(name).kind != "string":
+        # Platforms pass a field that was left empty as an empty value.
+        return
+    try:
+        _VALUES[name].parse(text)
+    except absl_flags.IllegalFlagValueError as error:
+        raise _bad_value(name, text) from error
+    _VALUES[name].using_default_value = False
+    _given[name] = text
+
+
+def _bad_value(name: str, value: Any) -> MoxValueError:
+    kind = _spec(name).kind
+    article = "an" if kind == "integer" else "a"
+    return MoxValueError(f"--{name}={value!s}: expected {article} {kind}, got {value!r}.")
+
+
+def _spec(name: str) -> FlagSpec:
+    return next(spec for spec in TABLE if spec.name == name)

@@ -1,0 +1,1 @@
+"""Small modules that programs import by path."""
