@@ -1,0 +1,24 @@
+"""Checkpoints in TensorFlow's own format: save, commit, verify, find, filter and restore."""
+
+from __future__ import annotations
+
+from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.lock import lock
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.newest import newest
+from moxing.engine.checkpoint.restorer import Restorer
+from moxing.engine.checkpoint.saver import Saver
+from moxing.engine.checkpoint.source import choose, locate
+
+__all__ = [
+    "Checkpoint",
+    "Restorer",
+    "Saver",
+    "choose",
+    "ensure_directory",
+    "locate",
+    "lock",
+    "newest",
+    "read_extra",
+]

@@ -1,0 +1,108 @@
+"""Brings a staged checkpoint to its place, so that it is there wholly or not at all."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+from contextlib import suppress
+
+from moxing.engine.checkpoint import durable, manifest
+from moxing.engine.checkpoint.manifest import Manifest
+from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, data_suffixes
+
+
+def commit(staged: str, final: str, record: Manifest) -> None:
+    """Renames the staged files to `final`; the rename of the manifest, the last, is the commit.
+
+    A checkpoint of the same name that is there already stays valid, as it is or with `replaced.`
+    before its name, until the new one is committed. Where this fails it is put back.
+
+    Args:
+        staged: prefix of the files, synced, in a stage inside the directory of `final`.
+        final: prefix that they get.
+        record: the manifest to write.
+    """
+    content = manifest.encode(record)
+    if _is_same(staged, final, record):
+        _write_manifest(staged, final, content)
+        return
+    old = _replaced(final)
+    if os.path.exists(final + INDEX):
+        _duplicate(final, old, aside=os.path.dirname(staged))
+    try:
+        _exchange(staged, final, record)
+        _write_manifest(staged, final, content)
+    except BaseException:
+        _take_back(final, old, record)
+        raise
+    with suppress(OSError):  # Committed is committed; what is left over here does no harm.
+        for suffix in set(data_suffixes(final)) - set(record.files):
+            os.remove(final + suffix)
+        remove(old)
+
+
+def remove(prefix: str) -> None:
+    """Deletes a checkpoint, its manifest first: half deleted, it no longer counts as committed.
+
+    Without its index it is no checkpoint at all, so that goes second.
+    """
+    for suffix in (MANIFEST, INDEX, *data_suffixes(prefix), META):
+        with suppress(FileNotFoundError):
+            os.remove(prefix + suffix)
+
+
+def _replaced(final: str) -> str:
+    directory, name = os.path.split(final)
+    return os.path.join(directory, "replaced." + name)
+
+
+def _is_same(staged: str, final: str, record: Manifest) -> bool:
+    """Whether the files are there already, byte for byte, as when a resumed run saves at once."""
+    try:
+        return all(filecmp.cmp(staged + s, final + s, shallow=False) for s in record.files)
+    except FileNotFoundError:
+        return False
+
+
+def _duplicate(final: str, old: str, aside: str) -> None:
+    """Gives a checkpoint a second name, under which it is as valid as under the first."""
+    remove(old)
+    try:
+        for suffix in (*data_suffixes(final), INDEX):
+            durable.link_or_copy(final + suffix, old + suffix)
+        if os.path.exists(final + MANIFEST):
+            with open(final + MANIFEST, "rb") as file:
+                durable.write(old + MANIFEST, file.read(), aside)
+        durable.sync_directory(os.path.dirname(final))
+    except BaseException:
+        remove(old)
+        raise
+
+
+def _exchange(staged: str, final: str, record: Manifest) -> None:
+    # A manifest never stands beside files that it does not describe.
+    with suppress(FileNotFoundError):
+        os.remove(final + MANIFEST)
+    for suffix in sorted(record.files, key=lambda suffix: suffix == INDEX):
+        os.replace(staged + suffix, final + suffix)
+
+
+def _write_manifest(staged: str, final: str, content: bytes) -> None:
+    if os.path.exists(staged + META):
+        os.replace(staged + META, final + META)
+    durable.write(final + MANIFEST, content, os.path.dirname(staged))
+    durable.sync_directory(os.path.dirname(final))
+
+
+def _take_back(final: str, old: str, record: Manifest) -> None:
+    """Undoes an exchange that did not reach its commit, as far as the disk lets us."""
+    there = manifest.read(final)
+    if there is not None and there.serial == record.serial:
+        return
+    with suppress(OSError):
+        if not os.path.exists(old + INDEX):
+            remove(final)
+            return
+        for suffix in (*data_suffixes(old), INDEX, MANIFEST):
+            if os.path.exists(old + suffix):
+                os.replace(old + suffix, final + suffix)

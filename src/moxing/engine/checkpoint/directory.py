@@ -1,0 +1,44 @@
+"""Makes a run's directory, or says why it can't be made."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from moxing.errors import MoxRuntimeError, MoxValueError
+
+
+def ensure_directory(path: str, what: str = "log_dir") -> None:
+    """Makes a directory and those above it, and makes sure that files can be written there.
+
+    Args:
+        path: of the directory, which may exist.
+        what: what the user knows it as.
+
+    Raises:
+        MoxValueError: the path is empty, or a file is in the way.
+        MoxRuntimeError: the operating system refuses.
+    """
+    if not path:
+        raise MoxValueError(
+            f"{what} is an empty string. Give it a directory, or None to write no files."
+        )
+    if (file := _file_in_the_way(path)) is not None:
+        raise MoxValueError(
+            f"{what} {path!r} can't be a directory: {file} is a file. Choose another {what}."
+        )
+    try:
+        os.makedirs(path, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise MoxRuntimeError(
+            f"Can't write into {what} {path!r}: [Errno {error.errno}] {error.strerror}. Make it"
+            f" writable, or choose another {what}."
+        ) from error
+
+
+def _file_in_the_way(path: str) -> str | None:
+    while path and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path if path and not os.path.isdir(path) else None

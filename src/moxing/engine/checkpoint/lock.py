@@ -1,0 +1,76 @@
+"""Lets one run at a time train in a directory."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import filelock
+
+from moxing.errors import MoxRuntimeError
+
+_LOG = logging.getLogger("tensorflow")
+
+_LOCK = ".mox.lock"
+_HOLDER = ".mox.lock.json"
+
+
+@contextmanager
+def lock(directory: str | Path) -> Iterator[None]:
+    """Holds the exclusive lock of a directory for the block; the kernel ends it with the process.
+
+    On a file system without locks it warns and goes on.
+
+    Args:
+        directory: an existing directory.
+
+    Raises:
+        MoxRuntimeError: another run, or another one of this process, holds it.
+    """
+    root = os.fspath(directory)
+    # A soft lock, which is a mere file, would outlive a killed process.
+    held = filelock.FileLock(
+        os.path.join(root, _LOCK), blocking=False, thread_local=False, fallback_to_soft=False
+    )
+    try:
+        held.acquire()
+    except filelock.Timeout:
+        raise MoxRuntimeError(_refusal(root)) from None
+    except (OSError, NotImplementedError) as error:
+        _LOG.warning("Can't lock %s (%s): make sure that no other run trains in it.", root, error)
+        yield
+        return
+    holder = os.path.join(root, _HOLDER)
+    try:
+        _introduce(holder)
+        yield
+    finally:
+        with suppress(OSError):
+            os.remove(holder)
+        held.release()
+
+
+def _introduce(path: str) -> None:
+    """Writes who holds the lock, for the one who does not get it; nothing depends on it."""
+    since = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    with suppress(OSError):
+        Path(path).write_text(json.dumps(holder) + "\n")
+
+
+def _refusal(root: str) -> str:
+    try:
+        holder = json.loads(Path(root, _HOLDER).read_text())
+        who = f"process {holder['pid']} on {holder['host']}, since {holder['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        who = "a process that has not written who it is"
+    return (
+        f"Another run is training in {root}: {who}. Wait for its end or stop it, or give this run a"
+        " log_dir of its own."
+    )

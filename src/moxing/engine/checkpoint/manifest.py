@@ -1,0 +1,115 @@
+"""The manifest of a checkpoint: written last, it is what commits the checkpoint."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from moxing.engine.checkpoint.names import MANIFEST, Checkpoint
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """Size in bytes and digest of one file."""
+
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a committed checkpoint consists of.
+
+    Attributes:
+        step: its global step.
+        serial: counts the commits in a directory. Steps may go back (someone returns to an older
+            checkpoint) and clocks too; this never does.
+        files: suffix of each file's name, such as `.index`, to its size and digest.
+        variables: names of the variables in it.
+        extra: what the run wants to have back on resuming.
+    """
+
+    step: int
+    serial: int
+    files: Mapping[str, FileRecord]
+    variables: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The manifest as JSON with a checksum of its own.
+
+    Raises:
+        TypeError: `extra` holds something that JSON can't.
+    """
+    body = {
+        "format": FORMAT,
+        "step": manifest.step,
+        "serial": manifest.serial,
+        "files": {
+            suffix: {"bytes": record.bytes, "digest": record.digest}
+            for suffix, record in manifest.files.items()
+        },
+        "variables": list(manifest.variables),
+        "extra": dict(manifest.extra),
+    }
+    return (json.dumps({"checksum": _checksum(body), "body": body}, indent=1) + "\n").encode()
+
+
+def read(prefix: str) -> Manifest | None:
+    """The manifest of a checkpoint; None where there is none that this version can read."""
+    try:
+        with open(prefix + MANIFEST, "rb") as file:
+            return _decode(file.read())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def manifests(directory: str) -> list[tuple[str, Manifest]]:
+    """Every readable manifest of a directory with its prefix, the last commit first."""
+    found = []
+    for name in os.listdir(directory):
+        if name.endswith(MANIFEST) and not name.startswith("."):
+            prefix = os.path.join(directory, name[: -len(MANIFEST)])
+            if (manifest := read(prefix)) is not None:
+                found.append((prefix, manifest))
+    return sorted(found, key=lambda item: (item[1].serial, item[1].step), reverse=True)
+
+
+def read_extra(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What `Saver.save` was given as `extra`; empty where another program wrote the checkpoint."""
+    manifest = read(checkpoint.prefix)
+    if manifest is not None:
+        return dict(manifest.extra)
+    if os.path.exists(checkpoint.prefix + MANIFEST):
+        logging.getLogger("tensorflow").warning(
+            "%s%s is damaged: the variables are restored, the position in the input is not.",
+            checkpoint.prefix,
+            MANIFEST,
+        )
+    return {}
+
+
+def _decode(content: bytes) -> Manifest | None:
+    whole = json.loads(content)
+    body = whole["body"]
+    if body["format"] != FORMAT or whole["checksum"] != _checksum(body):
+        return None
+    return Manifest(
+        step=body["step"],
+        serial=body["serial"],
+        files={suffix: FileRecord(**record) for suffix, record in body["files"].items()},
+        variables=tuple(body["variables"]),
+        extra=body["extra"],
+    )
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(body, sort_keys=True).encode()):08x}"

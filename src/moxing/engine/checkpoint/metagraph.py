@@ -1,0 +1,76 @@
+"""The `.meta` file of a checkpoint, by which old tools rebuild the graph."""
+
+from __future__ import annotations
+
+import logging
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.checkpoint import durable
+from moxing.engine.checkpoint.names import META
+
+_LOG = logging.getLogger("tensorflow")
+
+LARGEST = 64 << 20  # Bytes; beyond that the graph holds data, which a checkpoint should not.
+
+
+class MetaGraph:
+    """Writes the graph once in a run, which does not change any more, and links it from then on.
+
+    Exporting a graph takes longer than saving a small model, so it is not repeated.
+    """
+
+    def __init__(self, saver: tf.train.Saver, graph: tf.Graph) -> None:
+        self._saver = saver
+        self._graph = graph
+        self._given_up = False
+        self._written: str | None = None
+
+    def put(self, staged: str, final: str) -> None:
+        """Puts the file beside the staged checkpoint that is to become `final`.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        if self._given_up:
+            return
+        if self._written is not None and self._link(staged):
+            self._written = final
+            return
+        content = self._content()
+        if content is None:
+            self._given_up = True
+            return
+        with open(staged + META, "wb") as file:
+            file.write(content)
+        durable.sync([staged + META])
+        self._written = final
+
+    def _link(self, staged: str) -> bool:
+        """False: the last one is gone, as after a clean-up by hand."""
+        try:
+            durable.link_or_copy(f"{self._written}{META}", staged + META)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _content(self) -> bytes | None:
+        try:
+            with self._graph.as_default():
+                graph = self._saver.export_meta_graph(
+                    collection_list=[
+                        tf.GraphKeys.GLOBAL_VARIABLES,
+                        tf.GraphKeys.TRAINABLE_VARIABLES,
+                    ],
+                    strip_default_attrs=True,
+                )
+            content = graph.SerializeToString()
+        # A graph over 2 GB: protocol buffers have no exception of their own for it.
+        except Exception as error:
+            _LOG.debug("No %s file is written: %s", META, error)
+            return None
+        if len(content) > LARGEST:
+            size = len(content) >> 20
+            _LOG.debug("No %s file is written: the graph has %d MB.", META, size)
+            return None
+        return content

@@ -1,0 +1,92 @@
+"""How the files of a checkpoint are called, and what their names say."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+
+INDEX = ".index"
+META = ".meta"
+MANIFEST = ".manifest.json"
+POINTER = "checkpoint"
+
+_DATA = re.compile(r"\.data-\d{5}-of-(\d{5})")
+_MEMBER = re.compile(r"(\.index|\.meta|\.manifest\.json|\.data-\d{5}-of-\d{5})$")
+_NUMBERED = re.compile(r"-(\d+)$")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One checkpoint on disk.
+
+    Attributes:
+        prefix: what its files' names begin with, such as `/x/model.ckpt-50`; the path of the file
+            itself where the checkpoint is a single file of TensorFlow's V1 format.
+        step: its global step as far as its name tells.
+        resume: whether it is the run's own, found in its log_dir: then everything is restored.
+    """
+
+    prefix: str
+    step: int | None
+    resume: bool = False
+
+
+def step_of(prefix: str) -> int | None:
+    """The number at the end of `model.ckpt-50`."""
+    found = _NUMBERED.search(os.path.basename(prefix))
+    return int(found[1]) if found else None
+
+
+def prefix_of(path: str) -> str:
+    """The prefix that a path belongs to: `.index`, `.meta` and the like are cut off."""
+    return _MEMBER.sub("", path)
+
+
+def present(prefix: str) -> bool:
+    """Whether there is a checkpoint of this prefix, whole or not, of either format."""
+    return os.path.isfile(prefix + INDEX) or is_single_file(prefix)
+
+
+def is_single_file(prefix: str) -> bool:
+    """Whether the prefix is itself a file: the V1 format."""
+    return os.path.isfile(prefix) and not os.path.isfile(prefix + INDEX)
+
+
+def data_suffixes(prefix: str) -> list[str]:
+    """`.data-00000-of-00001` and so on, as far as these files exist, in order."""
+    paths = glob.glob(glob.escape(prefix) + ".data-*")
+    return sorted(path[len(prefix) :] for path in paths if _DATA.fullmatch(path[len(prefix) :]))
+
+
+def missing_data(prefix: str) -> str | None:
+    """The suffix of the first data file that should exist and does not."""
+    there = data_suffixes(prefix)
+    if not there:
+        return ".data-00000-of-00001"
+    count = max(int(suffix[-5:]) for suffix in there)
+    for number in range(count):
+        wanted = f".data-{number:05d}-of-{count:05d}"
+        if wanted not in there:
+            return wanted
+    return None
+
+
+def indexed_prefixes(directory: str) -> list[str]:
+    """The prefixes of the `.index` files in a directory, the highest step first, unnumbered last.
+
+    An unnumbered one without data is left out: many programs call a file `something.index`.
+    """
+    prefixes = [
+        os.path.join(directory, name[: -len(INDEX)])
+        for name in os.listdir(directory)
+        if name.endswith(INDEX) and not name.startswith(".")
+    ]
+    steps = {prefix: step_of(prefix) for prefix in prefixes}
+    kept = [prefix for prefix in prefixes if steps[prefix] is not None or data_suffixes(prefix)]
+    return sorted(
+        kept,
+        key=lambda prefix: (-1 if steps[prefix] is None else steps[prefix], prefix),
+        reverse=True,
+    )

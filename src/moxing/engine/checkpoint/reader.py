@@ -1,0 +1,70 @@
+"""Opens a checkpoint with TensorFlow's own reader."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import CheckpointError
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a checkpoint holds.
+
+    Attributes:
+        prefix: of the checkpoint.
+        shapes: of its variables, by name.
+        dtypes: of its variables, by name.
+    """
+
+    prefix: str
+    shapes: Mapping[str, Sequence[int]]
+    dtypes: Mapping[str, tf.DType]
+
+
+def stored(prefix: str) -> Stored:
+    """Reads the names, shapes and dtypes of a checkpoint, not its values.
+
+    Raises:
+        CheckpointError: it can't be opened.
+    """
+    reader = _open(prefix)
+    return Stored(prefix, reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map())
+
+
+def read_through(prefix: str) -> int:
+    """Reads every value, which compares its CRC, and returns how many variables there are.
+
+    Raises:
+        CheckpointError: something can't be read.
+    """
+    reader = _open(prefix)
+    names = sorted(reader.get_variable_to_shape_map())
+    for name in names:
+        try:
+            reader.get_tensor(name)
+        except Exception as error:  # As in _open.
+            raise unreadable(prefix, error) from error
+    return len(names)
+
+
+def unreadable(prefix: str, error: Exception) -> CheckpointError:
+    """What to raise where TensorFlow fails to read a checkpoint."""
+    text = error.message if isinstance(error, tf.errors.OpError) else str(error)
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    first = lines[0] if lines else type(error).__name__
+    reason = next((line for line in lines if os.path.basename(prefix) in line), first)
+    return CheckpointError(f"Checkpoint {prefix} can't be read: {reason}.")
+
+
+def _open(prefix: str) -> Any:
+    try:
+        return tf.train.load_checkpoint(prefix)
+    # It raises IndexError, RuntimeError or an OpError, as its C++ status happens to map.
+    except Exception as error:
+        raise unreadable(prefix, error) from error

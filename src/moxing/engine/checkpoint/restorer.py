@@ -1,0 +1,103 @@
+"""Restores the variables of a graph from a checkpoint."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.checkpoint.entries import Entry, entries, flat
+from moxing.engine.checkpoint.filters import Filter, some
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.plan import Match, resume_plan, warm_plan
+from moxing.engine.checkpoint.reader import Stored, stored, unreadable
+
+_LOG = logging.getLogger("tensorflow")
+
+
+class Restorer:
+    """Operations that restore variables; made inside the graph before it is final.
+
+    Args:
+        checkpoint: from `choose`, `locate` or `newest`.
+        variables: variables of the current graph, each of which is restored or listed in
+            `initialized`. Partitioned variables may be given whole or as slices.
+        resume: True: the run continues, so every variable must be in the checkpoint, and the
+            patterns don't count. False: it starts from another's weights.
+        include, exclude: patterns of variables to restore and not to restore: see `Filter`.
+        optional: those of `variables` that a foreign checkpoint may lack: optimizer slots. The
+            global step always may.
+
+    Attributes:
+        restored: the variables that `run` gives a value.
+        initialized: the others; the caller initializes them.
+
+    Raises:
+        CheckpointError: the checkpoint can't be read, or does not fit the variables.
+        MoxValueError: a pattern is no regular expression.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        variables: Iterable[Any],
+        *,
+        resume: bool,
+        include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+        optional: Collection[Any] = (),
+    ) -> None:
+        self._prefix = checkpoint.prefix
+        found, known = stored(checkpoint.prefix), entries(variables)
+        if resume:
+            plan = resume_plan(found, known)
+        else:
+            slots = {id(variable) for variable in flat(optional)}
+            plan = warm_plan(found, known, Filter(include, exclude), slots)
+        self.restored: tuple[tf.Variable, ...] = tuple(m.entry.variable for m in plan.matches)
+        self.initialized: tuple[tf.Variable, ...] = tuple(e.variable for e in plan.initialized)
+        self._names_initialized = [entry.name for entry in plan.initialized]
+        self._operation = _build(found, plan.matches)
+
+    def run(self, session: tf.Session) -> None:
+        """Gives `restored` their values, in one call.
+
+        Raises:
+            CheckpointError: the file was damaged or removed in the meantime.
+        """
+        _LOG.info("Restoring parameters from %s", self._prefix)
+        if self._names_initialized:
+            _LOG.info("Initializing, not restoring: %s", some(self._names_initialized))
+        try:
+            session.run(self._operation)
+        except (
+            tf.errors.DataLossError,
+            tf.errors.NotFoundError,
+            tf.errors.OutOfRangeError,
+        ) as error:
+            raise unreadable(self._prefix, error) from error
+
+
+def _build(source: Stored, matches: Sequence[Match]) -> tf.Operation:
+    with tf.control_dependencies(None), tf.name_scope("restore"):
+        if not matches:
+            return tf.no_op()
+        with tf.device("/cpu:0"):
+            values = tf.raw_ops.RestoreV2(
+                prefix=tf.constant(source.prefix),
+                tensor_names=[match.source for match in matches],
+                shape_and_slices=[match.entry.slice_spec for match in matches],
+                dtypes=[source.dtypes[match.source] for match in matches],
+            )
+            values = [tf.cast(v, m.entry.dtype) for v, m in zip(values, matches, strict=True)]
+        return tf.group(*(_assign(m.entry, v) for v, m in zip(values, matches, strict=True)))
+
+
+def _assign(entry: Entry, value: tf.Tensor) -> tf.Operation:
+    variable = entry.variable
+    if variable.dtype._is_ref_dtype:
+        assigned = tf.assign(variable, value, validate_shape=entry.shape is not None)
+        return assigned.op
+    return variable.assign(value, read_value=False)

@@ -1,0 +1,42 @@
+"""Deletes the checkpoints that a directory has too many of."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+
+from moxing.engine.checkpoint.commit import remove
+
+_LOG = logging.getLogger("tensorflow")
+
+
+def retain(prefixes: Sequence[str], keep: int | None) -> list[str]:
+    """Keeps the newest checkpoints and deletes the rest; a failure to delete is a warning.
+
+    Args:
+        prefixes: committed checkpoints, oldest first.
+        keep: how many to keep; None: all of them.
+
+    Returns:
+        Those that are left, oldest first.
+    """
+    surplus = len(prefixes) - keep if keep is not None else 0
+    left = []
+    for position, prefix in enumerate(prefixes):
+        if position >= surplus or not _deleted(prefix):
+            left.append(prefix)
+    return left
+
+
+def _deleted(prefix: str) -> bool:
+    try:
+        remove(prefix)
+    except OSError as error:
+        _LOG.warning(
+            "Could not delete the old checkpoint %s (%s); it stays.",
+            prefix,
+            error.strerror or os.strerror(error.errno or 0),
+        )
+        return False
+    return True

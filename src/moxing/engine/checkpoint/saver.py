@@ -1,0 +1,164 @@
+"""Saves the variables of a graph: staged, synced, verified, committed, and then pointed at."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.checkpoint import durable, manifest, pointer, reader, stage
+from moxing.engine.checkpoint.commit import commit
+from moxing.engine.checkpoint.entries import Entry, entries, flat
+from moxing.engine.checkpoint.failures import told_as
+from moxing.engine.checkpoint.manifest import FileRecord, Manifest
+from moxing.engine.checkpoint.metagraph import MetaGraph
+from moxing.engine.checkpoint.names import INDEX, MANIFEST, Checkpoint, data_suffixes
+from moxing.engine.checkpoint.retention import retain
+from moxing.errors import CheckpointError, MoxValueError
+
+_LOG = logging.getLogger("tensorflow")
+
+_NAME = "model.ckpt"
+
+
+class Saver:
+    """Operations that save variables; made inside the graph before it is final.
+
+    What it writes is what `tf.train.Saver` writes, and a manifest `model.ckpt-50.manifest.json`
+    besides. Killed at any moment, it leaves the last commit to `newest`. One process at a time may
+    save into a directory: see `lock`.
+
+    Args:
+        directory: where to; it exists.
+        variables: of the current graph, with values by the time of `save`.
+        keep: how many checkpoints to keep, the newest; None: all. Only checkpoints with a manifest
+            are counted and deleted.
+
+    Raises:
+        MoxValueError: `keep` is below 1.
+    """
+
+    def __init__(
+        self, directory: str | Path, variables: Iterable[Any], keep: int | None = 5
+    ) -> None:
+        if keep is not None and keep < 1:
+            raise MoxValueError(
+                f"keep={keep}: at least one checkpoint must be kept; None keeps all of them."
+            )
+        self._directory = os.fspath(directory)
+        self._keep = keep
+        listed = flat(variables)
+        self._entries = entries(listed)
+        # Its operations are used, not its save(), which neither syncs nor commits.
+        self._saver = tf.train.Saver(listed)
+        definition = self._saver.saver_def
+        self._fetch, self._feed = definition.save_tensor_name, definition.filename_tensor_name
+        self._meta = MetaGraph(self._saver, tf.get_default_graph())
+        self._kept: list[str] | None = None
+        self._serial = 0
+        self._done: set[int] = set()
+
+    def save(
+        self, session: tf.Session, step: int, extra: Mapping[str, Any] | None = None
+    ) -> Checkpoint:
+        """Commits the variables as they are now, and returns when they are on the disk.
+
+        A step that this run has committed already is not saved again.
+
+        Args:
+            session: of the graph.
+            step: global step of the values.
+            extra: what `read_extra` gives back on resuming; of JSON's types only.
+
+        Raises:
+            CheckpointError: the disk is full, the directory is gone or the like. What was committed
+                before is untouched.
+            TypeError: `extra` holds something that JSON can't.
+        """
+        prefix = os.path.join(self._directory, f"{_NAME}-{step}")
+        if step in self._done and os.path.exists(prefix + MANIFEST):
+            return Checkpoint(prefix, step)
+        _LOG.info("Saving checkpoints for %d into %s/%s.", step, self._directory, _NAME)
+        try:
+            with told_as(prefix), stage.stage(self._directory) as aside:
+                self._commit(session, prefix, step, extra or {}, aside)
+                self._point(prefix, aside)
+        except BaseException:
+            self._kept = None  # What is in the directory now has to be looked up.
+            raise
+        self._done.add(step)
+        return Checkpoint(prefix, step)
+
+    def _commit(
+        self, session: tf.Session, prefix: str, step: int, extra: Mapping[str, Any], aside: str
+    ) -> None:
+        self._take_stock()
+        staged = os.path.join(aside, os.path.basename(prefix))
+        self._serial += 1
+        record = Manifest(step, self._serial, {}, self._names(), extra)
+        manifest.encode(record)  # Fails on a bad `extra` before anything is written.
+        session.run(self._fetch, {self._feed: staged})
+        _verify(staged, prefix, self._entries)
+        self._meta.put(staged, prefix)
+        commit(staged, prefix, dataclasses.replace(record, files=_settle(staged)))
+
+    def _point(self, prefix: str, aside: str) -> None:
+        """Lets TensorFlow's tools know, and then deletes what is too much."""
+        kept = [other for other in self._kept or () if other != prefix] + [prefix]
+        surplus = len(kept) - self._keep if self._keep is not None else 0
+        names = [os.path.basename(other) for other in kept[max(surplus, 0) :]]
+        pointer.write(self._directory, names, aside)
+        self._kept = retain(kept, self._keep)
+
+    def _take_stock(self) -> None:
+        if self._kept is None:
+            stage.sweep(self._directory)
+            found = manifest.manifests(self._directory)
+            self._serial = found[0][1].serial if found else 0
+            self._kept = [prefix for prefix, _ in reversed(found)]
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(sorted({entry.name for entry in self._entries}))
+
+
+def _verify(staged: str, prefix: str, expected: Iterable[Entry]) -> None:
+    """Opens the staged files as TensorFlow's tools will, and compares names, shapes and size."""
+    shapes = reader.stored(staged).shapes
+    wanted = {entry.name: entry for entry in expected}
+    wrong = [
+        name
+        for name, entry in wanted.items()
+        if name not in shapes or (entry.shape is not None and tuple(shapes[name]) != entry.shape)
+    ]
+    least = sum(
+        entry.dtype.size * math.prod(shapes.get(name, ()))
+        for name, entry in wanted.items()
+        if entry.dtype != tf.string
+    )
+    written = sum(os.path.getsize(staged + suffix) for suffix in data_suffixes(staged))
+    if wrong or len(shapes) != len(wanted) or written < least:
+        raise CheckpointError(
+            f"Checkpoint {prefix} was written but does not read back:"
+            f" {len(shapes)} variables of {len(wanted)}, {written} bytes of at least {least},"
+            f" wrong: {wrong[:10]}. It was not committed. The disk may be failing."
+        )
+
+
+def _settle(staged: str) -> dict[str, FileRecord]:
+    """Syncs the staged files, and digests them while the disk is busy with that."""
+    suffixes = [*data_suffixes(staged), INDEX]
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        synced = thread.submit(durable.sync, [staged + suffix for suffix in suffixes])
+        records = {
+            suffix: FileRecord(os.path.getsize(staged + suffix), durable.digest(staged + suffix))
+            for suffix in suffixes
+        }
+        synced.result()
+    return records

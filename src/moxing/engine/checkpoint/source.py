@@ -1,0 +1,156 @@
+"""Decides which checkpoint a run starts from: that of its log_dir, or the one it was given."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+from dataclasses import replace
+
+from moxing.engine.checkpoint import pointer, verify
+from moxing.engine.checkpoint.names import (
+    MANIFEST,
+    Checkpoint,
+    indexed_prefixes,
+    is_single_file,
+    prefix_of,
+    present,
+    step_of,
+)
+from moxing.engine.checkpoint.newest import newest
+from moxing.errors import CheckpointError
+
+_LOG = logging.getLogger("tensorflow")
+
+
+def choose(
+    log_dir: str | None, checkpoint_path: str | None, mode_is_train: bool
+) -> Checkpoint | None:
+    """The checkpoint to start from; None: the variables are to be initialized.
+
+    The checkpoint of log_dir wins in every mode, and is returned with `resume=True`.
+
+    Raises:
+        CheckpointError: a mode other than training has no checkpoint, or the one there is is
+            damaged or missing.
+    """
+    own = newest(log_dir) if log_dir else None
+    if own is not None:
+        if checkpoint_path:
+            _say_ignored(own, str(log_dir), checkpoint_path, mode_is_train)
+        return replace(own, resume=True)
+    if checkpoint_path:
+        return locate(checkpoint_path)
+    if mode_is_train:
+        return None
+    where = f"log_dir {log_dir!r} holds none" if log_dir else "log_dir is not set"
+    raise CheckpointError(
+        f"You must provide a checkpoint: {where} and checkpoint_path is not set. Set"
+        " checkpoint_path to a checkpoint file or a directory of checkpoints, or log_dir to the"
+        " directory of a training run."
+    )
+
+
+def locate(path: str) -> Checkpoint:
+    """The checkpoint that a user's path means.
+
+    Args:
+        path: a directory (its newest checkpoint), a prefix, any file of a checkpoint, or a single
+            file of TensorFlow's V1 format.
+
+    Raises:
+        CheckpointError: nothing is there, or it is damaged; the message says what was found.
+    """
+    if not path:
+        raise CheckpointError(
+            "checkpoint_path is empty. Set it to a checkpoint file or a directory of checkpoints."
+        )
+    full = os.path.expanduser(path)
+    if os.path.isdir(full):
+        found = newest(full)
+        if found is None:
+            raise CheckpointError(_nothing_in(path, full))
+        return found
+    prefix = _prefix(full)
+    if prefix is None:
+        raise CheckpointError(_missing(path, full))
+    if why := verify.fault(prefix):
+        raise CheckpointError(
+            f"checkpoint_path {path!r} is damaged: {why}. Copy it anew, or use another checkpoint."
+        )
+    return Checkpoint(prefix, step_of(prefix))
+
+
+def _prefix(full: str) -> str | None:
+    prefix = prefix_of(full)
+    return prefix if present(prefix) or os.path.isfile(prefix + MANIFEST) else None
+
+
+def _say_ignored(own: Checkpoint, log_dir: str, checkpoint_path: str, training: bool) -> None:
+    other = _glance(checkpoint_path)
+    if other is not None and os.path.realpath(other) == os.path.realpath(own.prefix):
+        return
+    _LOG.info("Ignoring --checkpoint_path because a checkpoint already exists in %s", log_dir)
+    if not training and other is not None:
+        _LOG.warning(
+            "TWO CHECKPOINTS: this run uses %s of log_dir and NOT %s of checkpoint_path. To use the"
+            " latter, set log_dir to a directory without checkpoints.",
+            own.prefix,
+            other,
+        )
+
+
+def _glance(path: str) -> str | None:
+    """The prefix that a path most likely means, without reading or checking the checkpoint."""
+    full = os.path.expanduser(path)
+    if not os.path.isdir(full):
+        return _prefix(full)
+    target = pointer.read(full)
+    if target is not None and target.fault is None and present(target.newest):
+        return target.newest
+    return next(iter(indexed_prefixes(full)), None)
+
+
+def _nothing_in(path: str, full: str) -> str:
+    target = pointer.read(full)
+    if target is not None and target.fault is None:
+        beside = os.path.join(full, os.path.basename(target.newest))
+        neither = f", nor is there {beside}" if beside != target.newest else ""
+        return (
+            f"checkpoint_path {path!r}: {target.path} names {target.newest}, which does not exist"
+            f"{neither}. {_contents(full)} Set checkpoint_path to where the checkpoint is now."
+        )
+    return (
+        f"checkpoint_path {path!r} is a directory without a checkpoint. {_contents(full)} Set"
+        " checkpoint_path to a checkpoint file or a directory of checkpoints."
+    )
+
+
+def _missing(path: str, full: str) -> str:
+    parent = os.path.dirname(os.path.abspath(full))
+    if not os.path.isdir(parent):
+        return f"No checkpoint at checkpoint_path {path!r}: there is no directory {parent}."
+    return f"No checkpoint at checkpoint_path {path!r}. {_contents(parent, os.path.basename(full))}"
+
+
+def _contents(directory: str, near: str = "") -> str:
+    """A sentence on what a directory holds: its checkpoints, else its files."""
+    checkpoints = [os.path.basename(prefix) for prefix in indexed_prefixes(directory)]
+    names = sorted(os.listdir(directory))
+    checkpoints += [
+        name
+        for name in names
+        if ".ckpt" in name
+        and is_single_file(os.path.join(directory, name))
+        and prefix_of(name) == name
+    ]
+    if checkpoints:
+        closest = difflib.get_close_matches(near, checkpoints, n=1, cutoff=0.0) if near else []
+        ordered = closest + [name for name in checkpoints if name not in closest]
+        return f"{directory} holds the checkpoints {_some(ordered)}."
+    return f"{directory} holds {_some(names)}." if names else f"{directory} is empty."
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

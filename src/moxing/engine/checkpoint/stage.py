@@ -1,0 +1,58 @@
+"""The place where a checkpoint is written before it is committed: a hidden directory beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_NAME = re.compile(r"\.mox-tmp-(\d+)@(.*)\.[^.]+")
+_STALE_SECONDS = 24 * 3600.0
+
+
+@contextmanager
+def stage(directory: str) -> Iterator[str]:
+    """An empty directory inside `directory`, so that a rename leads out; it ends with the block."""
+    name = f".mox-tmp-{os.getpid()}@{_host()}."
+    path = tempfile.mkdtemp(prefix=name, dir=directory)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def sweep(directory: str) -> None:
+    """Removes the stages that killed runs left behind."""
+    for name in os.listdir(directory):
+        match = _NAME.fullmatch(name)
+        path = os.path.join(directory, name)
+        if match and _is_dead(path, int(match[1]), match[2]):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_dead(path: str, pid: int, host: str) -> bool:
+    if host == _host():
+        return pid != os.getpid() and not _alive(pid)
+    try:
+        return time.time() - os.stat(path).st_mtime > _STALE_SECONDS
+    except OSError:
+        return False
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _host() -> str:
+    return re.sub(r"[^\w.-]", "_", socket.gethostname())

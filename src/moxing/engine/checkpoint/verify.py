@@ -1,0 +1,57 @@
+"""Tells whether a checkpoint is whole."""
+
+from __future__ import annotations
+
+import os
+
+from moxing.engine.checkpoint import durable, manifest, reader
+from moxing.engine.checkpoint.names import INDEX, is_single_file, missing_data
+from moxing.errors import CheckpointError
+
+
+def fault(prefix: str) -> str | None:
+    """What is wrong with the checkpoint of this prefix; None: it is whole.
+
+    Each file is read once, in pieces: against the digests of its manifest where it has one, else by
+    TensorFlow's reader, which checks the CRC of each tensor.
+    """
+    known = manifest.read(prefix)
+    if known is not None:
+        return _differs(prefix, known)
+    if not is_single_file(prefix):
+        if not os.path.isfile(prefix + INDEX):
+            return f"{_name(prefix)}{INDEX} is missing"
+        if suffix := missing_data(prefix):
+            return f"{_name(prefix)}{suffix} is missing"
+    try:
+        count = reader.read_through(prefix)
+    except CheckpointError as error:
+        return "it" + str(error).removeprefix(f"Checkpoint {prefix}").rstrip(".")
+    return None if count else "it holds no variables"
+
+
+def _differs(prefix: str, known: manifest.Manifest) -> str | None:
+    # All sizes before any digest: most damage shows without reading a byte.
+    for suffix, record in sorted(known.files.items(), reverse=True):
+        name = _name(prefix) + suffix
+        try:
+            size = os.path.getsize(prefix + suffix)
+        except FileNotFoundError:
+            return f"{name} is missing"
+        except OSError as error:
+            return f"{name} can't be read ({error.strerror})"
+        if size != record.bytes:
+            return f"{name} has {size} bytes instead of {record.bytes}"
+    for suffix, record in known.files.items():
+        name = _name(prefix) + suffix
+        try:
+            found = durable.digest(prefix + suffix)
+        except OSError as error:
+            return f"{name} can't be read ({error.strerror})"
+        if found != record.digest:
+            return f"{name} is damaged ({found} instead of {record.digest})"
+    return None
+
+
+def _name(prefix: str) -> str:
+    return os.path.basename(prefix)
