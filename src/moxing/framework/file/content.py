@@ -1,0 +1,93 @@
+"""Reads and writes whole files in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.errors import MoxTypeError
+from moxing.framework.file import changes, status, transfer
+from moxing.framework.file.handle import File, open_whole
+from moxing.framework.file.store import Span, store_for
+from moxing.framework.file.urls import PathLike, is_remote, parse, text
+
+CHUNK = 8 << 20
+
+
+def read(url: PathLike, client_id: object = None, binary: bool = False) -> Any:
+    """All of a file: text, or bytes with `binary`.
+
+    Args:
+      url: a local path or URL.
+      client_id: accepted for old scripts; without effect.
+      binary: whether to return bytes.
+
+    Raises:
+      MoxFileNotExistsException: there is no such file.
+    """
+    del client_id
+    if binary:
+        with open_whole(text(url)) as file:
+            return file.read()
+    with File(url, "r") as file:
+        return file.read()
+
+
+def write(url: PathLike, data: str | bytes, binary: bool = False) -> None:
+    """Makes or replaces a file, with text, or with bytes where `binary` is true.
+
+    Raises:
+      MoxTypeError: `data` is bytes and `binary` is false, or the other way round.
+    """
+    _put(url, data, binary, "w")
+
+
+def append(url: PathLike, data: str | bytes, binary: bool = False) -> None:
+    """Adds to the end of a file, which is made where it is not there.
+
+    In a store, old and new are put together by the store itself where the old is long.
+
+    Raises:
+      MoxTypeError: `data` is bytes and `binary` is false, or the other way round.
+    """
+    _put(url, data, binary, "a")
+
+
+def append_remote(src_url: PathLike, dst_url: PathLike) -> None:
+    """Adds all of the file `src_url` to the end of the file `dst_url`.
+
+    Inside a store no data comes here. `dst_url` is made where it is not there.
+
+    Raises:
+      MoxFileNotExistsException: there is no `src_url`.
+    """
+    src, dst = text(src_url), text(dst_url)
+    if is_remote(src) and is_remote(dst):
+        where, to = parse(src), parse(dst)
+        store = store_for(where)
+        more = store.head(where)
+        if more is None:
+            raise status.missing(src)
+        there = store.head(to)
+        if there is None:
+            changes.copy(src, dst)
+            return
+        spans = [
+            Span(0, there.size, where=to, etag=there.etag),
+            Span(0, more.size, where=where, etag=more.etag),
+        ]
+        transfer.assemble(store, to, spans)
+        return
+    with open_whole(src) as file, File(dst, "ab") as out:
+        while data := file.read(CHUNK):
+            out.write(data)
+
+
+def _put(url: PathLike, data: str | bytes, binary: bool, mode: str) -> None:
+    if binary and isinstance(data, str):
+        raise MoxTypeError(
+            f"text was given for {text(url)} and binary=True; encode it, or leave binary out"
+        )
+    if not binary and isinstance(data, bytes | bytearray | memoryview):
+        raise MoxTypeError(f"bytes were given for {text(url)}; pass binary=True to write bytes")
+    with File(url, f"{mode}b" if binary else mode) as file:
+        file.write(data)

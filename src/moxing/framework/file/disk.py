@@ -1,0 +1,81 @@
+"""Writes local files so that a reader finds the old one or the new one, and never a part."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+
+from moxing.framework.file.errors import MoxFileNameDuplicateException
+
+_START, _END = ".mox-", ".part"
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is one that `replacing` has not put in place yet."""
+    return name.startswith(_START) and name.endswith(_END)
+
+
+@contextlib.contextmanager
+def replacing(path: str, like: str | None = None) -> Iterator[int]:
+    """A file descriptor whose file takes the place of `path` when the block ends well.
+
+    Missing parents are made. After an error the file at `path`, if any, is as it was.
+
+    Args:
+      path: where the file shall be.
+      like: a file whose permission bits it gets; by default those of any new file.
+
+    Raises:
+      MoxFileNameDuplicateException: a directory, or a file in the place of a parent, is there.
+    """
+    parent = os.path.dirname(path) or "."
+    try:
+        os.makedirs(parent, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise MoxFileNameDuplicateException(
+            f"{path} can't be written: a file stands where its directory {parent} has to be",
+            url=path,
+        ) from None
+    if os.path.isdir(path):
+        raise MoxFileNameDuplicateException(
+            f"{path} can't be written: a directory of that name is there", url=path
+        )
+    beside = os.path.join(parent, f"{_START}{uuid.uuid4().hex}{_END}")
+    fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+        if like is not None:
+            shutil.copymode(like, beside)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    """Writes all of `data` where `fd` stands."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def copy_span(src: int, start: int, size: int, dst: int, at: int, piece: int = 1 << 20) -> int:
+    """Copies bytes from one open file into another; how many there were."""
+    done = 0
+    while done < size:
+        data = os.pread(src, min(piece, size - done), start + done)
+        if not data:
+            break
+        view = memoryview(data)
+        while view:
+            written = os.pwrite(dst, view, at + done)
+            done += written
+            view = view[written:]
+    return done

@@ -1,0 +1,67 @@
+"""Reads environment variables, and names the variable when its value can't be used."""
+
+from __future__ import annotations
+
+import os
+
+from moxing.errors import MoxValueError
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+
+
+def first(*names: str) -> str | None:
+    """The first of the variables `names` that is set and not empty."""
+    for name in names:
+        value = os.environ.get(name, "").strip()
+        if value:
+            return value
+    return None
+
+
+def boolean(name: str, default: bool) -> bool:
+    """The variable as a truth value; `default` where it is unset or empty.
+
+    Raises:
+      MoxValueError: the value is none of 1, 0, true, false, yes, no, on, off.
+    """
+    value = first(name)
+    if value is None:
+        return default
+    if value.lower() in _TRUE:
+        return True
+    if value.lower() in _FALSE:
+        return False
+    raise MoxValueError(f"environment variable {name}={value!r} must be 1 or 0")
+
+
+def integer(name: str, default: int, least: int = 0) -> int:
+    """The variable as an integer of at least `least`; `default` where it is unset or empty.
+
+    Raises:
+      MoxValueError: the value is no such number.
+    """
+    value = number(name, float(default), float(least))
+    if value != int(value):
+        raise MoxValueError(f"environment variable {name}={value!r} must be a whole number")
+    return int(value)
+
+
+def number(name: str, default: float, least: float = 0.0) -> float:
+    """The variable as a number of at least `least`; `default` where it is unset or empty.
+
+    Raises:
+      MoxValueError: the value is no such number.
+    """
+    value = first(name)
+    if value is None:
+        return default
+    try:
+        found = float(value)
+    except ValueError:
+        found = least - 1
+    if not least <= found < float("inf"):
+        raise MoxValueError(
+            f"environment variable {name}={value!r} must be a number of at least {least:g}"
+        )
+    return found

@@ -1,0 +1,62 @@
+"""The functions of `mox.file` under the module name that old scripts import.
+
+The names that begin with an underscore are documented cures for slow or fragile links: a script
+may assign a number to them, and the next copy uses it. None stands for the environment variable of
+that name, or its default.
+"""
+
+from __future__ import annotations
+
+from moxing.framework.file.background import background_sync_copy
+from moxing.framework.file.changes import copy, make_dirs, mk_dir, remove, rename
+from moxing.framework.file.content import append, append_remote, read, write
+from moxing.framework.file.errors import (
+    MoxFileNameDuplicateException,
+    MoxFileNotExistsException,
+    MoxFileReadException,
+    MoxFileRespException,
+    _MoxFileBaseRespException,
+)
+from moxing.framework.file.handle import File
+from moxing.framework.file.listing import glob, list_directory, scan_dir, walk
+from moxing.framework.file.settings import set_auth
+from moxing.framework.file.shifting import shift
+from moxing.framework.file.status import exists, get_size, is_directory, stat
+from moxing.framework.file.trees import copy_parallel
+
+# There is one way to move large files here; scripts that choose between two find it chosen.
+_LARGE_FILE_METHOD: int = 2
+_LARGE_FILE_PART_SIZE: int | None = None
+_LARGE_FILE_TASK_NUM: int | None = None
+_PARTIAL_MAXIMUM_SIZE: int | None = None
+_NUMBER_OF_PROCESSES: int | None = None
+
+__all__ = [
+    "File",
+    "MoxFileNameDuplicateException",
+    "MoxFileNotExistsException",
+    "MoxFileReadException",
+    "MoxFileRespException",
+    "_MoxFileBaseRespException",
+    "append",
+    "append_remote",
+    "background_sync_copy",
+    "copy",
+    "copy_parallel",
+    "exists",
+    "get_size",
+    "glob",
+    "is_directory",
+    "list_directory",
+    "make_dirs",
+    "mk_dir",
+    "read",
+    "remove",
+    "rename",
+    "scan_dir",
+    "set_auth",
+    "shift",
+    "stat",
+    "walk",
+    "write",
+]

@@ -1,0 +1,161 @@
+"""Lists directories: names, entries, walks and patterns."""
+
+from __future__ import annotations
+
+import glob as local_glob
+import os
+from collections.abc import Callable, Iterator
+
+from moxing.framework.file import disk, patterns, status
+from moxing.framework.file.entries import RemoteEntry, RemoteScan, tree
+from moxing.framework.file.errors import MoxFileNotDirectoryException
+from moxing.framework.file.store import Store, store_for
+from moxing.framework.file.urls import Location, PathLike, is_remote, parse, text
+
+Walk = Iterator[tuple[str, list[str], list[str]]]
+
+
+def list_directory(
+    url: PathLike,
+    recursive: bool = False,
+    skip_file: bool = False,
+    skip_dir: bool = False,
+    remove_sep: bool = True,
+) -> list[str]:
+    """The sorted names of what is in the directory `url`, relative to it.
+
+    Args:
+      url: a local path or URL.
+      recursive: whether to list what is in its directories, too.
+      skip_file: whether to leave out files.
+      skip_dir: whether to leave out directories.
+      remove_sep: whether the names of a store's directories come without their closing slash.
+
+    Raises:
+      MoxFileNotExistsException: there is no such directory.
+      MoxFileNotDirectoryException: `url` is a file.
+    """
+    if not is_remote(url):
+        return sorted(_local_names(_need_local(text(url)), "", recursive, skip_file, skip_dir))
+    where = parse(url)
+    store = store_for(where)
+    start = len(where.prefix)
+    found = tree(store, where) if recursive else store.list(where, deep=False)
+    names = [
+        info.key[start:].rstrip("/") if remove_sep else info.key[start:]
+        for info in found
+        if not (skip_dir if info.is_directory else skip_file)
+    ]
+    if not names:
+        _need_remote(store, where)
+    names.sort()
+    return names
+
+
+def scan_dir(url: PathLike) -> RemoteScan | Iterator[os.DirEntry[str]]:
+    """The entries of a directory, as `os.scandir` returns them; close it or use it in a `with`.
+
+    Raises:
+      MoxFileNotExistsException: there is no such directory.
+      MoxFileNotDirectoryException: `url` is a file.
+    """
+    if not is_remote(url):
+        return os.scandir(_need_local(text(url)))
+    where = parse(url)
+    store = store_for(where)
+    _need_remote(store, where)
+    return RemoteScan(store, where)
+
+
+def walk(
+    url: PathLike,
+    topdown: bool = True,
+    onerror: Callable[[OSError], object] | None = None,
+    followlinks: bool = False,
+) -> Walk:
+    """Directory by directory, what is below `url`, as `os.walk` does.
+
+    Args:
+      url: a local path or URL.
+      topdown: whether a directory comes before what is in it. If so, directories that are taken
+        out of the list of names are not entered.
+      onerror: called with the error of a directory that can't be listed, which is otherwise left
+        out in silence.
+      followlinks: whether links to local directories are followed.
+    """
+    if not is_remote(url):
+        return os.walk(text(url), topdown, onerror, followlinks)
+    return _walk(store_for(parse(url)), text(url), topdown, onerror)
+
+
+def glob(url: PathLike, recursive: bool = False) -> list[str]:
+    """The sorted absolute paths or URLs of what matches a pattern of `*`, `?` and `[...]`.
+
+    Args:
+      url: the pattern. No wildcard stands for a slash, or for the dot that a hidden name begins
+        with.
+      recursive: whether `**` stands for any number of directories.
+    """
+    if is_remote(url):
+        where = parse(url)
+        return sorted(patterns.match(store_for(where), where, recursive))
+    # Not `abspath`, which would take away the slash that asks for directories only.
+    pattern = os.path.join(os.getcwd(), text(url))
+    return sorted(local_glob.glob(pattern, recursive=recursive))
+
+
+def _local_names(
+    path: str, start: str, recursive: bool, skip_file: bool, skip_dir: bool
+) -> Iterator[str]:
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if disk.is_unfinished(entry.name):
+                continue
+            directory = entry.is_dir()
+            if not (skip_dir if directory else skip_file):
+                yield start + entry.name
+            if recursive and directory and not entry.is_symlink():
+                below = f"{start}{entry.name}/"
+                yield from _local_names(entry.path, below, recursive, skip_file, skip_dir)
+
+
+def _walk(
+    store: Store, url: str, topdown: bool, onerror: Callable[[OSError], object] | None
+) -> Walk:
+    where = parse(url)
+    folders: list[str] = []
+    files: list[str] = []
+    try:
+        for info in store.list(where, deep=False):
+            entry = RemoteEntry(info, where)
+            (folders if info.is_directory else files).append(entry.name)
+        if not folders and not files:
+            _need_remote(store, where)
+    except OSError as error:
+        if onerror is not None:
+            onerror(error)
+        return
+    if topdown:
+        yield url, folders, files
+    for name in folders:
+        yield from _walk(store, os.path.join(url, name), topdown, onerror)
+    if not topdown:
+        yield url, folders, files
+
+
+def _need_local(path: str) -> str:
+    if not os.path.exists(path):
+        raise status.missing(path)
+    if not os.path.isdir(path):
+        raise _not_directory(path)
+    return path
+
+
+def _need_remote(store: Store, where: Location) -> None:
+    if not store.is_directory(where):
+        status.need(where, store)
+        raise _not_directory(str(where))
+
+
+def _not_directory(path: str) -> MoxFileNotDirectoryException:
+    return MoxFileNotDirectoryException(f"{path} is a file, not a directory", url=path)

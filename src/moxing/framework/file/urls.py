@@ -1,0 +1,106 @@
+"""Tells object-store URLs from local paths, and takes them apart."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from moxing.errors import MoxTypeError, MoxValueError
+
+PathLike = str | os.PathLike[str]
+
+_URL = re.compile(r"(s3|obs)://", re.IGNORECASE)
+# pathlib folds the two slashes of a URL into one.
+_FOLDED = re.compile(r"(s3|obs):/(?!/)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One object, or one directory of objects, in a store.
+
+    Attributes:
+      scheme: `"s3"` or `"obs"`; both mean the same store.
+      bucket: name of the bucket.
+      key: the object's key without a leading slash. A key that ends in a slash, and the empty key,
+        name a directory.
+    """
+
+    scheme: str
+    bucket: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.bucket}/{self.key}" if self.key else self.top
+
+    @property
+    def top(self) -> str:
+        """The URL of the bucket."""
+        return f"{self.scheme}://{self.bucket}"
+
+    @property
+    def names_directory(self) -> bool:
+        """Whether the spelling alone says that this is a directory."""
+        return not self.key or self.key.endswith("/")
+
+    @property
+    def prefix(self) -> str:
+        """What the keys of everything below this directory begin with."""
+        return self.key if self.names_directory else f"{self.key}/"
+
+    @property
+    def name(self) -> str:
+        """The last component, or the bucket's name."""
+        return self.key.rstrip("/").rpartition("/")[2] or self.bucket
+
+    def at(self, key: str) -> Location:
+        """Another key of the same bucket."""
+        return Location(self.scheme, self.bucket, key)
+
+    def below(self, name: str) -> Location:
+        """`name`, which may have several components, below this directory."""
+        return self.at(self.prefix + name)
+
+
+def text(path: PathLike) -> str:
+    """The path as text, with the two slashes back that `pathlib` takes from a URL.
+
+    Raises:
+      MoxTypeError: `path` is neither text nor a path object.
+    """
+    if isinstance(path, str):
+        return path
+    if not isinstance(path, os.PathLike):
+        raise MoxTypeError(
+            f"a path is text, such as '/cache/data' or 's3://bucket/data', "
+            f"not {type(path).__name__}: {path!r}"
+        )
+    plain = os.fspath(path)
+    if not isinstance(plain, str):
+        raise MoxTypeError(f"a path is text, not bytes: {plain!r}")
+    folded = _FOLDED.match(plain)
+    return f"{folded[1]}://{plain[folded.end() :]}" if folded else plain
+
+
+def is_remote(path: object) -> bool:
+    """Whether `path` names something in an object store (`s3://` or `obs://`)."""
+    if isinstance(path, str):
+        return _URL.match(path) is not None
+    if isinstance(path, os.PathLike):
+        plain = os.fspath(path)
+        return isinstance(plain, str) and bool(_URL.match(plain) or _FOLDED.match(plain))
+    return False
+
+
+def parse(url: PathLike) -> Location:
+    """Takes a URL apart. Runs of slashes count as one, as they do in a local path.
+
+    Raises:
+      MoxValueError: the URL names no bucket.
+    """
+    plain = text(url)
+    scheme, _, rest = plain.partition("://")
+    bucket, _, key = rest.partition("/")
+    if not bucket:
+        raise MoxValueError(f"{plain!r} names no bucket; write {scheme}://bucket/path")
+    return Location(scheme.lower(), bucket, re.sub("/+", "/", key).lstrip("/"))

@@ -1,0 +1,155 @@
+"""Writes an object by way of a local file, so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import time
+
+from moxing.framework.file import status, transfer, tuning
+from moxing.framework.file.errors import MoxFileExistsException, MoxFileIsDirectoryException
+from moxing.framework.file.store import Info, Span, Store
+from moxing.framework.file.urls import Location
+
+# A longer object is not fetched to append to it: the store puts old and new together.
+FETCHED_TO_APPEND = 8 * tuning.MIB
+# Seconds that flushes may take at once, and the share of all time that they may take later.
+FLUSH_ALLOWANCE, FLUSH_SHARE = 2.0, 0.1
+
+
+class ObjectWriter(io.FileIO):
+    """A file on the local disk that becomes the object `where` when it is closed.
+
+    Args:
+      store: where the object will be.
+      where: which one.
+      mode: as of `open`, binary: one of r+, w, w+, a, a+, x, x+ with a `b`.
+
+    Raises:
+      MoxFileNotExistsException: mode r+ and there is no such object.
+      MoxFileExistsException: mode x and there is one.
+      MoxFileIsDirectoryException: it is a directory.
+    """
+
+    def __init__(self, store: Store, where: Location, mode: str) -> None:
+        if where.names_directory:
+            raise MoxFileIsDirectoryException(f"{where} is a directory", url=str(where))
+        self._store = store
+        self._where = where
+        self._base: Info | None = None
+        self._dropped = False
+        self._process = os.getpid()
+        self._opened = time.monotonic()
+        self._spent = 0.0
+        found = None if mode[0] == "w" else store.head(where)
+        if mode[0] == "x" and found is not None:
+            raise MoxFileExistsException(f"{where} exists", url=str(where))
+        if mode[0] == "r" and found is None:
+            raise _no_file(store, where)
+        # Beside the file that is written to, one descriptor to send it from.
+        self._source, path = tempfile.mkstemp(prefix="mox-", dir=tuning.staging_dir())
+        try:
+            append = mode[0] == "a" and "+" not in mode
+            if found is not None and append and found.size > FETCHED_TO_APPEND:
+                self._base = found
+            elif found is not None:
+                store.fetch(where, self._source)
+            super().__init__(path, _reopened(mode))
+        except BaseException:
+            os.close(self._source)
+            raise
+        finally:
+            # The open file is all that is needed; without a name it can't be left behind.
+            os.unlink(path)
+        self.name = str(where)
+        self._dirty = found is None or mode[0] == "w"
+
+    def write(self, data) -> int:  # type: ignore[override]  # noqa: ANN001 (as FileIO's)
+        """Writes to the local file; at its end where the mode is a."""
+        self._dirty = True
+        if self._base is not None:
+            super().seek(0, io.SEEK_END)
+        return super().write(data)
+
+    def truncate(self, size: int | None = None) -> int:  # type: ignore[override]
+        """Cuts the file at `size` bytes, by default where it stands."""
+        at = self.tell() if size is None else size
+        if self._base is not None:
+            if at < self._base.size:
+                raise io.UnsupportedOperation(
+                    f"{self.name} is open for appending and can't be cut; open it with mode 'r+'"
+                )
+            super().truncate(at - self._base.size)
+        else:
+            super().truncate(at)
+        self._dirty = True
+        return at
+
+    def tell(self) -> int:
+        """The position in the object."""
+        return super().tell() + (self._base.size if self._base else 0)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Goes to a position in the object."""
+        before = self._base.size if self._base else 0
+        if whence == io.SEEK_SET:
+            offset = max(offset - before, 0)
+        return super().seek(offset, whence) + before
+
+    def length(self) -> int:
+        """Bytes that the object would have now."""
+        return os.fstat(self._source).st_size + (self._base.size if self._base else 0)
+
+    def publish(self) -> None:
+        """Makes the object of what was written so far, at once."""
+        # A forked child holds a copy of this, and must not send what its parent writes.
+        if not self._dirty or self._dropped or os.getpid() != self._process:
+            return
+        began = time.monotonic()
+        spans = [Span(0, os.fstat(self._source).st_size, self._source)]
+        if self._base is not None:
+            base = Span(0, self._base.size, where=self._where, etag=self._base.etag)
+            spans.insert(0, base)
+        transfer.assemble(self._store, self._where, spans)
+        self._dirty = False
+        if self._base is not None:
+            self._base = status.need(self._where, self._store)
+            super().truncate(0)
+        self._spent += time.monotonic() - began
+
+    def flushed(self) -> None:
+        """As `publish`, unless flushes take more than a tenth of the time.
+
+        A log that flushes every line would otherwise send its whole file for each. What is put off
+        goes with a later flush, at the latest with `close`.
+        """
+        allowed = FLUSH_ALLOWANCE + FLUSH_SHARE * (time.monotonic() - self._opened)
+        if self._spent <= allowed:
+            self.publish()
+
+    def drop(self) -> None:
+        """Leaves the object as it is when this is closed."""
+        self._dropped = True
+
+    def close(self) -> None:
+        """Makes the object, then lets the local file go."""
+        if self.closed:
+            return
+        try:
+            self.publish()
+        finally:
+            os.close(self._source)
+            super().close()
+
+
+def _reopened(mode: str) -> str:
+    """The mode for the local file, which is there already."""
+    first = {"x": "w"}.get(mode[0], mode[0])
+    return f"{first}+b" if "+" in mode else f"{first}b"
+
+
+def _no_file(store: Store, where: Location) -> Exception:
+    if store.is_directory(where):
+        return MoxFileIsDirectoryException(f"{where} is a directory", url=str(where))
+    return status.missing(str(where))

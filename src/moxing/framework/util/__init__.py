@@ -1,0 +1,1 @@
+"""Small utilities that old scripts import by path."""
