@@ -85,6 +85,10 @@ def test_short_lines() -> None:
         "checkpoint in logs is already at step 2750 >= max_number_of_steps 2750;"
         " nothing to train: raise it or use another log_dir"
     )
+    assert report.input_already_ended("logs", 64) == (
+        "checkpoint in logs is already at step 64, where its input ended; nothing to train: give"
+        " more data with another max_number_of_steps, or use another log_dir"
+    )
 
 
 @pytest.mark.parametrize(
