@@ -1,0 +1,119 @@
+"""A family with its output size: from one image of any size to one of float32."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.tensorflow.preprocessing import pixels, randomness
+from moxing.tensorflow.preprocessing.plan import Family, Plan
+
+# What TensorFlow's bilinear kernel reads.
+_DTYPES = (
+    tf.uint8,
+    tf.int8,
+    tf.uint16,
+    tf.int16,
+    tf.int32,
+    tf.int64,
+    tf.float16,
+    tf.bfloat16,
+    tf.float32,
+    tf.float64,
+)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """A function from one image to one image.
+
+    `augmentation(image)` is, in two steps that a reader may put the decoder between,
+
+        plan = augmentation.plan(size)          # from the size alone
+        crop = ...                              # the plan's window of the image
+        image = augmentation.finish(crop, plan)
+
+    Attributes:
+      family: what is done.
+      random: whether it is random, as in training.
+      height: rows of the result.
+      width: columns of the result.
+    """
+
+    family: Family
+    random: bool
+    height: int
+    width: int
+
+    def __call__(self, image: Any, seed: Any = None) -> tf.Tensor:
+        """Augments one image.
+
+        Args:
+          image: [h, w, c] with values 0 to 255, of whole numbers or floats, which give equal
+            results; c must be known statically, h and w need not.
+          seed: integer tensor of shape [2] that alone decides on all random numbers; None: they
+            follow the graph's seed. See `randomness.uniform`.
+
+        Returns:
+          float32 [height, width, c], values 0 to 255 (but see `Cifarnet`), shape static.
+
+        Raises:
+          MoxValueError: the image has another rank, or an unknown number of channels.
+          MoxTypeError: its type is not one of numbers.
+        """
+        tensor = check_image(image)
+        with tf.name_scope("augmentation"):
+            plan = self.plan(tf.shape(tensor)[:2], seed)
+            crop = pixels.cut(tensor, plan.window)
+            crop.set_shape([None, None, tensor.shape[2]])
+            return self.finish(crop, plan)
+
+    def plan(self, size: tf.Tensor, seed: Any = None) -> Plan:
+        """Which part of an image of `size` (int32 [2]: rows, columns) is used, and its numbers."""
+        count = self.family.count if self.random else 0
+        numbers = randomness.uniform(count, seed) if count else []
+        return self.family.plan(size, (self.height, self.width), numbers)
+
+    def finish(self, crop: tf.Tensor, plan: Plan) -> tf.Tensor:
+        """The result, from the plan's window of the image [rows, columns, c]."""
+        tensor = check_image(crop)
+        image = self.family.finish(tensor, plan, (self.height, self.width))
+        image.set_shape([self.height, self.width, tensor.shape[2]])
+        return image
+
+
+def check_image(image: Any) -> tf.Tensor:
+    """The image as a tensor [h, w, c]; raises as `Augmentation.__call__` does."""
+    tensor = tf.convert_to_tensor(image)
+    if tensor.dtype.base_dtype not in _DTYPES:
+        hint = " Decode it first, with tf.image.decode_jpeg." if tensor.dtype == tf.string else ""
+        raise MoxTypeError(
+            f"augmentation: the image is of {tensor.dtype.name}; it must be of whole numbers or "
+            f"floats, from 0 to 255.{hint}"
+        )
+    rank = tensor.shape.rank
+    if rank is None:
+        raise MoxValueError(
+            "augmentation: the image has an unknown shape; say what is known of it: "
+            "image.set_shape([None, None, 3])"
+        )
+    if rank == 4:
+        raise MoxValueError(
+            f"augmentation: the image has shape {tensor.shape}, which is a batch; augment each "
+            f"image, [height, width, channels], before batching."
+        )
+    if rank != 3:
+        hint = " Add the channel: image[:, :, tf.newaxis]." if rank == 2 else ""
+        raise MoxValueError(
+            f"augmentation: the image has shape {tensor.shape}; it must be "
+            f"[height, width, channels].{hint}"
+        )
+    if tensor.shape[2] is None:
+        raise MoxValueError(
+            f"augmentation: the image has shape {tensor.shape}; the number of channels must be "
+            f"known: image.set_shape([None, None, 3])"
+        )
+    return tensor
