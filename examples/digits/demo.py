@@ -6,6 +6,7 @@ one that fails ends the demo. Everything is written to demo-output/, which start
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -18,11 +19,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-HERE = Path(__file__).parent
+HERE = Path(os.path.relpath(Path(__file__).parent))
 OUTPUT = Path("demo-output")
 DATA, RUN = OUTPUT / "data", OUTPUT / "run"
 FIRST_STEPS, ALL_STEPS = 400, 800
 LEAST_ACCURACY = 0.95
+# What TensorFlow's C++ part says about itself while it is imported; no level turns it off.
+NOISE = re.compile(r"WARNING: All log messages before absl|[IWE]\d{4} .*(port|cuda\w*)\.cc:\d+\]")
 
 console = Console(highlight=False)
 
@@ -43,7 +46,7 @@ class Stage:
     def run(self) -> Stage:
         """Runs the command, shows its lines as they come, and keeps them."""
         console.rule(f"[bold]{self.name}", align="left")
-        console.print(f"$ {shlex.join(self.command)}", style="bold cyan")
+        console.print(f"$ {shlex.join(self.command)}", style="bold cyan", soft_wrap=True)
         started = time.monotonic()
         program = [str(Path(sys.executable).with_name(self.command[0])), *self.command[1:]]
         with subprocess.Popen(
@@ -52,7 +55,8 @@ class Stage:
             assert process.stdout is not None
             for line in process.stdout:
                 self.lines.append(line.rstrip("\n"))
-                console.print(self.lines[-1], markup=False, soft_wrap=True)
+                if not NOISE.match(line):
+                    console.print(self.lines[-1], markup=False, soft_wrap=True)
         self.seconds = time.monotonic() - started
         if process.returncode != 0:
             raise DemoError(f"{self.name}: the command ended with exit code {process.returncode}.")
@@ -72,6 +76,11 @@ def training(name: str, *flags: str) -> Stage:
     return Stage(name, ["mox", "run", str(HERE / "train.py"), *folders, *flags])
 
 
+def speed(stage: Stage) -> str:
+    """How fast a training ran at its end."""
+    return f"{float(stage.find(r'global_step/sec: ([0-9.]+)')[1]):.0f} steps/s"
+
+
 def show_results(stages: dict[str, Stage], accuracy: float, correct: int, total: int) -> None:
     """The table at the end, and where everything lies."""
     table = Table(title="openmox demo", title_justify="left")
@@ -79,17 +88,17 @@ def show_results(stages: dict[str, Stage], accuracy: float, correct: int, total:
         table.add_column(heading, justify="right" if heading == "time" else "left")
     results = {
         "data": "1,797 handwritten digits in MNIST's format",
-        "train": f"step {FIRST_STEPS}",
-        "resume": f"from step {FIRST_STEPS} to step {ALL_STEPS}",
+        "train": f"to step {FIRST_STEPS}, {speed(stages['train'])}",
+        "resume": f"from there to step {ALL_STEPS}, {speed(stages['resume'])}",
         "evaluate and export": f"accuracy {accuracy:.1%} on the test images",
-        "predict": f"{correct} of {total} test images right, from the exported model",
+        "predict": f"the export gets {correct} of {total} right",
     }
     for name, result in results.items():
         table.add_row(name, result, f"{stages[name].seconds:.1f} s")
     console.print(table)
     console.print(f"checkpoints and summaries   {RUN}/")
     console.print(f"exported model              {RUN}/1/")
-    console.print(f"the program                 {HERE.relative_to(Path.cwd()) / 'train.py'}")
+    console.print(f"the program                 {HERE / 'train.py'}")
 
 
 def check(stages: dict[str, Stage]) -> tuple[float, int, int]:

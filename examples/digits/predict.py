@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 SHADES = np.array(list(" .:-=+*#%@"))
-SHOWN = 3
+SHOWN = (2, 5, 8)  # one image of each of these
 
 
 def read_test(folder):
@@ -39,9 +39,10 @@ def main(export_folder, data_folder):
     answer = model.signatures["serving_default"](images=tf.constant(images))
     digits, scores = answer["digits"].numpy(), answer["scores"].numpy()
 
-    for rows in zip(*(drawn(image) for image in images[:SHOWN]), strict=True):
+    shown = [int(np.argmax(labels == digit)) for digit in SHOWN]
+    for rows in zip(*(drawn(images[i]) for i in shown), strict=True):
         print("   ".join(rows))
-    captions = (f"{digits[i]} ({scores[i, digits[i]]:.1%} sure)" for i in range(SHOWN))
+    captions = (f"{digits[i]} ({scores[i, digits[i]]:.1%} sure)" for i in shown)
     print("   ".join(f"{caption:^28}" for caption in captions))
     print(f"{np.sum(digits == labels)} of {len(labels)} test images are classified correctly.")
 
