@@ -210,27 +210,27 @@ SHAPED = "image.set_shape([None, None, 3])"
             tf.uint8,
             [8, None, None, 3],
             MoxValueError,
-            "has shape (8, ?, ?, 3), which is a batch; augment each image, "
+            "has shape [8, None, None, 3], which is a batch; augment each image, "
             "[height, width, channels], before batching.",
         ),
         (
             tf.uint8,
             [4, 4],
             MoxValueError,
-            "has shape (4, 4); it must be [height, width, channels]. "
+            "has shape [4, 4]; it must be [height, width, channels]. "
             "Add the channel: image[:, :, tf.newaxis].",
         ),
         (
             tf.uint8,
             [4],
             MoxValueError,
-            "has shape (4,); it must be [height, width, channels].",
+            "has shape [4]; it must be [height, width, channels].",
         ),
         (
             tf.uint8,
             [None, None, None],
             MoxValueError,
-            f"has shape (?, ?, ?); the number of channels must be known: {SHAPED}",
+            f"has shape [None, None, None]; the number of channels must be known: {SHAPED}",
         ),
     ],
 )
@@ -240,7 +240,4 @@ def test_images_that_are_none(
     function = get_data_augmentation_fn(V, "TRAIN", 8, 8)
     with tf.Graph().as_default(), pytest.raises(error) as caught:
         function(tf.placeholder(dtype, shape))
-    # TensorFlow writes an unknown dimension as ? or None, by its version of TensorShape.
-    assert str(caught.value).replace("None,", "?,").replace("None)", "?)") == (
-        f"augmentation: the image {message}".replace("None,", "?,").replace("None)", "?)")
-    )
+    assert str(caught.value) == f"augmentation: the image {message}"

@@ -94,26 +94,27 @@ def check_image(image: Any) -> tf.Tensor:
             f"augmentation: the image is of {tensor.dtype.name}; it must be of whole numbers or "
             f"floats, from 0 to 255.{hint}"
         )
-    rank = tensor.shape.rank
-    if rank is None:
+    if tensor.shape.rank is None:
         raise MoxValueError(
             "augmentation: the image has an unknown shape; say what is known of it: "
             "image.set_shape([None, None, 3])"
         )
-    if rank == 4:
+    # As a list, because in v1 behavior an unknown dimension of a shape is not None.
+    shape = tensor.shape.as_list()
+    if len(shape) == 4:
         raise MoxValueError(
-            f"augmentation: the image has shape {tensor.shape}, which is a batch; augment each "
+            f"augmentation: the image has shape {shape}, which is a batch; augment each "
             f"image, [height, width, channels], before batching."
         )
-    if rank != 3:
-        hint = " Add the channel: image[:, :, tf.newaxis]." if rank == 2 else ""
+    if len(shape) != 3:
+        hint = " Add the channel: image[:, :, tf.newaxis]." if len(shape) == 2 else ""
         raise MoxValueError(
-            f"augmentation: the image has shape {tensor.shape}; it must be "
+            f"augmentation: the image has shape {shape}; it must be "
             f"[height, width, channels].{hint}"
         )
-    if tensor.shape[2] is None:
+    if shape[2] is None:
         raise MoxValueError(
-            f"augmentation: the image has shape {tensor.shape}; the number of channels must be "
+            f"augmentation: the image has shape {shape}; the number of channels must be "
             f"known: image.set_shape([None, None, 3])"
         )
     return tensor
