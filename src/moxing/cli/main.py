@@ -1,0 +1,55 @@
+"""`mox`: the command line. It starts without TensorFlow."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+import moxing
+from moxing.cli import legacy, run
+from moxing.errors import near_matches
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"run": run.main, "legacy": legacy.main}
+_DESCRIPTION = "Runs MoXing programs on current TensorFlow."
+_EPILOG = """\
+commands:
+  run SCRIPT.py [flags]     run a program, also one written for TensorFlow 1.x
+  legacy on|off|status      let plain `python SCRIPT.py` run such programs too
+
+`mox COMMAND --help` says more."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The `mox` command.
+
+    Args:
+        argv: arguments without the program's name; default `sys.argv[1:]`.
+
+    Returns:
+        The exit code: 0, 1 where the work failed, 2 where the command makes no sense.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = arguments[0] if arguments else ""
+    if command in COMMANDS:
+        # Everything after the command is its own: a script's flags may look like ours.
+        return COMMANDS[command](arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="mox",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        usage="mox COMMAND ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"openmox {moxing.__version__}")
+    if not arguments:
+        parser.print_help()
+        return 0
+    if not command.startswith("-"):
+        hint = near_matches(command, COMMANDS) or f" The commands are {' and '.join(COMMANDS)}."
+        if command.endswith(".py"):
+            hint = f" To run a program: mox run {command}"
+        print(f"mox: error: there is no command {command!r}.{hint}", file=sys.stderr)
+        return 2
+    parser.parse_args(arguments[:1])
+    return 2

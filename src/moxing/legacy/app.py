@@ -1,0 +1,44 @@
+"""`tf.app.run`: reads the flags, calls the program's main, and ends the program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from moxing.errors import MoxAttributeError
+from moxing.legacy.command_line import CommandLine
+from moxing.legacy.tolerant_flags import TolerantFlags
+
+
+def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoReturn]:
+    """`tf.app.run` for these flags."""
+
+    def run(
+        main: Callable[..., Any] | None = None,
+        argv: Sequence[str] | None = None,
+        flags_parser: Any = None,
+    ) -> NoReturn:
+        """Calls `main(argv)` and ends the program with what it returns.
+
+        Args:
+            main: default: the function `main` of the main program.
+            argv: the command line, program's name first; default `sys.argv`. `main` gets what no
+                flag has taken of it.
+            flags_parser: accepted and not used.
+
+        Raises:
+            SystemExit: always, with the value that `main` returns.
+            MoxAttributeError: there is no `main`.
+        """
+        del flags_parser
+        main = main or getattr(sys.modules["__main__"], "main", None)
+        if main is None:
+            raise MoxAttributeError(
+                f"tf.app.run() calls main(argv), but {sys.argv[0]} has no function main."
+            )
+        rest = flags(sys.argv if argv is None else argv)
+        command_line.warn_unknown()
+        sys.exit(main(rest))
+
+    return run

@@ -1,0 +1,69 @@
+"""Switches `mox legacy` on and off: one file in site-packages, which Python reads at its start."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+
+from moxing.errors import MoxRuntimeError
+
+MARKER = "openmox-armed.pth"
+# Python runs this line at every start while the file is there. An openmox that was removed since
+# must not be missed.
+_LINE = (
+    'import sys; exec(\'if getattr(sys, "argv", [""])[0].endswith(".py"):\\n try:\\n'
+    "  from moxing.legacy.startup import rerun\\n except ImportError:\\n  pass\\n"
+    " else:\\n  rerun()')\n"
+)
+
+
+def marker() -> str:
+    """Path of the file that arms this environment."""
+    return os.path.join(sysconfig.get_path("purelib"), MARKER)
+
+
+def arm() -> str:
+    """Arms this environment; returns a sentence that says so.
+
+    Raises:
+        MoxRuntimeError: site-packages cannot be written to.
+    """
+    path = marker()
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(_LINE)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise MoxRuntimeError(
+            f"cannot write {path}: {error.strerror}. Run `mox legacy on` as the owner of this"
+            " Python environment or in a virtual environment; `mox run SCRIPT.py` needs neither."
+        ) from error
+    return (
+        "on: `python SCRIPT.py` now runs programs that import moxing or oneflow as"
+        f" `mox run SCRIPT.py` does ({path})."
+    )
+
+
+def disarm() -> str:
+    """Disarms this environment; returns a sentence that says so.
+
+    Raises:
+        MoxRuntimeError: the file cannot be removed.
+    """
+    path = marker()
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        return f"off: it was not on ({path} is not there)."
+    except OSError as error:
+        raise MoxRuntimeError(f"cannot remove {path}: {error.strerror}.") from error
+    return f"off: `python SCRIPT.py` runs programs as they are again ({path} is removed)."
+
+
+def status() -> str:
+    """A sentence that says whether this environment is armed, and by which file."""
+    path = marker()
+    if os.path.exists(path):
+        return f"on: {path} is there."
+    return f"off: {path} is not there."

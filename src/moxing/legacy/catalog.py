@@ -1,0 +1,123 @@
+"""What the user's modules see under the names `tensorflow`, `numpy`, `absl` and `importlib`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from moxing.legacy import app, contrib, flags_face, numpy_face
+from moxing.legacy.command_line import CommandLine
+from moxing.legacy.faces import Faces, Spec
+from moxing.legacy.tolerant_flags import TolerantFlags
+
+_V1 = "tensorflow.compat.v1"
+_ESTIMATOR = (
+    "Estimators were removed in TensorFlow 2.16; give the model_fn and input_fn to mox.run instead."
+)
+_EXAMPLES = "Only tensorflow.examples.tutorials.mnist.input_data has a stand-in."
+
+# Functions that moved from one private file to another are still public under the same name.
+_MOVED = (_V1, f"{_V1}.nn", f"{_V1}.train", f"{_V1}.math", f"{_V1}.layers")
+
+_KERAS = Spec(
+    # The v1 face of tf_keras first; then, for imports of private files, where those are now.
+    roots=("tf_keras.api._v1.keras", "tf_keras.src", "tf_keras"),
+    names={"_impl": Spec(names={"keras": "face:tensorflow.keras"})},
+    deep=True,
+)
+
+
+def _app(module: str, run: Callable[..., Any]) -> Spec:
+    return Spec(roots=(module,), names={"run": lambda: run, "flags": "face:tensorflow.flags"})
+
+
+def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
+    """The TensorFlow 1.x that a program imports.
+
+    Args:
+        flags: `tf.flags`.
+        run: `tf.app.run`.
+    """
+    python = Spec(
+        roots=("tensorflow.python",),
+        names={
+            "keras": "face:tensorflow.keras",
+            "platform": Spec(
+                roots=("tensorflow.python.platform",),
+                names={"flags": "face:tensorflow.flags", "app": "face:tensorflow.app"},
+                fallback=_MOVED,
+                deep=True,
+            ),
+            "pywrap_tensorflow": Spec(
+                roots=("tensorflow.python.pywrap_tensorflow",),
+                names={"NewCheckpointReader": f"{_V1}:train.NewCheckpointReader"},
+            ),
+            "ops": Spec(
+                roots=("tensorflow.python.ops",),
+                names={"rnn_cell": f"{_V1}:nn.rnn_cell", "spectral_ops": f"{_V1}.signal"},
+                fallback=_MOVED,
+                deep=True,
+            ),
+            "layers": Spec(
+                roots=("tensorflow.python.layers",),
+                # TensorFlow's own file asks tf_keras for a module that is elsewhere now.
+                names={"normalization": "tf_keras.src.legacy_tf_layers.normalization"},
+                fallback=_MOVED,
+                deep=True,
+            ),
+        },
+        fallback=_MOVED,
+        deep=True,
+        gone={"estimator": _ESTIMATOR},
+    )
+    return Spec(
+        roots=(_V1,),
+        names={
+            "app": _app("tensorflow.python.platform.app", run),
+            "compat": Spec(
+                roots=("tensorflow.compat",),
+                names={"v1": "face:tensorflow"},
+                fallback=(f"{_V1}.compat",),
+            ),
+            "compiler": "tensorflow.compiler",
+            "contrib": contrib.CONTRIB,
+            "core": "tensorflow.core",
+            "examples": Spec(
+                names={
+                    "tutorials": Spec(
+                        names={"mnist": Spec(names={"input_data": "moxing.legacy.mnist"})},
+                        otherwise=f" {_EXAMPLES}",
+                    )
+                },
+                otherwise=f" {_EXAMPLES}",
+            ),
+            "flags": flags,
+            "keras": _KERAS,
+            "python": python,
+            "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
+            "tools": "tensorflow.tools",
+        },
+        gone={"estimator": _ESTIMATOR},
+        otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
+    )
+
+
+def make_faces(command_line: CommandLine) -> Faces:
+    """The table of everything that the user's modules see in place of the real modules."""
+    values = TolerantFlags(command_line)
+    flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
+    run = app.runner(values, command_line)
+    faces = Faces(
+        {
+            "tensorflow": tensorflow_spec(flags, run),
+            "numpy": numpy_face.spec(),
+            "absl": Spec(
+                roots=("absl",),
+                names={"flags": "face:tensorflow.flags", "app": _app("absl.app", run)},
+            ),
+            "importlib": Spec(
+                roots=("importlib",), names={"import_module": lambda: faces.import_module}
+            ),
+        }
+    )
+    return faces

@@ -1,0 +1,65 @@
+"""Tells the user why a program ended: one sentence where that is enough, else the traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from moxing.errors import MoxError
+from moxing.legacy import python2, tracebacks
+from moxing.legacy.hints import hints
+
+FAILED, INTERRUPTED = 1, 130
+
+
+def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> int:
+    """Prints what ended the program.
+
+    Args:
+        error: any exception but SystemExit.
+        script: absolute path of the main program.
+        owns: whether a source file is the user's own.
+
+    Returns:
+        The exit code.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return INTERRUPTED
+    tracebacks.trim(error, script)
+    users = tracebacks.came_from(error, owns)
+    sentence = _sentence(error, users, owns)
+    if sentence and os.environ.get("MOX_DEBUG") != "1":
+        line = tracebacks.innermost(error, owns)
+        say(f"error: {sentence}" + (f"\n  at {line}" if line else ""))
+        return FAILED
+    for hint in hints(error, os.path.dirname(script)) if users else ():
+        error.add_note(hint)
+    # The program may have an excepthook of its own.
+    sys.excepthook(type(error), error, error.__traceback__)
+    return FAILED
+
+
+def say(text: str) -> None:
+    """Prints to stderr in the name of the command."""
+    sys.stdout.flush()
+    print(f"mox: {text}", file=sys.stderr, flush=True)
+
+
+def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) -> str:
+    """The whole story in one sentence, where it is one."""
+    if isinstance(error, MoxError):
+        return "\n  ".join([str(error), *getattr(error, "__notes__", ())])
+    if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
+        return about_syntax(error)
+    about = python2.about(error) if users else ""
+    return f"{error}. {about}" if about else ""
+
+
+def about_syntax(error: SyntaxError) -> str:
+    """The sentence on a file that Python 3 cannot read."""
+    line = (error.text or "").strip()
+    place = f"{error.filename}, line {error.lineno}"
+    code = f": {line}" if line else ""
+    return f"{place} is not Python 3{code} ({error.msg}). {python2.about_syntax(error)}"

@@ -1,0 +1,182 @@
+"""`tf.contrib`: what tf-slim and TensorFlow's public API still cover, and advice for the rest."""
+
+from __future__ import annotations
+
+from moxing.legacy.faces import Spec
+
+_V1 = "tensorflow.compat.v1"
+_OWN = "moxing.legacy"
+
+_SLIM_DATA = Spec(roots=("tf_slim.data",), deep=True)
+_SLIM = Spec(
+    roots=("tf_slim",),
+    names={
+        "data": _SLIM_DATA,
+        "nets": "tf_slim.nets",
+        "python": Spec(names={"slim": "face:tensorflow.contrib.slim"}),
+    },
+    deep=True,
+    otherwise=" openmox shows tf-slim 1.1 under this name.",
+)
+
+_LAYERS = Spec(
+    roots=("tf_slim.layers",),
+    names={
+        "python": Spec(
+            names={"layers": "face:tensorflow.contrib.layers", "ops": "tf_slim.layers"},
+        ),
+        "safe_embedding_lookup_sparse": f"{_V1}:nn.safe_embedding_lookup_sparse",
+        # slim keeps these in files that it does not list.
+        "utils": "tf_slim.layers.utils",
+    },
+    deep=True,
+    gone={
+        name: "Use tf.feature_column and tf.feature_column.input_layer instead."
+        for name in (
+            "bucketized_column",
+            "crossed_column",
+            "embedding_column",
+            "feature_column",
+            "input_from_feature_columns",
+            "one_hot_column",
+            "parse_feature_columns_from_examples",
+            "real_valued_column",
+            "sparse_column_with_hash_bucket",
+            "sparse_column_with_integerized_feature",
+            "sparse_column_with_keys",
+            "weighted_sum_from_feature_columns",
+        )
+    },
+    otherwise=" openmox shows tf-slim 1.1 under this name.",
+)
+
+_FRAMEWORK = Spec(
+    roots=("tf_slim.ops.variables", "tf_slim.ops.arg_scope", "tf_slim.ops.framework_ops"),
+    names={
+        "deprecated": "tensorflow.python.util.deprecation:deprecated",
+        "deprecated_args": "tensorflow.python.util.deprecation:deprecated_args",
+        "nest": f"{_V1}.nest",
+        "python": Spec(
+            names={
+                "ops": Spec(roots=("tf_slim.ops",), deep=True),
+                "framework": Spec(
+                    names={
+                        "checkpoint_utils": "tensorflow.python.training.checkpoint_utils",
+                        "tensor_util": "tensorflow.python.framework.tensor_util",
+                    }
+                ),
+            }
+        ),
+        "variable": "tf_slim.ops.variables:variable",
+    },
+    fallback=(f"{_V1}.train", _V1),
+)
+
+_TRAINING = Spec(
+    roots=("tf_slim.training.training", "tf_slim.training.evaluation"),
+    names={
+        "HParams": f"{_OWN}.hparams:HParams",
+        "python": Spec(
+            names={
+                "training": Spec(
+                    roots=("tf_slim.training",),
+                    names={"hparam": f"{_OWN}.hparams"},
+                    deep=True,
+                )
+            }
+        ),
+    },
+    fallback=(f"{_V1}.train",),
+)
+
+_LEARN_DATASETS = Spec(
+    names={
+        "DATASETS": lambda: ("mnist",),
+        "base": f"{_OWN}.mnist",
+        "load_dataset": f"{_OWN}.mnist:load_dataset",
+        "mnist": f"{_OWN}.mnist",
+    },
+    otherwise=" Only its MNIST has a stand-in.",
+)
+
+_RNN = Spec(
+    roots=(f"{_V1}.nn.rnn_cell", f"{_V1}.nn"),
+    gone={
+        "LSTMBlockCell": "Use tf.nn.rnn_cell.LSTMCell instead.",
+        "LayerNormBasicLSTMCell": "Use tf.nn.rnn_cell.LSTMCell and slim.layer_norm instead.",
+        "stack_bidirectional_dynamic_rnn": "Stack tf.nn.bidirectional_dynamic_rnn instead.",
+    },
+)
+
+_DATA = Spec(
+    roots=(f"{_OWN}.contrib_data", f"{_V1}.data.experimental"),
+    fallback=(f"{_V1}.data",),
+)
+
+CONTRIB = Spec(
+    names={
+        "autograph": f"{_V1}.autograph",
+        "compiler": Spec(
+            names={
+                "jit": Spec(names={"experimental_jit_scope": f"{_V1}:xla.experimental.jit_scope"})
+            }
+        ),
+        "data": _DATA,
+        "distributions": f"{_V1}.distributions",
+        "framework": _FRAMEWORK,
+        "image": Spec(roots=(f"{_OWN}.contrib_image",)),
+        "keras": "face:tensorflow.keras",
+        "layers": _LAYERS,
+        "learn": Spec(
+            names={
+                "datasets": _LEARN_DATASETS,
+                "python": Spec(
+                    names={
+                        "learn": Spec(names={"datasets": "face:tensorflow.contrib.learn.datasets"})
+                    }
+                ),
+            },
+            otherwise=" tf.contrib.learn became tf.estimator and was removed with it; give the"
+            " model_fn and input_fn to mox.run instead.",
+        ),
+        "lookup": "tensorflow.python.ops.lookup_ops",
+        "losses": Spec(
+            roots=("tf_slim.losses",),
+            names={"python": Spec(names={"losses": "tf_slim.losses"})},
+            deep=True,
+        ),
+        "metrics": Spec(
+            roots=("tf_slim.metrics",),
+            names={"python": Spec(names={"ops": "tf_slim.metrics"})},
+            deep=True,
+        ),
+        "rnn": _RNN,
+        "signal": f"{_V1}.signal",
+        "slim": _SLIM,
+        "staging": Spec(names={"StagingArea": "tensorflow.python.ops.data_flow_ops:StagingArea"}),
+        "tpu": f"{_V1}.tpu",
+        "training": _TRAINING,
+        "util": Spec(
+            names={
+                "constant_value": "tensorflow.python.framework.tensor_util:constant_value",
+                "make_ndarray": f"{_V1}:make_ndarray",
+                "make_tensor_proto": f"{_V1}:make_tensor_proto",
+            }
+        ),
+    },
+    gone={
+        "crf": "Its successor tensorflow-addons has ended too; copy the functions you need.",
+        "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
+        "distribute": "Start the program with --num_gpus, --worker_hosts and --task_index instead.",
+        "eager": "openmox runs graphs; write a model_fn instead.",
+        "estimator": "Give the model_fn and input_fn to mox.run instead.",
+        "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
+        "opt": "Use an optimizer of tf.train or mox.get_optimizer_fn instead.",
+        "quantize": "Quantize the exported model with tf.lite instead.",
+        "seq2seq": "Use tf.nn.dynamic_rnn or tf.nn.raw_rnn instead.",
+        "summary": "Use tf.summary instead.",
+    },
+    otherwise=" tf.contrib was removed with TensorFlow 2.0; openmox restores layers, slim,"
+    " framework, losses, metrics, training, rnn, data, image, lookup and a few more. Port this"
+    " part of the program to TensorFlow's public API.",
+)

@@ -1,0 +1,82 @@
+"""`tf.contrib.image`'s projective transformations, on the operation that TensorFlow kept.
+
+Written from the definition of a projective transformation (Hartley and Zisserman, Multiple View
+Geometry, 2.3): output pixel (x, y) is read from input
+((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) with k = c0 x + c1 y + 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+
+def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> Any:
+    """Moves pixels by projective transformations; what comes from outside is 0.
+
+    Args:
+        images: [N, H, W, C], [H, W, C] or [H, W], of a type `ImageProjectiveTransformV3` takes.
+        transforms: [a0, a1, a2, b0, b1, b2, c0, c1], one for all images or one an image.
+        interpolation: "NEAREST" or "BILINEAR".
+
+    Returns:
+        A tensor of the shape and type of `images`.
+    """
+    images = tf.convert_to_tensor(images)
+    rank = images.shape.ndims
+    if rank not in (2, 3, 4):
+        raise ValueError(f"images must have 2, 3 or 4 dimensions, not the shape {images.shape}.")
+    batch = images if rank == 4 else images[None, ..., None] if rank == 2 else images[None]
+    vectors = tf.convert_to_tensor(transforms, tf.float32)
+    vectors = vectors[None] if vectors.shape.ndims == 1 else vectors
+    moved = tf.raw_ops.ImageProjectiveTransformV3(
+        images=batch,
+        transforms=vectors,
+        output_shape=tf.shape(batch)[1:3],
+        interpolation=interpolation.upper(),
+        fill_mode="CONSTANT",
+        fill_value=0.0,
+    )
+    moved.set_shape(batch.shape)
+    return moved if rank == 4 else moved[0, ..., 0] if rank == 2 else moved[0]
+
+
+def rotate(images: Any, angles: Any, interpolation: str = "NEAREST") -> Any:
+    """Turns images counterclockwise about their centers.
+
+    Args:
+        images: as of `transform`.
+        angles: radians, one for all images or one an image.
+        interpolation: "NEAREST" or "BILINEAR".
+    """
+    images = tf.convert_to_tensor(images)
+    first = {2: 0, 3: 0, 4: 1}.get(images.shape.ndims or 0, 0)
+    size = tf.cast(tf.shape(images), tf.float32)
+    transforms = angles_to_projective_transforms(angles, size[first], size[first + 1])
+    return transform(images, transforms, interpolation)
+
+
+def translate(images: Any, translations: Any, interpolation: str = "NEAREST") -> Any:
+    """Moves images by [dx, dy] pixels, right and down."""
+    return transform(images, translations_to_projective_transforms(translations), interpolation)
+
+
+def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any) -> Any:
+    """The transformations that turn images of a size by `angles`: [number of angles, 8]."""
+    angles = tf.convert_to_tensor(angles, tf.float32)
+    angles = tf.reshape(angles, [-1])
+    height, width = tf.cast(image_height, tf.float32) - 1.0, tf.cast(image_width, tf.float32) - 1.0
+    cosine, sine, zero = tf.cos(angles), tf.sin(angles), tf.zeros_like(angles)
+    # The center of the image stays where it is.
+    shift_x = (width - (cosine * width - sine * height)) / 2.0
+    shift_y = (height - (sine * width + cosine * height)) / 2.0
+    return tf.stack([cosine, -sine, shift_x, sine, cosine, shift_y, zero, zero], axis=1)
+
+
+def translations_to_projective_transforms(translations: Any) -> Any:
+    """The transformations that move images by `translations`, [N, 2] or [2]: [N, 8]."""
+    translations = tf.reshape(tf.convert_to_tensor(translations, tf.float32), [-1, 2])
+    dx, dy = translations[:, 0], translations[:, 1]
+    one, zero = tf.ones_like(dx), tf.zeros_like(dx)
+    return tf.stack([one, zero, -dx, zero, one, -dy, zero, zero], axis=1)

@@ -1,0 +1,194 @@
+"""Module objects that stand in front of real modules: a face shows them with names added.
+
+A face lives in a table of its own, never in `sys.modules`, so that only who asks the table for
+`tensorflow` gets it. What a face shows is plain data, a `Spec`; modules behind it are imported when
+one of their names is first read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from moxing.errors import MoxAttributeError, MoxImportError, near_matches
+
+_FACE = "face:"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a face shows.
+
+    Attributes:
+        roots: real modules; a name is read from the first that has it, and a submodule of the face
+            is the submodule of that name of each root that has one.
+        names: names added or replaced. A text is `"module"`, `"module:attribute"` or
+            `"face:name.of.face"`; a `Spec` is a further face; a function is called for the value
+            when it is first read.
+        fallback: real modules that are asked for names no root has.
+        deep: whether submodules of the roots are shown as faces with the same `fallback`.
+        gone: names that nothing can stand in for, each with a sentence on what to do.
+        otherwise: a sentence for every other unknown name.
+    """
+
+    roots: tuple[str, ...] = ()
+    names: Mapping[str, str | Spec | Callable[[], Any]] = field(default_factory=dict)
+    fallback: tuple[str, ...] = ()
+    deep: bool = False
+    gone: Mapping[str, str] = field(default_factory=dict)
+    otherwise: str = ""
+
+
+class Faces:
+    """The table of faces: `load("tensorflow.contrib.slim")` makes what it needs on the way."""
+
+    def __init__(self, roots: Mapping[str, Spec]) -> None:
+        self._roots = dict(roots)
+        self._modules: dict[str, types.ModuleType] = {}
+        self._specs: dict[str, Spec] = {}
+
+    def covers(self, name: str) -> bool:
+        """Whether the dotted module name `name` starts at one of the table's roots."""
+        return name.partition(".")[0] in self._roots
+
+    def load(self, name: str) -> types.ModuleType:
+        """The module to show for the dotted name.
+
+        Raises:
+            ImportError: there is no such module, neither ours nor a real one.
+        """
+        known = self._modules.get(name)
+        if known is not None:
+            return known
+        parent_name, _, leaf = name.rpartition(".")
+        if not parent_name:
+            return self._make(name, self._roots[name])
+        parent = self.load(parent_name)
+        # A face may be known under several names; its parts are made under its own.
+        own = parent.__name__
+        if own in self._specs and self._modules[own] is parent:
+            module = self._child(own, leaf)
+            setattr(parent, leaf, module)
+        else:
+            module = _real_child(parent, leaf)
+        return self._modules.setdefault(name, module)
+
+    def import_module(self, name: str, package: str | None = None) -> types.ModuleType:
+        """`importlib.import_module` as the user's modules see it."""
+        return self.load(name) if self.covers(name) else importlib.import_module(name, package)
+
+    def _make(self, name: str, spec: Spec) -> types.ModuleType:
+        module = types.ModuleType(name)
+        module.__package__ = name
+        module.__dict__["__getattr__"] = lambda attribute: self._read(name, attribute)
+        module.__dict__["__dir__"] = lambda: self._list(name)
+        self._specs[name] = spec
+        return self._modules.setdefault(name, module)
+
+    def _read(self, name: str, attribute: str) -> Any:
+        """The value of an attribute that the face does not hold yet; it will from now on."""
+        spec = self._specs[name]
+        if attribute == "__all__":
+            return [item for item in self._list(name) if not item.startswith("_")]
+        if attribute in spec.names:
+            value = self._value(f"{name}.{attribute}", spec.names[attribute])
+        else:
+            value = self._look_up(name, spec, attribute)
+        self._modules[name].__dict__[attribute] = value
+        return value
+
+    def _value(self, name: str, target: str | Spec | Callable[[], Any]) -> Any:
+        if isinstance(target, Spec):
+            return self._modules.get(name) or self._make(name, target)
+        if isinstance(target, str) and target.startswith(_FACE):
+            return self.load(target.removeprefix(_FACE))
+        if isinstance(target, str):
+            return resolve(target)
+        return target()
+
+    def _look_up(self, name: str, spec: Spec, attribute: str) -> Any:
+        for source in _present(spec.roots):
+            try:
+                value = getattr(source, attribute)
+            except AttributeError:
+                continue
+            if spec.deep and isinstance(value, types.ModuleType) and _is_child(source, value):
+                return self.load(f"{name}.{attribute}")
+            return value
+        if not attribute.startswith("__"):
+            for source in _present(spec.fallback):
+                if hasattr(source, attribute):
+                    return getattr(source, attribute)
+        raise MoxAttributeError(self.missing(name, attribute), name=attribute)
+
+    def _child(self, parent_name: str, leaf: str) -> types.ModuleType:
+        spec = self._specs[parent_name]
+        name = f"{parent_name}.{leaf}"
+        if leaf in spec.names:
+            value = self._value(name, spec.names[leaf])
+            if isinstance(value, types.ModuleType):
+                return value
+            raise MoxImportError(f"{name} is not a module.", name=name)
+        roots = tuple(f"{root}.{leaf}" for root in spec.roots if _exists(f"{root}.{leaf}"))
+        if roots and spec.deep:
+            return self._make(name, Spec(roots=roots, fallback=spec.fallback, deep=True))
+        if roots:
+            return importlib.import_module(roots[0])
+        for source in _present(spec.roots):
+            value = getattr(source, leaf, None)
+            if isinstance(value, types.ModuleType):
+                return value
+        raise MoxImportError(self.missing(parent_name, leaf), name=name)
+
+    def _list(self, name: str) -> list[str]:
+        spec = self._specs[name]
+        found = {item for source in _present(spec.roots) for item in dir(source)}
+        found |= {*spec.names, *self._modules[name].__dict__} - {"__getattr__", "__dir__"}
+        return sorted(found)
+
+    def missing(self, name: str, attribute: str) -> str:
+        """The sentence for a name that the face of `name` cannot show."""
+        spec = self._specs[name]
+        if attribute in spec.gone:
+            return f"{name}.{attribute} is gone from TensorFlow 2.x. {spec.gone[attribute]}"
+        sentence = f"module '{name}' has no attribute '{attribute}'."
+        return sentence + near_matches(attribute, self._list(name)) + spec.otherwise
+
+
+def resolve(target: str) -> Any:
+    """The module, or the attribute of a module, that `"module:attribute.attribute"` names."""
+    module_name, _, path = target.partition(":")
+    value: Any = importlib.import_module(module_name)
+    for part in path.split(".") if path else ():
+        value = getattr(value, part)
+    return value
+
+
+def _present(names: tuple[str, ...]) -> Iterator[types.ModuleType]:
+    for name in names:
+        yield importlib.import_module(name)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ModuleNotFoundError, ValueError):
+        # Some module on the way is no package, or stands in sys.modules without a spec.
+        return False
+
+
+def _is_child(parent: types.ModuleType, module: types.ModuleType) -> bool:
+    return module.__name__.rpartition(".")[0] == parent.__name__
+
+
+def _real_child(parent: types.ModuleType, leaf: str) -> types.ModuleType:
+    """The submodule `leaf` of a real module, also where it is only an attribute of it."""
+    name = f"{parent.__name__}.{leaf}"
+    value = getattr(parent, leaf, None)
+    if isinstance(value, types.ModuleType):
+        return value
+    return importlib.import_module(name)

@@ -1,0 +1,67 @@
+"""What to add to errors that users of these programs meet again and again."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import moxing
+from moxing.legacy import python2
+
+_STORES = ("s3://", "obs://")
+
+
+def hints(error: BaseException, folder: str) -> list[str]:
+    """Sentences that help with an error that the user's own code ran into.
+
+    Args:
+        error: what ended the program.
+        folder: folder of the script, which is searched for modules.
+    """
+    found = (python2.about(error), _about_store(error), _about_module(error, folder))
+    return [sentence for sentence in found if sentence]
+
+
+def _about_store(error: BaseException) -> str:
+    name = getattr(error, "filename", None)
+    if isinstance(error, OSError) and isinstance(name, str) and name.startswith(_STORES):
+        return (
+            f"{name} is in an object store, which Python's own functions do not read: use"
+            " mox.file.* or mox.file.shift('os','mox')."
+        )
+    return ""
+
+
+def _about_module(error: BaseException, folder: str) -> str:
+    """Where a module was looked for, and where it may be instead."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name or python2.about(error):
+        return ""
+    searched = [folder, *(entry for entry in sys.path if _is_users(entry, folder))]
+    sentence = (
+        f"There is no module {error.name} in {', '.join(dict.fromkeys(searched))}, nor an"
+        " installed one. The script's folder is on sys.path."
+    )
+    place = _somewhere_near(error.name.partition(".")[0], folder)
+    if place:
+        sentence += f" It is in {place}: add sys.path.insert(0, {place!r}) to the script."
+    return sentence
+
+
+def _is_users(entry: str, folder: str) -> bool:
+    installed = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(moxing.__file__)))
+    return entry not in ("", folder) and not entry.startswith(installed) and os.path.isdir(entry)
+
+
+def _somewhere_near(name: str, folder: str) -> str | None:
+    """A folder above or just below the script's that holds the module."""
+    parent = os.path.dirname(folder)
+    try:
+        below = sorted(entry.path for entry in os.scandir(folder) if entry.is_dir())
+    except OSError:
+        below = []
+    for place in (*below, parent, os.path.dirname(parent)):
+        if os.path.isfile(os.path.join(place, f"{name}.py")) or os.path.isfile(
+            os.path.join(place, name, "__init__.py")
+        ):
+            return place
+    return None

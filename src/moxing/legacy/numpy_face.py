@@ -1,0 +1,98 @@
+"""The names that programs of 2018 use of NumPy and that NumPy 2 no longer has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from moxing.legacy.faces import Spec
+
+_BUILTINS = ("float", "int", "object", "str", "complex")
+# Old name -> the name NumPy itself gives as its successor.
+_RENAMED = {
+    "Inf": "inf",
+    "Infinity": "inf",
+    "NAN": "nan",
+    "NaN": "nan",
+    "PINF": "inf",
+    "alltrue": "all",
+    "asscalar": "ndarray.item",
+    "bool8": "bool_",
+    "cfloat": "complex128",
+    "clongfloat": "clongdouble",
+    "complex_": "complex128",
+    "cumproduct": "cumprod",
+    "float_": "float64",
+    "infty": "inf",
+    "int0": "intp",
+    "longcomplex": "clongdouble",
+    "longfloat": "longdouble",
+    "mat": "asmatrix",
+    "object0": "object_",
+    "product": "prod",
+    "round_": "round",
+    "row_stack": "vstack",
+    "singlecomplex": "complex64",
+    "sometrue": "any",
+    "str0": "str_",
+    "string_": "bytes_",
+    "trapz": "trapezoid",
+    "uint0": "uintp",
+    "unicode_": "str_",
+    "ComplexWarning": "exceptions.ComplexWarning",
+    "RankWarning": "exceptions.RankWarning",
+    "VisibleDeprecationWarning": "exceptions.VisibleDeprecationWarning",
+    "AxisError": "exceptions.AxisError",
+}
+
+
+def spec() -> Spec:
+    """NumPy with its old names; everything else is NumPy's own."""
+    names: dict[str, str | Spec | Callable[[], Any]] = {
+        name: f"builtins:{name}" for name in _BUILTINS
+    }
+    names["unicode"] = "builtins:str"
+    names.update({old: f"numpy:{new}" for old, new in _RENAMED.items()})
+    names.update(
+        NINF=lambda: -float("inf"),
+        NZERO=lambda: -0.0,
+        PZERO=lambda: 0.0,
+        alen=lambda: len,
+        asfarray=lambda: asfarray,
+        in1d=lambda: in1d,
+        msort=lambda: msort,
+        random=Spec(
+            roots=("numpy.random",), names={"random_integers": lambda: random_integers}, deep=True
+        ),
+    )
+    return Spec(roots=("numpy",), names=names)
+
+
+def asfarray(a: Any, dtype: Any = None) -> Any:
+    """`a` as an array of a floating type: `dtype` if that is one, else float64."""
+    import numpy
+
+    wanted = numpy.dtype(float if dtype is None else dtype)
+    return numpy.asarray(a, wanted if numpy.issubdtype(wanted, numpy.inexact) else float)
+
+
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """`numpy.isin` of the flattened first array."""
+    import numpy
+
+    return numpy.isin(numpy.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def msort(a: Any) -> Any:
+    """A copy of `a`, sorted along its first axis."""
+    import numpy
+
+    return numpy.sort(a, axis=0)
+
+
+def random_integers(low: int, high: int | None = None, size: Any = None) -> Any:
+    """Integers drawn uniformly from [low, high], both ends included; from [1, low] without high."""
+    import numpy
+
+    first, last = (1, low) if high is None else (low, high)
+    return numpy.random.randint(first, last + 1, size)

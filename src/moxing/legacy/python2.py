@@ -1,0 +1,69 @@
+"""Recognizes what Python 2 programs fail with, so that their users hear what it is."""
+
+from __future__ import annotations
+
+_PORT = "This is Python 2; port the program to Python 3 (the tool 2to3 does most of it)"
+
+# Name that only Python 2 has -> what to write instead.
+_NAMES = {
+    "basestring": "str",
+    "cmp": "(a > b) - (a < b)",
+    "execfile": "exec(open(path).read())",
+    "file": "open",
+    "long": "int",
+    "raw_input": "input",
+    "reduce": "functools.reduce",
+    "reload": "importlib.reload",
+    "unichr": "chr",
+    "unicode": "str",
+    "xrange": "range",
+}
+_MODULES = {
+    "ConfigParser": "configparser",
+    "HTMLParser": "html.parser",
+    "Queue": "queue",
+    "StringIO": "io",
+    "cPickle": "pickle",
+    "cStringIO": "io",
+    "commands": "subprocess",
+    "urllib2": "urllib.request",
+    "urlparse": "urllib.parse",
+}
+_METHODS = {
+    "has_key": "the operator in",
+    "iteritems": "items()",
+    "iterkeys": "keys()",
+    "itervalues": "values()",
+}
+# Words in the messages of Python 3's parser that name a construct of Python 2.
+_SYNTAX = (
+    "Missing parentheses in call to",
+    "multiple exception types must be parenthesized",
+    "leading zeros in decimal integer",
+    "invalid decimal literal",
+    "inconsistent use of tabs",
+)
+
+
+def about_syntax(error: SyntaxError) -> str:
+    """A sentence on a syntax error that Python 2 would not have given, or an empty one."""
+    line = (error.text or "").strip()
+    message = error.msg or ""
+    if any(words in message for words in _SYNTAX) or line.startswith(("print ", "exec ")):
+        return f"{_PORT}."
+    if line.startswith("raise ") and "," in line:
+        return f"{_PORT}."
+    return "If the program was written for Python 2, port it to Python 3 (with the tool 2to3)."
+
+
+def about(error: BaseException) -> str:
+    """A sentence on a name, module or method that only Python 2 has, or an empty one."""
+    name = getattr(error, "name", None) or ""
+    if isinstance(error, NameError) and name in _NAMES:
+        return f"{_PORT}: instead of {name} write {_NAMES[name]}."
+    if isinstance(error, ModuleNotFoundError) and name in _MODULES:
+        return f"{_PORT}: instead of {name} import {_MODULES[name]}."
+    of_dict = isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), dict)
+    if of_dict and name in _METHODS:
+        return f"{_PORT}: instead of {name} use {_METHODS[name]}."
+    return ""

@@ -1,0 +1,115 @@
+"""What the package's lines in site-packages call when a plain `python script.py` needs help.
+
+Python reads `openmox.pth` at every start; it only wraps `sys.excepthook`, so nothing here is
+imported before a program fails. While `mox legacy on` holds, a second file calls `rerun` first.
+Nothing but the standard library's core is imported, and TensorFlow never.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+
+_GUARD = "MOX_LEGACY_PID"
+_PACKAGES = (b"moxing", b"oneflow")
+# No program is longer; a data file that happens to end in .py might be.
+_MOST_BYTES = 1 << 20
+_OLD_METHODS = ("make_one_shot_iterator", "make_initializable_iterator")
+
+
+def explain(
+    kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
+) -> bool:
+    """Says in one sentence what to do when TensorFlow 1.x code meets TensorFlow 2.x.
+
+    Args:
+        kind: unused; as `sys.excepthook` is called.
+        error: what is about to end the program.
+        trace: its traceback.
+
+    Returns:
+        Whether it was such an error and the sentence has been printed.
+    """
+    del kind
+    main = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None)
+    # `mox run` has its own words.
+    ours = type(getattr(main, "__loader__", None)).__module__.startswith("moxing.")
+    if script is None or ours or os.environ.get("MOX_DEBUG") == "1":
+        return False
+    if not (_about_tensorflow(error) and _in_users_code(trace) and imports_us(script)):
+        return False
+    name = os.path.relpath(script) if os.path.isabs(script) else script
+    print(
+        f"mox: error: {script} is written for TensorFlow 1.x ({error}): run it with"
+        f" `mox run {name}`, or port it by writing `import tensorflow.compat.v1 as tf` where it"
+        " imports tensorflow.",
+        file=sys.stderr,
+    )
+    return True
+
+
+def rerun() -> None:
+    """Starts the program again under `mox run`, in this process, if it imports moxing or oneflow.
+
+    Does nothing for `-m`, `-c`, interactive Python and programs that import neither.
+    """
+    if not sys.argv or not sys.argv[0].endswith(".py") or not imports_us(sys.argv[0]):
+        return
+    if os.environ.get(_GUARD) == str(os.getpid()):
+        return
+    os.environ[_GUARD] = str(os.getpid())
+    flags = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv)]
+    # -P: a file moxing.py in the current folder must not be taken for the package.
+    os.execv(sys.executable, [sys.executable, *flags, "-P", "-m", "moxing", "run", *sys.argv])
+
+
+def imports_us(script: str) -> bool:
+    """Whether a Python file imports moxing or oneflow, judged by its text."""
+    try:
+        with open(script, "rb") as file:
+            source = file.read(_MOST_BYTES)
+    except (OSError, ValueError):
+        return False
+    return any(package in source for package in _PACKAGES) and any(
+        _imports(line.split()) for line in source.splitlines()
+    )
+
+
+def _imports(words: list[bytes]) -> bool:
+    if words[:1] == [b"from"]:
+        return len(words) > 1 and words[1].partition(b".")[0] in _PACKAGES
+    if words[:1] != [b"import"]:
+        return False
+    return any(
+        word.strip(b",;").partition(b".")[0] in _PACKAGES
+        for before, word in zip(words, words[1:], strict=False)
+        if before != b"as"
+    )
+
+
+def _about_tensorflow(error: BaseException) -> bool:
+    name = getattr(error, "name", None) or ""
+    if isinstance(error, ImportError):
+        # That TensorFlow itself is missing is another story.
+        missing = isinstance(error, ModuleNotFoundError) and name == "tensorflow"
+        return not missing and name.partition(".")[0] == "tensorflow"
+    if not isinstance(error, AttributeError):
+        return False
+    owner = getattr(error, "obj", None)
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__.partition(".")[0] == "tensorflow"
+    of_tensorflow = type(owner).__module__.startswith("tensorflow.")
+    return "module 'tensorflow" in str(error) or (of_tensorflow and name in _OLD_METHODS)
+
+
+def _in_users_code(trace: types.TracebackType | None) -> bool:
+    """Whether the innermost frame, but for TensorFlow's own, is outside installed libraries."""
+    last = ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "/site-packages/tensorflow/" not in file:
+            last = file
+        trace = trace.tb_next
+    return bool(last) and "/site-packages/" not in last and "/dist-packages/" not in last
