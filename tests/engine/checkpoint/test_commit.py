@@ -175,6 +175,23 @@ def test_the_stages_of_killed_runs_are_removed(
     assert sorted(tmp_path.glob(".mox-tmp-*")) == sorted([alive, elsewhere])
 
 
+def test_what_killed_runs_half_deleted_is_removed(
+    make_model: Callable[..., Any], foreign: Callable[..., str], tmp_path: Path
+) -> None:
+    make_model().save(1)
+    foreign({"b": np.float32(1)}, step=2)
+    os.remove(tmp_path / "model.ckpt-1.index")
+    remains = ["model.ckpt-3.data-00000-of-00001", "replaced.model.ckpt-4.meta"]
+    others = ["mine.ckpt-5.data-00000-of-00001", "model.ckpt-6", "model.ckpt-6.meta"]
+    for name in remains + others:
+        (tmp_path / name).write_bytes(b"x")
+    saved = make_model().save(7)
+    names = set(os.listdir(tmp_path))
+    assert names >= {*others, "model.ckpt-2.index"}
+    assert not names & {*remains, "model.ckpt-1.manifest.json", "model.ckpt-1.meta"}
+    assert newest(tmp_path) == saved
+
+
 def test_a_step_of_another_program_is_replaced(
     make_model: Callable[..., Any],
     foreign: Callable[..., str],

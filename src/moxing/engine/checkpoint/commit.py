@@ -22,16 +22,16 @@ def commit(staged: str, final: str, record: Manifest) -> None:
         final: prefix that they get.
         record: the manifest to write.
     """
-    content = manifest.encode(record)
+    durable.write(staged + MANIFEST, manifest.encode(record))
     if _is_same(staged, final, record):
-        _write_manifest(staged, final, content)
+        _crown(staged, final)
         return
     old = _replaced(final)
     if os.path.exists(final + INDEX):
         _duplicate(final, old, aside=os.path.dirname(staged))
     try:
         _exchange(staged, final, record)
-        _write_manifest(staged, final, content)
+        _crown(staged, final)
     except BaseException:
         _take_back(final, old, record)
         raise
@@ -42,11 +42,11 @@ def commit(staged: str, final: str, record: Manifest) -> None:
 
 
 def remove(prefix: str) -> None:
-    """Deletes a checkpoint, its manifest first: half deleted, it no longer counts as committed.
+    """Deletes a checkpoint, its index first: half deleted, it is none to any program.
 
-    Without its index it is no checkpoint at all, so that goes second.
+    Its manifest goes last, so that a later run sees what remains to be deleted.
     """
-    for suffix in (MANIFEST, INDEX, *data_suffixes(prefix), META):
+    for suffix in (INDEX, *data_suffixes(prefix), META, MANIFEST):
         with suppress(FileNotFoundError):
             os.remove(prefix + suffix)
 
@@ -72,7 +72,7 @@ def _duplicate(final: str, old: str, aside: str) -> None:
             durable.link_or_copy(final + suffix, old + suffix)
         if os.path.exists(final + MANIFEST):
             with open(final + MANIFEST, "rb") as file:
-                durable.write(old + MANIFEST, file.read(), aside)
+                durable.replace(old + MANIFEST, file.read(), aside)
         durable.sync_directory(os.path.dirname(final))
     except BaseException:
         remove(old)
@@ -87,10 +87,10 @@ def _exchange(staged: str, final: str, record: Manifest) -> None:
         os.replace(staged + suffix, final + suffix)
 
 
-def _write_manifest(staged: str, final: str, content: bytes) -> None:
+def _crown(staged: str, final: str) -> None:
     if os.path.exists(staged + META):
         os.replace(staged + META, final + META)
-    durable.write(final + MANIFEST, content, os.path.dirname(staged))
+    os.replace(staged + MANIFEST, final + MANIFEST)
     durable.sync_directory(os.path.dirname(final))
 
 

@@ -12,13 +12,18 @@ _CHUNK = 4 << 20  # Bytes; larger reads leave the processor's cache.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 
 
-def write(path: str, content: bytes, aside: str) -> None:
-    """Replaces the file at `path` in one step; `aside` is a directory on the same file system."""
-    temporary = os.path.join(aside, os.path.basename(path))
-    with open(temporary, "wb") as file:
+def write(path: str, content: bytes) -> None:
+    """Writes a file and waits until it is on the disk."""
+    with open(path, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def replace(path: str, content: bytes, aside: str) -> None:
+    """Replaces the file at `path` in one step; `aside` is a directory on the same file system."""
+    temporary = os.path.join(aside, os.path.basename(path))
+    write(temporary, content)
     os.replace(temporary, path)
 
 

@@ -41,9 +41,7 @@ class MetaGraph:
         if content is None:
             self._given_up = True
             return
-        with open(staged + META, "wb") as file:
-            file.write(content)
-        durable.sync([staged + META])
+        durable.write(staged + META, content)
         self._written = final
 
     def _link(self, staged: str) -> bool:

@@ -151,7 +151,7 @@ def _check_warm(stored: Stored, plan: Plan, wanted: Filter, needed: Sequence[str
         raise CheckpointError(_nothing_matches(stored, wanted, needed))
     lines = _complaints(stored, plan)
     line = wanted.line_excluding(bad, good)
-    lines.append(f"To initialize what the file cannot give, run with {line}")
+    lines.append(f"To initialize what can't be restored, run with {line}")
     raise CheckpointError("\n".join(lines))
 
 

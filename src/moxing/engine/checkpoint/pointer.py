@@ -63,7 +63,7 @@ def write(directory: str, names: Sequence[str], aside: str) -> None:
     state.model_checkpoint_path = names[-1]
     state.all_model_checkpoint_paths.extend(names)
     text = text_format.MessageToString(state, as_utf8=True)
-    durable.write(os.path.join(directory, POINTER), text.encode(), aside)
+    durable.replace(os.path.join(directory, POINTER), text.encode(), aside)
 
 
 def _resolve(directory: str, entry: str) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Sequence
 
 from moxing.engine.checkpoint.commit import remove
+from moxing.engine.checkpoint.names import prefix_of, present
 
+_OURS = re.compile(r"(replaced\.)?model\.ckpt-\d+\.")
 _LOG = logging.getLogger("tensorflow")
 
 
@@ -27,6 +30,17 @@ def retain(prefixes: Sequence[str], keep: int | None) -> list[str]:
         if position >= surplus or not _deleted(prefix):
             left.append(prefix)
     return left
+
+
+def clear_remains(directory: str) -> None:
+    """Removes what a killed run had half deleted, or half put in place: files without an index.
+
+    Only under the names that `Saver` gives; the caller is the only one who writes there.
+    """
+    for name in sorted(os.listdir(directory)):
+        prefix = os.path.join(directory, prefix_of(name))
+        if _OURS.match(name) and not present(prefix):
+            _deleted(prefix)
 
 
 def _deleted(prefix: str) -> bool:

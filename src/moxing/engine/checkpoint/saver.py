@@ -20,7 +20,7 @@ from moxing.engine.checkpoint.failures import told_as
 from moxing.engine.checkpoint.manifest import FileRecord, Manifest
 from moxing.engine.checkpoint.metagraph import MetaGraph
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, Checkpoint, data_suffixes
-from moxing.engine.checkpoint.retention import retain
+from moxing.engine.checkpoint.retention import clear_remains, retain
 from moxing.errors import CheckpointError, MoxValueError
 
 _LOG = logging.getLogger("tensorflow")
@@ -82,10 +82,11 @@ class Saver:
                 before is untouched.
             TypeError: `extra` holds something that JSON can't.
         """
-        prefix = os.path.join(self._directory, f"{_NAME}-{step}")
+        path = os.path.join(self._directory, _NAME)
+        prefix = f"{path}-{step}"
         if step in self._done and os.path.exists(prefix + MANIFEST):
             return Checkpoint(prefix, step)
-        _LOG.info("Saving checkpoints for %d into %s/%s.", step, self._directory, _NAME)
+        _LOG.info("Saving checkpoints for %d into %s.", step, path)
         try:
             with told_as(prefix), stage.stage(self._directory) as aside:
                 self._commit(session, prefix, step, extra or {}, aside)
@@ -120,6 +121,7 @@ class Saver:
     def _take_stock(self) -> None:
         if self._kept is None:
             stage.sweep(self._directory)
+            clear_remains(self._directory)
             found = manifest.manifests(self._directory)
             self._serial = found[0][1].serial if found else 0
             self._kept = [prefix for prefix, _ in reversed(found)]
