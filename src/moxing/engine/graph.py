@@ -91,8 +91,8 @@ def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.
     if not isinstance(optimizer, tf.train.Optimizer):
         raise MoxTypeError(
             f"optimizer_fn returned a {type(optimizer).__module__}."
-            f"{type(optimizer).__qualname__}, not a tf.train.Optimizer. Return one of tf.train, such"
-            " as tf.train.AdamOptimizer(0.001), or mox.get_optimizer_fn('adam', 0.001)()."
+            f"{type(optimizer).__qualname__}, not a tf.train.Optimizer. Return one of tf.train,"
+            " such as tf.train.AdamOptimizer(0.001), or mox.get_optimizer_fn('adam', 0.001)()."
         )
     return optimizer
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +12,8 @@ from moxing.engine import callbacks, structure
 from moxing.engine.job import TRAIN
 from moxing.engine.lift import CannotLiftError, Lifted, lift
 from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 _PREFETCH = 2
 _QUEUE_THREADS = 4
 
@@ -106,7 +105,7 @@ def _lift(tensors: Sequence[Any]) -> Lifted | None:
     try:
         return lift(tensors)
     except CannotLiftError as reason:
-        _LOG.debug("input_fn runs inside the step: %s", reason)
+        TENSORFLOW.debug("input_fn runs inside the step: %s", reason)
         return None
 
 
@@ -123,7 +122,7 @@ def _next(iterator: Any, count: int) -> tuple[list[tf.Tensor], tf.Tensor]:
 
 def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[Any]:
     """Batches by TensorFlow's queues, which take any tensor that a session can evaluate."""
-    _LOG.info("input_fn can't run ahead as a tf.data pipeline; batching by queue.")
+    TENSORFLOW.info("input_fn can't run ahead as a tf.data pipeline; batching by queue.")
     batch = tf.train.batch(
         list(tensors),
         batch_size,
@@ -177,7 +176,7 @@ def _warn_if_batched(names: Sequence[str], tensors: Sequence[Any], batch_size: i
         f"{name}: {structure.describe_shape(tf.TensorShape([batch_size]).concatenate(t.shape))}"
         for name, t in zip(names, tensors, strict=True)
     )
-    _LOG.warning(
+    TENSORFLOW.warning(
         "input_fn seems to yield a batch of %d already, and auto_batch=True adds %d more in front"
         " (%s). If that is not meant, pass auto_batch=False.",
         size,

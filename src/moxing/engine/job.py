@@ -106,6 +106,7 @@ class Result:
     Attributes:
         global_step: the global step at the end.
         steps: steps of this run.
+        seconds: time these steps took together, without start and end of the run.
         metrics: sample-weighted means of the logged values in EVAL, else those of the last line.
         checkpoint: prefix of the last committed or restored checkpoint.
         export_dir: where the model was exported to.
@@ -113,6 +114,7 @@ class Result:
 
     global_step: int
     steps: int
+    seconds: float = 0.0
     metrics: Mapping[str, float] = field(default_factory=dict)
     checkpoint: str | None = None
     export_dir: str | None = None

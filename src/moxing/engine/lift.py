@@ -8,7 +8,7 @@ the iterators read: in parallel, in order, ahead of the step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,10 +49,12 @@ def lift(tensors: Sequence[tf.Tensor]) -> Lifted:
     behind = _ancestors(tensors)
     cut = _cut(behind)
     handles = [op.outputs[0] for op in behind if op.type in _HANDLES]
-    base, elements = _zip([_dataset_of(get_next) for get_next in cut], cut)
+    graph_def = tensors[0].graph.as_graph_def()
+    library = {function.signature.name: function for function in graph_def.library.function}
+    base, elements = _zip([_dataset_of(get_next, library) for get_next in cut], cut)
     if list(tensors) == elements:
         return Lifted(base, tuple(cut))
-    body = _function(tensors, elements, handles)
+    body = _function(graph_def, tensors, elements, handles)
     return Lifted(base.map(body, **_parallel(behind, cut)), tuple(cut))
 
 
@@ -87,7 +89,7 @@ def _cut(behind: Sequence[tf.Operation]) -> list[tf.Operation]:
     return cut
 
 
-def _dataset_of(get_next: tf.Operation) -> Any:
+def _dataset_of(get_next: tf.Operation, library: Mapping[str, Any]) -> Any:
     """The dataset an iterator reads, found in the graph: no Python object of it is needed."""
     iterator = get_next.inputs[0].op
     if iterator.type not in _SOURCES:
@@ -96,30 +98,26 @@ def _dataset_of(get_next: tf.Operation) -> Any:
     if any(out.dtype in (tf.variant, tf.resource) for out in get_next.outputs):
         raise CannotLiftError("its elements are no plain tensors")
     if iterator.type == "OneShotIterator":
-        variant = _call_factory(iterator)
+        variant = _made_by_factory(iterator, library)
     else:
         variant = _made_from(iterator)
     return tf.data.experimental.from_variant(variant, spec)
 
 
-def _call_factory(iterator: tf.Operation) -> tf.Tensor:
-    """Calls the function of a one-shot iterator that makes its dataset.
+def _made_by_factory(iterator: tf.Operation, library: Mapping[str, Any]) -> tf.Tensor:
+    """The dataset that the function of a one-shot iterator makes.
 
-    The call is stateful so that TensorFlow doesn't fold the dataset into a constant.
+    The function is a copy of operations that are in the graph too. They are used directly: calling
+    the function would copy the constants in it, which may be a whole data set.
     """
-    types = tf.AttrValue.ListValue
-    call = iterator.graph.create_op(
-        "StatefulPartitionedCall",
-        [],
-        [tf.variant],
-        attrs={
-            "Tin": tf.AttrValue(list=types(type=[])),
-            "Tout": tf.AttrValue(list=types(type=[tf.variant.as_datatype_enum])),
-            "f": tf.AttrValue(func=iterator.get_attr("dataset_factory")),
-        },
-        name="dataset",
-    )
-    return call.outputs[0]
+    factory = library[iterator.get_attr("dataset_factory").name]
+    operations = {op.name: op for op in iterator.graph.get_operations()}
+    for node in factory.node_def:
+        original = operations.get(node.name)
+        if original is None or original.type != node.op:
+            raise CannotLiftError(f"{node.name} in the dataset of {iterator.name} is not known")
+    (result,) = factory.ret.values()
+    return operations[result.split(":")[0]].outputs[0]
 
 
 def _made_from(iterator: tf.Operation) -> tf.Tensor:
@@ -148,12 +146,13 @@ def _zip(datasets: Sequence[Any], cut: Sequence[tf.Operation]) -> tuple[Any, lis
 
 
 def _function(
-    tensors: Sequence[tf.Tensor], elements: Sequence[tf.Tensor], handles: Sequence[tf.Tensor]
+    whole: tf.GraphDef,
+    tensors: Sequence[tf.Tensor],
+    elements: Sequence[tf.Tensor],
+    handles: Sequence[tf.Tensor],
 ) -> Any:
     """The function from an element to `tensors`, made of the user's own graph."""
-    graph_def = tf.graph_util.extract_sub_graph(
-        tensors[0].graph.as_graph_def(), [tensor.op.name for tensor in tensors]
-    )
+    graph_def = tf.graph_util.extract_sub_graph(whole, [tensor.op.name for tensor in tensors])
     outside = {tensor.op.name for tensor in [*elements, *handles]}
     outside |= {tensor.op.inputs[0].op.name for tensor in elements}
     inner = [node for node in graph_def.node if node.name not in outside]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +18,7 @@ from moxing.engine.program import Program
 from moxing.engine.signals import StopRequest
 from moxing.engine.summaries import SummaryWriter
 from moxing.errors import MoxValueError
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 @dataclass
@@ -180,7 +178,7 @@ class Loop:
         else:
             seen = progress.samples if progress.means.samples is None else progress.means.samples
             line = report.eval_line(seen or progress.samples, progress.values)
-        _LOG.info("%s", line)
+        TENSORFLOW.info("%s", line)
         if self._console.live:
             self._console.update(progress.step + 1, rate, progress.wait, progress.values)
 
@@ -191,7 +189,7 @@ class Loop:
         self._rate_mark = (now, progress.step)
         rate = (progress.step - step_before) / max(now - before, 1e-9)
         self._summaries.scalar(progress.global_step, "global_step/sec", rate)
-        _LOG.info("%s", report.global_step_per_second(rate))
+        TENSORFLOW.info("%s", report.global_step_per_second(rate))
 
     def _save_due(self) -> bool:
         if self._job.save_secs is not None:

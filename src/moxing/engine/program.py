@@ -71,7 +71,7 @@ def _build(job: Job, may_lift: bool) -> Program:
         _check_reads(made, [step_op, *results], job.make_batches)
     if not job.export:
         return Program(built, made, model, global_step, step_op, tuple(slots))
-    export_graph, signature = _build_export(job, made)
+    export_graph, signature = _build_export(job, made, built)
     return Program(built, made, model, global_step, step_op, tuple(slots), export_graph, signature)
 
 
@@ -88,7 +88,9 @@ def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
     return graph.train_op(model.losses, functions, variables, global_step)
 
 
-def _build_export(job: Job, made: Inputs) -> tuple[tf.Graph, export.ExportSignature]:
+def _build_export(
+    job: Job, made: Inputs, trained: tf.Graph
+) -> tuple[tf.Graph, export.ExportSignature]:
     with tf.Graph().as_default() as built:
         tf.train.get_or_create_global_step()
         fed = export.placeholders(made.structure, job.make_batches)
@@ -97,6 +99,8 @@ def _build_export(job: Job, made: Inputs) -> tuple[tf.Graph, export.ExportSignat
         if not isinstance(model.export, export.ExportSignature):
             raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
         export.check(model.export, fed)
+        names = export.checkpoint_names(trained)
+        export.check_variables(model.export, names, f"the {job.mode} graph")
     return built, model.export
 
 

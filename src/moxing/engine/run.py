@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -19,8 +18,8 @@ from moxing.engine.loop import Loop, Progress, check_data
 from moxing.engine.program import Program
 from moxing.engine.signals import StopRequest, stop_on_signals
 from moxing.engine.summaries import open_summaries
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 # What a commit says beside the variables, under this key of its manifest.
 _INPUT_ENDED = "input_ended_with_max_steps"
 
@@ -38,22 +37,34 @@ def execute(job: Job) -> Result:
         start = checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
         finished = _already_finished(job, start)
         if finished is not None and start is not None:
-            _LOG.info("%s", finished)
-            return Result(start.step or 0, 0, checkpoint=start.prefix)
+            TENSORFLOW.info("%s", finished)
+            if not job.export:
+                return Result(start.step or 0, 0, checkpoint=start.prefix)
         built = program.build(job)
-        target = None
-        if built.export_signature is not None and job.log_dir is not None:
-            target = export.target(job.log_dir, built.export_signature.version)
+        target = _export_target(job, built)
+        if finished is not None and start is not None:
+            _export(built, start.prefix, target)
+            return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default():
             run = _Run(job, built, start)
             stop = stack.enter_context(stop_on_signals())
             progress = run.train_or_evaluate(stop)
         if stop:
             raise SystemExit(stop.exit_code)
-        if target is not None and built.export_graph is not None:
-            assert built.export_signature is not None
-            export.write(built.export_graph, built.export_signature, run.committed, target)
+        _export(built, run.committed, target)
         return _finish(job, run, progress, target)
+
+
+def _export_target(job: Job, built: Program) -> str | None:
+    """The directory to export to, refused before any step if it is not free."""
+    if built.export_signature is None or job.log_dir is None:
+        return None
+    return export.target(job.log_dir, built.export_signature.version)
+
+
+def _export(built: Program, prefix: str, target: str | None) -> None:
+    if target is not None and built.export_graph is not None and built.export_signature is not None:
+        export.write(built.export_graph, built.export_signature, prefix, target)
 
 
 class _Run:
@@ -61,6 +72,8 @@ class _Run:
 
     def __init__(self, job: Job, built: Program, start: Checkpoint | None) -> None:
         self._job, self._program, self._start = job, built, start
+        self.hooks = HookChain(built.model.hooks)
+        self.hooks.begin()
         variables = tf.global_variables()
         self._restorer = self._make_restorer(variables)
         restored = set(self._restorer.restored) if self._restorer else set()
@@ -68,9 +81,7 @@ class _Run:
         self._saver = None
         if job.training and job.log_dir is not None:
             self._saver = Saver(job.log_dir, variables)
-        self.hooks = HookChain(built.model.hooks)
         self.committed = start.prefix if start is not None else ""
-        self.wrote_summaries = False
 
     def _make_restorer(self, variables: list[tf.Variable]) -> Restorer | None:
         if self._start is None:
@@ -89,14 +100,12 @@ class _Run:
     def train_or_evaluate(self, stop: StopRequest) -> Progress:
         job, built = self._job, self._program
         coordinator = tf.train.Coordinator()
-        self.hooks.begin()
         automatic = dict(built.model.log) if job.automatic_summaries else None
         with ExitStack() as stack:
             summaries = open_summaries(
                 job.log_dir if job.training else None, built.graph, job.summary_every, automatic
             )
             stack.callback(summaries.close)
-            self.wrote_summaries = summaries.op is not None
             built.graph.finalize()
             opened = stack.enter_context(
                 session.open_session(
@@ -110,11 +119,12 @@ class _Run:
             )
             self.hooks.after_create_session(opened, coordinator)
             first = int(opened.run(built.global_step))
+            summaries.start(first)
             if job.training:
-                _LOG.info("%s", report.running_will_end(job.max_steps))
+                TENSORFLOW.info("%s", report.running_will_end(job.max_steps))
             if self._saver is not None:
                 self._save(opened, first)
-            console = stack.enter_context(open_console(job.mode, _last_step(job, first)))
+            console = stack.enter_context(open_console(job.mode.lower(), _last_step(job, first)))
             save = (lambda step: self._save(opened, step)) if self._saver else None
             loop = Loop(job, built, opened, self.hooks, console, summaries, save, stop, first)
             progress = loop.run()
@@ -142,7 +152,7 @@ def _training_summary(job: Job, run: _Run, progress: Progress, target: str | Non
         samples_per_second=progress.samples_per_second,
         data_wait=progress.wait,
         checkpoint=run.committed or None,
-        summaries=job.log_dir if run.wrote_summaries else None,
+        summaries=job.log_dir,
         export_dir=target,
     )
 
@@ -182,12 +192,13 @@ def _already_finished(job: Job, start: Checkpoint | None) -> str | None:
 def _finish(job: Job, run: _Run, progress: Progress, target: str | None) -> Result:
     metrics = progress.means.result() if job.mode == EVAL else dict(progress.values)
     if job.training:
-        _LOG.info("%s", _training_summary(job, run, progress, target))
+        TENSORFLOW.info("%s", _training_summary(job, run, progress, target))
     elif job.mode == EVAL:
-        _LOG.info("%s", _evaluation_summary(progress))
+        TENSORFLOW.info("%s", _evaluation_summary(progress))
     return Result(
         progress.global_step if job.training else progress.first,
         progress.step,
+        progress.seconds,
         metrics,
         run.committed or None,
         target,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
+
 _HANDLED = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -49,7 +49,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
         request.signal = number
         restore()
         name = signal.Signals(number).name
-        _LOG.warning("%s: stopping after this step. Send it again to stop at once.", name)
+        TENSORFLOW.warning("%s: stopping after this step. Send it again to stop at once.", name)
 
     for number in _HANDLED:
         signal.signal(number, handle)

@@ -1,7 +1,7 @@
 """Collects the updates of batch-norm statistics, whichever layer library made them.
 
-`tf.layers` and tf-slim put them into the UPDATE_OPS collection. Keras layers in a v1 graph keep them
-to themselves, and who trains without `Model.fit` loses them; here they join the collection.
+`tf.layers` and tf-slim put them into the UPDATE_OPS collection. Keras layers in a v1 graph keep
+them to themselves, and who trains without `Model.fit` loses them; here they join the collection.
 """
 
 from __future__ import annotations
