@@ -1,0 +1,297 @@
+"""The layers of the model zoo: slim's variable names, collections and defaults, few ops each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+from moxing.tensorflow.nets.norm import batch_norm
+from moxing.tensorflow.nets.style import Activation, Initializer, Style
+from moxing.tensorflow.nets.variables import variable
+
+Kernel = int | tuple[int, int]
+
+
+def pair(value: Kernel) -> tuple[int, int]:
+    """Height and width; one number stands for both."""
+    return (value, value) if isinstance(value, int) else value
+
+
+def conv2d(
+    style: Style,
+    net: tf.Tensor,
+    depth: int,
+    kernel: Kernel,
+    *,
+    scope: str,
+    stride: int = 1,
+    padding: str | list[list[int]] = "SAME",
+    linear: bool = False,
+    normalize: bool | None = None,
+    weights: Initializer | None = None,
+    bias: float | None = None,
+) -> tf.Tensor:
+    """A convolution with kernel `<scope>/weights` [h, w, in, depth].
+
+    With `normalize` it is followed by `<scope>/BatchNorm`, else by `<scope>/biases` if the style
+    (or `bias`, their initial value) has any. `linear` leaves out the activation. `padding` is
+    "SAME", "VALID", or zeros per axis as `tf.nn.conv2d` takes them.
+    """
+    height, width = pair(kernel)
+    with tf.variable_scope(scope) as var_scope:
+        kernels = variable(
+            "weights",
+            [height, width, style.channels(net), depth],
+            net.dtype,
+            weights or style.weights,
+            decay=style.weight_decay,
+        )
+        net = tf.nn.conv2d(
+            net,
+            kernels,
+            style.per_axis((stride, stride)),
+            padding,
+            data_format=style.data_format,
+        )
+        net = _finish(style, net, linear=linear, normalize=normalize, bias=bias)
+        return _record(style, var_scope.name, net)
+
+
+def conv2d_same(
+    style: Style,
+    net: tf.Tensor,
+    depth: int,
+    kernel: int,
+    *,
+    stride: int,
+    scope: str,
+    linear: bool = False,
+) -> tf.Tensor:
+    """A convolution whose padding depends on the kernel alone, not on the size of the input.
+
+    At stride 1 this is "SAME". At larger strides "SAME" pads even sizes on one side only, which
+    shifts the image; here both sides get their share.
+    """
+    padding = "SAME" if stride == 1 else explicit_padding(style, kernel)
+    return conv2d(
+        style, net, depth, kernel, stride=stride, padding=padding, scope=scope, linear=linear
+    )
+
+
+def explicit_padding(style: Style, kernel: int) -> list[list[int]]:
+    """Zeros per axis that keep the size at stride 1, in the form of `tf.nn.conv2d`'s `padding`."""
+    before = (kernel - 1) // 2
+    side = [before, kernel - 1 - before]
+    return (
+        [[0, 0], side, side, [0, 0]]
+        if style.data_format == "NHWC"
+        else [[0, 0], [0, 0], side, side]
+    )
+
+
+def depthwise_conv2d(
+    style: Style,
+    net: tf.Tensor,
+    kernel: int,
+    *,
+    scope: str,
+    stride: int = 1,
+    padding: str | list[list[int]] = "SAME",
+    linear: bool = False,
+) -> tf.Tensor:
+    """One kernel per channel, `<scope>/depthwise_weights` [k, k, in, 1], then batch norm."""
+    with tf.variable_scope(scope) as var_scope:
+        net = depthwise(style, net, kernel, multiplier=1, stride=stride, padding=padding)
+        net = _finish(style, net, linear=linear, normalize=None, bias=None)
+        return _record(style, var_scope.name, net)
+
+
+def depthwise(
+    style: Style,
+    net: tf.Tensor,
+    kernel: int,
+    *,
+    multiplier: int,
+    stride: int,
+    padding: str | list[list[int]] = "SAME",
+    weights: Initializer | None = None,
+) -> tf.Tensor:
+    """The bare depthwise convolution; makes `depthwise_weights` in the current scope."""
+    kernels = variable(
+        "depthwise_weights",
+        [kernel, kernel, style.channels(net), multiplier],
+        net.dtype,
+        weights or style.weights,
+        decay=style.weight_decay if style.decay_depthwise else 0.0,
+    )
+    return tf.nn.depthwise_conv2d(
+        net,
+        kernels,
+        style.per_axis((stride, stride)),
+        padding,
+        data_format=style.data_format,
+    )
+
+
+def separable_conv2d(
+    style: Style,
+    net: tf.Tensor,
+    depth: int,
+    kernel: int,
+    *,
+    scope: str,
+    stride: int = 1,
+    multiplier: int = 1,
+    linear: bool = False,
+    weights: Initializer | None = None,
+) -> tf.Tensor:
+    """Depthwise then pointwise convolution with nothing between; then as `conv2d`."""
+    with tf.variable_scope(scope) as var_scope:
+        net = depthwise(style, net, kernel, multiplier=multiplier, stride=stride, weights=weights)
+        kernels = variable(
+            "pointwise_weights",
+            [1, 1, style.channels(net), depth],
+            net.dtype,
+            weights or style.weights,
+            decay=style.weight_decay if style.decay_depthwise else 0.0,
+        )
+        net = tf.nn.conv2d(
+            net, kernels, style.per_axis((1, 1)), "VALID", data_format=style.data_format
+        )
+        net = _finish(style, net, linear=linear, normalize=None, bias=None)
+        return _record(style, var_scope.name, net)
+
+
+def fully_connected(
+    style: Style,
+    net: tf.Tensor,
+    depth: int,
+    *,
+    scope: str,
+    linear: bool = False,
+    weights: Initializer | None = None,
+    bias: float | None = None,
+    decay: bool = True,
+) -> tf.Tensor:
+    """A dense layer on [batch, features] with `<scope>/weights` and `<scope>/biases`."""
+    with tf.variable_scope(scope):
+        kernels = variable(
+            "weights",
+            [int(net.shape[1]), depth],
+            net.dtype,
+            weights or style.weights,
+            decay=style.weight_decay if decay else 0.0,
+        )
+        net = tf.matmul(net, kernels)
+        initial = style.bias if bias is None else bias
+        biases = _biases(style, depth, net.dtype, 0.0 if initial is None else initial)
+        net = tf.nn.bias_add(net, biases)
+        return net if linear or style.activation is None else style.activation(net)
+
+
+def max_pool(
+    style: Style,
+    net: tf.Tensor,
+    window: int,
+    *,
+    stride: int,
+    scope: str,
+    padding: str | None = None,
+) -> tf.Tensor:
+    """Max pooling; its end point is named by the variable scope it would have had."""
+    net = tf.nn.max_pool2d(
+        net,
+        style.per_axis((window, window)),
+        style.per_axis((stride, stride)),
+        padding or style.pool_padding,
+        data_format=style.data_format,
+        name=scope,
+    )
+    return _record(style, _join(tf.get_variable_scope().name, scope), net)
+
+
+def avg_pool(
+    style: Style, net: tf.Tensor, window: Kernel, *, stride: int, scope: str, padding: str = "SAME"
+) -> tf.Tensor:
+    """Average pooling; zeros outside the image don't count."""
+    return tf.nn.avg_pool2d(
+        net,
+        style.per_axis(pair(window)),
+        style.per_axis((stride, stride)),
+        padding,
+        data_format=style.data_format,
+        name=scope,
+    )
+
+
+def global_pool(style: Style, net: tf.Tensor, *, name: str, keepdims: bool = True) -> tf.Tensor:
+    """The mean over height and width."""
+    return tf.reduce_mean(net, style.spatial_axes, keepdims=keepdims, name=name)
+
+
+def dropout(style: Style, net: tf.Tensor, keep: float, *, scope: str) -> tf.Tensor:
+    """Dropout while training: each element is kept with probability `keep`, divided by it."""
+    if not style.training or keep >= 1.0:
+        return net
+    return tf.nn.dropout(net, rate=1.0 - keep, name=scope)
+
+
+def concat(style: Style, nets: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Concatenation along the channels."""
+    return tf.concat(list(nets), axis=style.channel_axis)
+
+
+def flatten(style: Style, net: tf.Tensor) -> tf.Tensor:
+    """[batch, features] with the features in NHWC order whatever the layout is."""
+    if None in style.size(net):
+        raise MoxValueError(
+            f"the dense layer after {net.name!r} needs images of a known size, but their shape is "
+            "not known before the run; give image_height and image_width to mox.get_model_fn"
+        )
+    if style.data_format == "NCHW":
+        net = tf.transpose(net, [0, 2, 3, 1])
+    return tf.reshape(net, [-1, math.prod(net.shape.as_list()[1:])])
+
+
+def squeeze(style: Style, net: tf.Tensor, *, name: str) -> tf.Tensor:
+    """[batch, channels] from a map; where the map is larger than 1x1, its mean."""
+    if style.size(net) == (1, 1):
+        return tf.squeeze(net, style.spatial_axes, name=name)
+    return tf.reduce_mean(net, style.spatial_axes, name=name)
+
+
+def _finish(
+    style: Style, net: tf.Tensor, *, linear: bool, normalize: bool | None, bias: float | None
+) -> tf.Tensor:
+    """Batch norm or bias, then the activation."""
+    activation: Activation | None = None if linear else style.activation
+    if style.normalize if normalize is None else normalize:
+        return batch_norm(style, net, activation=activation)
+    initial = style.bias if bias is None else bias
+    if initial is not None:
+        biases = _biases(style, style.channels(net), net.dtype, initial)
+        net = tf.nn.bias_add(net, biases, data_format=style.data_format)
+    return net if activation is None else activation(net)
+
+
+def _biases(style: Style, depth: int, dtype: tf.DType, initial: float) -> tf.Tensor:
+    return variable(
+        "biases",
+        [depth],
+        dtype,
+        tf.constant_initializer(initial),
+        decay=style.weight_decay if style.decay_bias else 0.0,
+    )
+
+
+def _record(style: Style, name: str, net: tf.Tensor) -> tf.Tensor:
+    if style.record_layers:
+        style.end_points[name] = net
+    return net
+
+
+def _join(outer: str, scope: str) -> str:
+    return f"{outer}/{scope}" if outer else scope
