@@ -1,0 +1,131 @@
+"""Every network builds in every mode, layout and precision, with the same variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.nets import get_model_fn
+from moxing.tensorflow.nets.registry import NETWORKS
+
+Build = Callable[..., tuple[tf.Tensor, dict[str, tf.Tensor]]]
+# One cheap network of each family, at sizes that are legal and small.
+FAMILIES = {
+    "alexnet_v2": 192,
+    "cifarnet": 32,
+    "inception_v1": 64,
+    "lenet": 28,
+    "mobilenet_v1_025": 64,
+    "mobilenet_v2_035": 64,
+    "pvanet": 64,
+    "resnet_v1_18": 64,
+    "resnet_v1_20": 32,
+    "resnet_v2_50": 64,
+    "resnext_c_50": 64,
+    "vgg_a_bn": 224,
+    "xception_41": 64,
+}
+HEAVY = {"vgg_a_bn", "resnext_c_50", "xception_41", "resnet_v2_50", "pvanet", "alexnet_v2"}
+
+
+def _shapes() -> dict[str, list[int]]:
+    return {v.op.name: v.shape.as_list() for v in tf.global_variables()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_in_every_mode(
+    name: str,
+    build: Build,
+    float32_getter: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shapes = {}
+    for mode in ("TRAIN", "EVAL", "PREDICT", "EXPORT"):
+        with tf.Graph().as_default():
+            logits, points = build(name, mode, num_classes=6, weight_decay=1e-4)
+            assert logits.shape.as_list() == [2, 6]
+            assert all(isinstance(point, tf.Tensor) for point in points.values())
+            shapes[mode] = _shapes()
+    assert shapes["EVAL"] == shapes["PREDICT"] == shapes["EXPORT"]
+    assert shapes["EVAL"].items() <= shapes["TRAIN"].items()
+
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
+    with tf.Graph().as_default(), tf.variable_scope("", custom_getter=float32_getter):
+        logits, _ = build(
+            name,
+            "TRAIN",
+            num_classes=6,
+            weight_decay=1e-4,
+            data_format="NCHW",
+            batch_renorm=True,
+            dtype=tf.float16,
+        )
+        assert logits.shape.as_list() == [2, 6]
+        assert logits.dtype == tf.float16
+        stored = [v for v in tf.global_variables() if v.op.name != "global_step"]
+        assert {v.dtype.base_dtype for v in stored} == {tf.float32}
+        assert {loss.dtype for loss in tf.losses.get_regularization_losses()} <= {tf.float32}
+        renormed = {key for key in _shapes() if "/renorm_" in key or key == "global_step"}
+        plain = {key: shape for key, shape in _shapes().items() if key not in renormed}
+        assert plain == {k: v for k, v in shapes["TRAIN"].items() if k != "global_step"}
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=pytest.mark.slow) if name in HEAVY else (name, size)
+        for name, size in FAMILIES.items()
+    ],
+)
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float16])
+def test_every_family_trains(
+    name: str, size: int, dtype: tf.DType, float32_getter: Callable[..., Any], graph: tf.Graph
+) -> None:
+    channels = 1 if name == "lenet" else 3
+    pixels = np.random.default_rng(0).uniform(0, 255, (2, size, size, channels))
+    with tf.variable_scope("", custom_getter=float32_getter):
+        fn = get_model_fn(name, "TRAIN", 4, weight_decay=1e-4)
+        logits, _ = fn(tf.cast(tf.constant(pixels, tf.float32), dtype))
+    assert logits.dtype == dtype
+    loss = tf.losses.sparse_softmax_cross_entropy([0, 1], tf.cast(logits, tf.float32))
+    loss += tf.add_n(tf.losses.get_regularization_losses())
+    variables = tf.trainable_variables()
+    grads = tf.gradients(loss, variables)
+    assert None not in grads
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        value, norms, _ = session.run(
+            [
+                loss,
+                [tf.norm(tf.cast(grad, tf.float32)) for grad in grads],
+                tf.get_collection(tf.GraphKeys.UPDATE_OPS),
+            ]
+        )
+    assert np.isfinite(value)
+    assert np.isfinite(norms).all()
+    assert np.count_nonzero(norms) > 0.9 * len(variables)
+
+
+def test_half_precision_without_getter_stores_half(build: Build, graph: tf.Graph) -> None:
+    build("resnet_v1_20", "TRAIN", dtype=tf.float16, weight_decay=1e-4)
+    kinds = {v.op.name.split("/")[-1]: v.dtype.base_dtype for v in tf.global_variables()}
+    assert kinds["weights"] == kinds["biases"] == tf.float16
+    assert kinds["gamma"] == kinds["moving_mean"] == tf.float32
+    assert {loss.dtype for loss in tf.losses.get_regularization_losses()} == {tf.float16}
+
+
+def test_resnext_forms_are_equal(load_random: Callable[[tf.Session], None]) -> None:
+    images = np.random.default_rng(0).uniform(0, 255, (1, 32, 32, 3)).astype(np.float32)
+    results = []
+    for name in ("resnext_b_50", "resnext_c_50"):
+        with tf.Graph().as_default(), tf.Session() as session:
+            logits, _ = get_model_fn(name, "EVAL", 5)(tf.constant(images))
+            load_random(session)
+            results.append(session.run(logits))
+    assert np.abs(results[0]).max() > 0.01
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-3, atol=1e-4)
