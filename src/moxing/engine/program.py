@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, export, graph, inputs, structure, updates
+from moxing.engine import callbacks, devices, export, graph, inputs, structure, updates
 from moxing.engine.inputs import Inputs
 from moxing.engine.job import EXPORT, Job, Model
 from moxing.errors import MoxTypeError, MoxValueError
@@ -49,6 +49,7 @@ def build(job: Job) -> Program:
     Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
     if the job exports.
     """
+    devices.has_gpu()
     try:
         return _build(job, may_lift=True)
     except _ReadsInputsDirectly:

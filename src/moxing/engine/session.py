@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import executor
+from moxing.engine import devices, executor
 from moxing.engine.checkpoint import Restorer
 from moxing.engine.job import Job
 from moxing.errors import MoxRuntimeError
@@ -64,7 +64,7 @@ def _config(job: Job, graph: tf.Graph) -> tf.ConfigProto:
         intra_op_parallelism_threads=job.intra_op_threads,
     )
     config.gpu_options.allow_growth = True
-    if not tf.config.list_physical_devices("GPU"):
+    if not devices.has_gpu():
         config.experimental.executor_type = executor.choose(graph.get_operations())
     return config
 
