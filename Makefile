@@ -33,7 +33,7 @@ test-fast: $(VENV)/.installed-dev ## run the tests that take less than about fiv
 lint: $(VENV)/.installed-dev ## check format, style, types and the direction of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/pyright
+	@$(BIN)/pyright --level error
 	@$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev ## format the code and mend what can be mended
@@ -41,7 +41,7 @@ format: $(VENV)/.installed-dev ## format the code and mend what can be mended
 	@$(BIN)/ruff check --fix .
 
 docs: $(VENV)/.installed-dev ## build the documentation into site/
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 clean: ## remove everything that was made, the virtual environment too
