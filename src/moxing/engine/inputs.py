@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, structure
+from moxing.engine import callbacks, feed, structure
 from moxing.engine.job import TRAIN
 from moxing.engine.lift import CannotLiftError, Lifted, lift
 from moxing.errors import MoxValueError
@@ -28,6 +29,7 @@ class Inputs:
         initializers: operations to run once before the first step.
         wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
         cut: operations of the user's graph that now stand for other elements than `structure`.
+        positioned: whether the input starts where `feed.Feed.start` says.
     """
 
     structure: list[Any] | dict[str, Any]
@@ -35,6 +37,7 @@ class Inputs:
     initializers: tuple[tf.Operation, ...] = ()
     wait: tf.Tensor | None = None
     cut: tuple[tf.Operation, ...] = ()
+    positioned: bool = False
 
 
 def build(
@@ -67,7 +70,8 @@ def build(
             _check_batchable(names, tensors, batch_size)
         else:
             make_batches = False
-        return _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift)
+        made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift)
+        return dataclasses.replace(made, positioned=feed.is_positioned(tensors))
 
 
 def _pipeline(

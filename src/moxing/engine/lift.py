@@ -14,6 +14,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import ancestry
+
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
 _PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 # State that a function of the pipeline can reach only through a handle made outside of it.
@@ -46,7 +48,7 @@ def lift(tensors: Sequence[tf.Tensor]) -> Lifted:
         CannotLiftError: with the reason, where the tensors depend on what only a session step
             can give.
     """
-    behind = _ancestors(tensors)
+    behind = list(ancestry.behind(tensors, passes=_is_inside))
     cut = _cut(behind)
     handles = [op.outputs[0] for op in behind if op.type in _HANDLES]
     graph_def = tensors[0].graph.as_graph_def()
@@ -58,19 +60,9 @@ def lift(tensors: Sequence[tf.Tensor]) -> Lifted:
     return Lifted(base.map(body, **_parallel(behind, cut)), tuple(cut))
 
 
-def _ancestors(tensors: Sequence[tf.Tensor]) -> list[tf.Operation]:
-    """Every operation the tensors depend on, up to iterators and handles, which are included."""
-    found: dict[str, tf.Operation] = {}
-    waiting = [tensor.op for tensor in tensors]
-    while waiting:
-        op = waiting.pop()
-        if op.name in found:
-            continue
-        found[op.name] = op
-        if op.type != "IteratorGetNext" and op.type not in _HANDLES:
-            waiting.extend(tensor.op for tensor in op.inputs)
-            waiting.extend(op.control_inputs)
-    return list(found.values())
+def _is_inside(op: tf.Operation) -> bool:
+    """Whether the operation belongs into the function: iterators and handles stay outside."""
+    return op.type != "IteratorGetNext" and op.type not in _HANDLES
 
 
 def _cut(behind: Sequence[tf.Operation]) -> list[tf.Operation]:
@@ -128,7 +120,7 @@ def _made_from(iterator: tf.Operation) -> tf.Tensor:
             f"its iterator {iterator.name} has {len(makers)} initializers, not one"
         )
     variant = makers[0].inputs[0]
-    for op in _ancestors([variant]):
+    for op in ancestry.behind([variant]):
         if op.type.startswith("Placeholder"):
             raise CannotLiftError(f"its dataset reads the placeholder {op.name}")
     return variant
@@ -194,4 +186,4 @@ def _parallel(behind: Sequence[tf.Operation], cut: Sequence[tf.Operation]) -> di
 
 def _depends_on(op: tf.Operation, cut: Sequence[tf.Operation]) -> bool:
     names = {item.name for item in cut}
-    return any(item.name in names for item in _ancestors(list(op.inputs)))
+    return any(item.name in names for item in ancestry.behind(op.inputs, passes=_is_inside))

@@ -8,7 +8,18 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, devices, export, graph, inputs, structure, updates
+from moxing.engine import (
+    ancestry,
+    callbacks,
+    devices,
+    export,
+    feed,
+    graph,
+    inputs,
+    structure,
+    updates,
+)
+from moxing.engine.feed import Feed
 from moxing.engine.inputs import Inputs
 from moxing.engine.job import EXPORT, Job, Model
 from moxing.errors import MoxTypeError, MoxValueError
@@ -43,24 +54,31 @@ class _ReadsInputsDirectly(Exception):
     """The model reads tensors of input_fn that were not handed to it."""
 
 
-def build(job: Job) -> Program:
+def build(job: Job, input_steps: int = 0) -> Program:
     """Builds the graphs of a job.
 
     Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
     if the job exports.
+
+    Args:
+        job: what to build.
+        input_steps: steps whose data earlier runs took from the input; a reader that can be
+            positioned starts behind them.
     """
     devices.has_gpu()
     try:
-        return _build(job, may_lift=True)
+        return _build(job, input_steps, may_lift=True)
     except _ReadsInputsDirectly:
-        return _build(job, may_lift=False)
+        return _build(job, input_steps, may_lift=False)
 
 
-def _build(job: Job, may_lift: bool) -> Program:
+def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
     with tf.Graph().as_default() as built:
         if job.seed is not None:
             tf.set_random_seed(job.seed)
         global_step = tf.train.get_or_create_global_step()
+        per_step = job.batch_size if job.make_batches and job.batch_size else 1
+        feed.announce(Feed(start=input_steps * per_step, seed=job.seed))
         made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift)
         updates.watch_keras()
         about = f"mode {job.mode}, {structure.describe(made.structure)}"
@@ -114,20 +132,12 @@ def _check_reads(made: Inputs, targets: Iterable[Any], batched: bool) -> None:
     if not made.cut:
         return
     cut = {op.name for op in made.cut}
-    waiting = [getattr(target, "op", target) for target in targets]
-    seen = set()
-    while waiting:
-        op = waiting.pop()
-        if op.name in seen:
-            continue
-        seen.add(op.name)
+    for op in ancestry.behind(targets):
+        if op.name in cut and not batched:
+            raise _ReadsInputsDirectly
         if op.name in cut:
-            if not batched:
-                raise _ReadsInputsDirectly
             raise MoxValueError(
                 f"model_fn uses a tensor of input_fn ({op.name}) that is not among its inputs."
                 " With auto_batch=True that is a single sample, not the batch: return the tensor"
                 " from input_fn and take it from model_fn's inputs."
             )
-        waiting.extend(tensor.op for tensor in op.inputs)
-        waiting.extend(op.control_inputs)

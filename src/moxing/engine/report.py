@@ -85,6 +85,14 @@ def input_already_ended(log_dir: str, step: int) -> str:
     )
 
 
+def input_starts_over(steps: int) -> str:
+    """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
+    return (
+        f"the input of this program can't be positioned: after {steps} steps of an earlier run it"
+        " starts from its beginning"
+    )
+
+
 def evaluation_summary(
     *,
     global_step: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -22,6 +21,7 @@ from moxing.logs import TENSORFLOW
 
 # What a commit says beside the variables, under this key of its manifest.
 _INPUT_ENDED = "input_ended_with_max_steps"
+_INPUT_STEPS = "input_steps"
 
 
 def execute(job: Job) -> Result:
@@ -40,19 +40,27 @@ def execute(job: Job) -> Result:
             TENSORFLOW.info("%s", finished)
             if not job.export:
                 return Result(start.step or 0, 0, checkpoint=start.prefix)
-        built = program.build(job)
+        input_steps = _input_steps(job, start)
+        built = program.build(job, input_steps)
         target = _export_target(job, built)
         if finished is not None and start is not None:
             _export(built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default():
-            run = _Run(job, built, start)
+            run = _Run(job, built, start, input_steps)
             stop = stack.enter_context(stop_on_signals())
             progress = run.train_or_evaluate(stop)
         if stop:
             raise SystemExit(stop.exit_code)
         _export(built, run.committed, target)
         return _finish(job, run, progress, target)
+
+
+def _input_steps(job: Job, start: Checkpoint | None) -> int:
+    """Steps whose data the run that is resumed took from its input."""
+    if not job.training or start is None or job.log_dir is None or not _is_in(start, job.log_dir):
+        return 0
+    return int(checkpoint.read_extra(start).get(_INPUT_STEPS, 0))
 
 
 def _export_target(job: Job, built: Program) -> str | None:
@@ -70,8 +78,14 @@ def _export(built: Program, prefix: str, target: str | None) -> None:
 class _Run:
     """The parts of one run that live while its graph is in use."""
 
-    def __init__(self, job: Job, built: Program, start: Checkpoint | None) -> None:
+    def __init__(
+        self, job: Job, built: Program, start: Checkpoint | None, input_steps: int
+    ) -> None:
         self._job, self._program, self._start = job, built, start
+        self._input_steps = input_steps if built.inputs.positioned else 0
+        self._first = 0
+        if input_steps and not built.inputs.positioned:
+            TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain(built.model.hooks)
         self.hooks.begin()
         variables = tf.global_variables()
@@ -118,7 +132,7 @@ class _Run:
                 )
             )
             self.hooks.after_create_session(opened, coordinator)
-            first = int(opened.run(built.global_step))
+            first = self._first = int(opened.run(built.global_step))
             summaries.start(first)
             if job.training:
                 TENSORFLOW.info("%s", report.running_will_end(job.max_steps))
@@ -129,18 +143,19 @@ class _Run:
             loop = Loop(job, built, opened, self.hooks, console, summaries, save, stop, first)
             progress = loop.run()
             coordinator.raise_requested_exception()
-            check_data(progress)
+            if not self._input_steps:
+                check_data(progress)
             if self._saver is not None:
-                ended = progress.input_ended
-                self._save(
-                    opened, progress.global_step, {_INPUT_ENDED: job.max_steps} if ended else {}
-                )
+                self._save(opened, progress.global_step, progress.input_ended)
             if not stop:
                 self.hooks.end(opened)
         return progress
 
-    def _save(self, opened: tf.Session, step: int, extra: Mapping[str, Any] | None = None) -> None:
+    def _save(self, opened: tf.Session, step: int, input_ended: bool = False) -> None:
         assert self._saver is not None
+        extra: dict[str, Any] = {_INPUT_STEPS: self._input_steps + step - self._first}
+        if input_ended:
+            extra[_INPUT_ENDED] = self._job.max_steps
         self.committed = self._saver.save(opened, step, extra).prefix
 
 

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing
 from moxing.engine import structure
-from moxing.engine.export.graphs import PLACEHOLDERS, ancestors
+from moxing.engine.ancestry import PLACEHOLDERS, behind
 from moxing.engine.export.signature import ExportSignature, components
 from moxing.errors import MoxTypeError, MoxValueError
 
@@ -47,7 +47,7 @@ def check(signature: ExportSignature, fed: Any) -> None:
     paths = {part.op.name: path for path, part in parts}
     stop = [part for tensor in signature.inputs.values() for part in components(tensor)]
     for name, output in signature.outputs.items():
-        for op in ancestors(components(output), stop):
+        for op in behind(components(output), stop):
             _check_source(name, op, paths)
     check_assets(graph)
 

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing import errors
-from moxing.engine.export.graphs import ancestors
+from moxing.engine.ancestry import behind
 from moxing.engine.export.signature import ExportSignature, components
 from moxing.errors import MoxValueError
 
@@ -74,7 +74,7 @@ def _needed(signature: ExportSignature) -> list[str]:
     """Names of the variables that the outputs depend on, and of all tables that training fills."""
     outputs = [part for output in signature.outputs.values() for part in components(output)]
     fed = [part for tensor in signature.inputs.values() for part in components(tensor)]
-    reached = {op.name for op in ancestors(outputs, fed)}
+    reached = {op.name for op in behind(outputs, fed)}
     graph = outputs[0].graph
     variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
     names = [variable_key(v) for v in variables if _storage(v).name in reached]
