@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import Any
 
@@ -58,7 +57,7 @@ def execute(job: Job) -> Result:
 
 def _input_steps(job: Job, start: Checkpoint | None) -> int:
     """Steps whose data the run that is resumed took from its input."""
-    if not job.training or start is None or job.log_dir is None or not _is_in(start, job.log_dir):
+    if not job.training or start is None or not start.resume:
         return 0
     return int(checkpoint.read_extra(start).get(_INPUT_STEPS, 0))
 
@@ -101,11 +100,10 @@ class _Run:
         if self._start is None:
             return None
         job = self._job
-        resume = job.log_dir is not None and _is_in(self._start, job.log_dir)
         return Restorer(
             self._start,
             variables,
-            resume=resume and job.training,
+            resume=self._start.resume,
             include=job.restore_include,
             exclude=job.restore_exclude,
             optional=(*self._program.slots, self._program.global_step),
@@ -182,10 +180,6 @@ def _evaluation_summary(progress: Progress) -> str:
     )
 
 
-def _is_in(found: Checkpoint, directory: str) -> bool:
-    return os.path.dirname(os.path.abspath(found.prefix)) == os.path.abspath(directory)
-
-
 def _last_step(job: Job, first: int) -> int | None:
     last = job.max_steps - first if job.training else job.max_steps
     return last if last < (1 << 40) else None
@@ -195,7 +189,7 @@ def _already_finished(job: Job, start: Checkpoint | None) -> str | None:
     """The line to print instead of training, where an earlier run did all there is to do."""
     if not job.training or start is None or job.log_dir is None or start.step is None:
         return None
-    if not _is_in(start, job.log_dir):
+    if not start.resume:
         return None
     if start.step >= job.max_steps:
         return report.already_reached(job.log_dir, start.step, job.max_steps)

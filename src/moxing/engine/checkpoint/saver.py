@@ -63,14 +63,14 @@ class Saver:
         self._meta = MetaGraph(self._saver, tf.get_default_graph())
         self._kept: list[str] | None = None
         self._serial = 0
-        self._done: set[int] = set()
+        self._done: dict[int, Mapping[str, Any]] = {}
 
     def save(
         self, session: tf.Session, step: int, extra: Mapping[str, Any] | None = None
     ) -> Checkpoint:
         """Commits the variables as they are now, and returns when they are on the disk.
 
-        A step that this run has committed already is not saved again.
+        A step that this run has committed already, with the same `extra`, is not saved again.
 
         Args:
             session: of the graph.
@@ -84,7 +84,7 @@ class Saver:
         """
         path = os.path.join(self._directory, _NAME)
         prefix = f"{path}-{step}"
-        if step in self._done and os.path.exists(prefix + MANIFEST):
+        if self._done.get(step) == (extra or {}) and os.path.exists(prefix + MANIFEST):
             return Checkpoint(prefix, step)
         _LOG.info("Saving checkpoints for %d into %s.", step, path)
         try:
@@ -94,7 +94,7 @@ class Saver:
         except BaseException:
             self._kept = None  # What is in the directory now has to be looked up.
             raise
-        self._done.add(step)
+        self._done[step] = dict(extra or {})
         return Checkpoint(prefix, step)
 
     def _commit(
