@@ -88,6 +88,7 @@ def is_network(error: Exception) -> bool:
 
     kinds = (
         exceptions.ClientError,
+        exceptions.ConnectionError,
         exceptions.HTTPClientError,
         exceptions.ResponseStreamingError,
         exceptions.IncompleteReadError,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import datetime
 import functools
 import hashlib
 import logging
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 
 from moxing.errors import MoxValueError
 from moxing.framework.file import answers, retry
+from moxing.framework.file.background_loop import BackgroundLoop
 from moxing.framework.file.errors import MoxFileError
 from moxing.framework.file.settings import Settings
 
@@ -38,6 +40,7 @@ class Client:
 
         self.settings = settings
         self._limits = {**_LIMITS, **dict(settings.limits)}
+        self._loop = BackgroundLoop()
         self._fs = s3fs.S3FileSystem(
             anon=settings.access_key is None,
             key=settings.access_key,
@@ -49,8 +52,10 @@ class Client:
             config_kwargs=_config(settings),
             use_listings_cache=False,
             skip_instance_cache=True,
+            asynchronous=True,
+            loop=self._loop.loop,
+            session=_session(),
         )
-        self._loop: Any = self._fs.loop
         self._known: Any = None
 
     def call(self, operation: str, url: str, *, sends: int = 0, **arguments: Any) -> Any:
@@ -67,7 +72,8 @@ class Client:
         """
 
         def once() -> Any:
-            return self._wait(self._request(operation, arguments), self._limit(operation, sends))
+            limit = self._limit(operation, sends)
+            return self._loop.wait(self._request(operation, arguments), limit)
 
         return self.persist(once, operation, url)
 
@@ -81,7 +87,7 @@ class Client:
 
     def submit_read(self, **arguments: Any) -> Future[tuple[dict[str, Any], bytes]]:
         """One try of `read`, under way while the caller does something else."""
-        return asyncio.run_coroutine_threadsafe(self._read(arguments), self._loop)
+        return self._loop.start(self._read(arguments))
 
     def stream(
         self,
@@ -95,14 +101,14 @@ class Client:
         One try only: the caller knows where to take it up.
         """
         silent = self.settings.client_timeout + CONNECT_TIMEOUT
-        answer = self._wait(self._request("get_object", arguments), silent)
+        answer = self._loop.wait(self._request("get_object", arguments), silent)
         body = answer["Body"]
         try:
             begin(answer)
-            while data := self._wait(body.read(chunk), silent):
+            while data := self._loop.wait(body.read(chunk), silent):
                 take(data)
         finally:
-            self._loop.call_soon_threadsafe(body.close)
+            self._loop.loop.call_soon_threadsafe(body.close)
 
     def persist(self, once: Callable[[], T], operation: str, url: str) -> T:
         """The result of `once`, tried again while its error may pass."""
@@ -119,14 +125,6 @@ class Client:
     def _limit(self, operation: str, sends: int) -> float:
         chosen = self._limits.get(operation, self.settings.client_timeout + CONNECT_TIMEOUT)
         return chosen + sends / SLOWEST
-
-    def _wait(self, work: Any, limit: float) -> Any:
-        limited = asyncio.wait_for(work, limit)
-        future = asyncio.run_coroutine_threadsafe(limited, self._loop)
-        try:
-            return future.result(limit + CONNECT_TIMEOUT)
-        finally:
-            future.cancel()
 
     async def _request(self, operation: str, arguments: dict[str, Any]) -> Any:
         client = await self._fs.set_session()
@@ -189,6 +187,25 @@ def _config(settings: Settings) -> dict[str, Any]:
         "response_checksum_validation": "when_required",
         "connector_args": None if settings.keep_alive else {"force_close": True},
     }
+
+
+def _session() -> Any:
+    import aiobotocore.session
+
+    session = aiobotocore.session.AioSession()
+    factory = session.get_component("response_parser_factory")
+    factory.set_parser_defaults(timestamp_parser=_moment)
+    return session
+
+
+def _moment(value: Any) -> datetime.datetime:
+    """A time of an answer. botocore's own way guesses the format and takes most of a listing."""
+    try:
+        return datetime.datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        from botocore.utils import parse_timestamp
+
+        return parse_timestamp(value)
 
 
 def _quiet() -> None:

@@ -124,7 +124,14 @@ class File:
           OSError: the store did not take the file; the object is as it was.
         """
         _unfinished.discard(self)
+        if isinstance(self._raw, ObjectWriter) and self._raw.is_foreign:
+            self._raw.drop()
         self._io.close()
+
+    def __del__(self) -> None:
+        # Not there where the file could not be opened.
+        if "_io" in self.__dict__ and not self._io.closed:
+            self.close()
 
     @property
     def closed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob as local_glob
 import os
 from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from moxing.framework.file import disk, patterns, status
 from moxing.framework.file.entries import RemoteEntry, RemoteScan, tree
@@ -52,8 +53,20 @@ def list_directory(
     return names
 
 
-def scan_dir(url: PathLike) -> RemoteScan | Iterator[os.DirEntry[str]]:
-    """The entries of a directory, as `os.scandir` returns them; close it or use it in a `with`.
+class Scan(Protocol):
+    """What `os.scandir` returns: entries to iterate over, to be closed or used in a `with`."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __enter__(self) -> Iterator[Any]: ...
+
+    def __exit__(self, *error: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def scan_dir(url: PathLike) -> Scan:
+    """The entries of a directory, as `os.scandir` returns them.
 
     Raises:
       MoxFileNotExistsException: there is no such directory.

@@ -70,11 +70,4 @@ def _top_up(held: list[Span], span: Span) -> Span | None:
 
 
 def _slices(span: Span, size: int) -> list[Span]:
-    cuts = [*range(0, span.size, size), span.size]
-    pieces = [span.cut(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
-    if len(pieces) > 1 and pieces[-1].size < LEAST_PART:
-        # Two even pieces instead of a whole and a crumb.
-        pair = span.cut(cuts[-3], span.size)
-        middle = pair.size // 2
-        pieces[-2:] = [pair.cut(0, middle), pair.cut(middle, pair.size)]
-    return pieces
+    return [span.cut(at, min(at + size, span.size)) for at in range(0, span.size, size)]

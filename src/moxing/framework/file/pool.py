@@ -33,10 +33,11 @@ def run(
       leave: called when all work has ended early, before the error is raised.
     """
     waiting = deque(units)
-    if threads <= 0:
-        _run_here(waiting, watch, leave)
+    crew = _Crew(waiting, min(threads, MOST_THREADS))
+    if crew.start():
+        crew.work(watch, leave)
     else:
-        _Crew(waiting, min(threads, MOST_THREADS)).work(watch, leave)
+        _run_here(waiting, watch, leave)
 
 
 def _run_here(
@@ -68,10 +69,20 @@ class _Crew:
             for number in range(threads)
         ]
 
-    def work(self, watch: Callable[[], None] | None, leave: Callable[[], None] | None) -> None:
-        try:
-            for thread in self._threads:
+    def start(self) -> bool:
+        """Whether there are any threads now."""
+        for number, thread in enumerate(self._threads):
+            try:
                 thread.start()
+            except RuntimeError:
+                # Later Pythons start none when the program ends; others have too many.
+                self._threads = self._threads[:number]
+                break
+        return bool(self._threads)
+
+    def work(self, watch: Callable[[], None] | None, leave: Callable[[], None] | None) -> None:
+        """Waits until all is done."""
+        try:
             while self._wait():
                 if watch is not None:
                     watch()
@@ -103,8 +114,7 @@ class _Crew:
     def _ended(self) -> bool:
         until = time.monotonic() + PATIENCE
         for thread in self._threads:
-            if thread.ident is not None:
-                thread.join(max(0.0, until - time.monotonic()))
+            thread.join(max(0.0, until - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     def _serve(self) -> None:

@@ -89,7 +89,7 @@ def set_auth(
     retry_wait: float | None = None,
     client_timeout: float | None = None,
     list_max_keys: int | None = None,
-    timeout_config: Mapping[str, float] | None = None,
+    timeout_config: Mapping[str, float | None] | None = None,
     security_token: str | None = None,
     region: str | None = None,
     **unknown: object,
@@ -217,7 +217,7 @@ def _check(settings: Settings) -> None:
         )
 
 
-def _limits(config: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+def _limits(config: Mapping[str, float | None]) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
     for name, seconds in config.items():
         if name not in OPERATIONS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# Imported now, as Python refuses to when the program ends, and a last upload needs it.
+import concurrent.futures.thread  # noqa: F401
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass

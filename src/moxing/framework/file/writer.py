@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
 import time
 
 from moxing.framework.file import status, transfer, tuning
-from moxing.framework.file.errors import MoxFileExistsException, MoxFileIsDirectoryException
+from moxing.framework.file.errors import (
+    MoxFileExistsException,
+    MoxFileIsDirectoryException,
+    MoxFileRespException,
+)
 from moxing.framework.file.store import Info, Span, Store
 from moxing.framework.file.urls import Location
 
@@ -38,6 +43,7 @@ class ObjectWriter(io.FileIO):
         self._store = store
         self._where = where
         self._base: Info | None = None
+        self._before: int | None = None
         self._dropped = False
         self._process = os.getpid()
         self._opened = time.monotonic()
@@ -67,9 +73,15 @@ class ObjectWriter(io.FileIO):
 
     def write(self, data) -> int:  # type: ignore[override]  # noqa: ANN001 (as FileIO's)
         """Writes to the local file; at its end where the mode is a."""
+        if self.is_foreign:
+            # What a forked child writes would go into the file that its parent sends.
+            if self._dropped:
+                return len(data)
+            raise io.UnsupportedOperation(f"{self.name} was opened by another process")
         self._dirty = True
         if self._base is not None:
             super().seek(0, io.SEEK_END)
+            self._before = None
         return super().write(data)
 
     def truncate(self, size: int | None = None) -> int:  # type: ignore[override]
@@ -88,27 +100,40 @@ class ObjectWriter(io.FileIO):
 
     def tell(self) -> int:
         """The position in the object."""
-        return super().tell() + (self._base.size if self._base else 0)
+        if self._base is None:
+            return super().tell()
+        return self._base.size + super().tell() if self._before is None else self._before
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Goes to a position in the object."""
-        before = self._base.size if self._base else 0
-        if whence == io.SEEK_SET:
-            offset = max(offset - before, 0)
-        return super().seek(offset, whence) + before
+        """Goes to a position in the object. In mode a, it is at the end again before a write."""
+        if self._base is None:
+            return super().seek(offset, whence)
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self.length()}[whence]
+        target = start + offset
+        if target < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        # What was there before is not in the local file, so a position in it is only remembered.
+        self._before = target if target < self._base.size else None
+        super().seek(max(target - self._base.size, 0))
+        return target
 
     def length(self) -> int:
         """Bytes that the object would have now."""
         return os.fstat(self._source).st_size + (self._base.size if self._base else 0)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this is a forked child's copy of its parent's writer."""
+        return os.getpid() != self._process
+
     def publish(self) -> None:
         """Makes the object of what was written so far, at once."""
-        # A forked child holds a copy of this, and must not send what its parent writes.
-        if not self._dirty or self._dropped or os.getpid() != self._process:
+        if not self._dirty or self._dropped or self.is_foreign:
             return
         began = time.monotonic()
         spans = [Span(0, os.fstat(self._source).st_size, self._source)]
         if self._base is not None:
+            self._check_base(self._base)
             base = Span(0, self._base.size, where=self._where, etag=self._base.etag)
             spans.insert(0, base)
         transfer.assemble(self._store, self._where, spans)
@@ -117,6 +142,16 @@ class ObjectWriter(io.FileIO):
             self._base = status.need(self._where, self._store)
             super().truncate(0)
         self._spent += time.monotonic() - began
+
+    def _check_base(self, base: Info) -> None:
+        # Not every store heeds the condition that goes with the request itself.
+        found = self._store.head(self._where)
+        if found is None or found.etag != base.etag:
+            raise MoxFileRespException(
+                f"{self.name} was changed by somebody else since it was opened for appending; "
+                "nothing was appended",
+                url=self.name,
+            )
 
     def flushed(self) -> None:
         """As `publish`, unless flushes take more than a tenth of the time.

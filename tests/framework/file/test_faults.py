@@ -1,0 +1,212 @@
+"""A store that fails, hangs up, loses answers, is away or slow, loses no data."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from moxing.framework import file as mox
+from moxing.framework.file import retry
+
+MIB = 1 << 20
+
+
+def test_one_request_in_five_fails(
+    proxy: Any,
+    bucket: str,
+    tmp_path: Path,
+    make_tree: Callable[..., Path],
+    read_tree: Callable[[Path], dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MOX_FILE_LARGE_FILE_PART_SIZE", str(5 * MIB))
+    rng = random.Random(0)
+    files = {f"d{n % 3}/f{n}": rng.randbytes(rng.randrange(5000)) for n in range(60)}
+    files["large"] = rng.randbytes(17 * MIB)
+    tree = make_tree(files)
+    proxy.every = 5
+    mox.copy_parallel(tree, f"{bucket}/t")
+    mox.copy_parallel(f"{bucket}/t", tmp_path / "down")
+    mox.copy_parallel(f"{bucket}/t", f"{bucket}/u")
+    mox.append(f"{bucket}/u/large", b"tail", binary=True)
+    mox.rename(f"{bucket}/u", f"{bucket}/v")
+    assert proxy.failed > 20
+    proxy.every = 0
+    assert read_tree(tmp_path / "down") == files
+    mox.copy_parallel(f"{bucket}/v", tmp_path / "again")
+    files["large"] += b"tail"
+    assert read_tree(tmp_path / "again") == files
+    assert mox.list_directory(bucket) == ["t", "v"]
+
+
+def test_lost_answer_of_the_last_request_of_an_upload(
+    proxy: Any, bucket: str, faults: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = random.Random(1).randbytes(17 * MIB)
+    lost: list[str] = []
+    ask = proxy.fault
+
+    def fault(method: str, path: str) -> str | None:
+        if method == "POST" and "uploadId=" in path and not lost:
+            lost.append(path)
+            return faults.LOSE
+        return ask(method, path)
+
+    monkeypatch.setattr(proxy, "fault", fault)
+    mox.write(f"{bucket}/a", data, binary=True)
+    assert lost
+    assert mox.read(f"{bucket}/a", binary=True) == data
+
+
+def test_store_away_for_some_seconds(
+    proxy: Any, bucket: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOX_FILE_RETRY_WAIT", "0.2")
+    caplog.set_level(logging.WARNING)
+    with proxy.gone_for(2.0):
+        mox.write(f"{bucket}/a", "kept")
+    assert mox.read(f"{bucket}/a") == "kept"
+    assert f"{bucket}/a" in caplog.text
+    assert "trying again in" in caplog.text
+
+
+def test_default_settings_outlast_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(retry.time, "sleep", waits.append)
+    error = mox.MoxFileConnectionException("away")
+    error.transient = True
+
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(mox.MoxFileConnectionException, match=r"away \(tried 10 times\)"):
+        retry.persist(fail, lambda found: error, 10, 0.5)
+    assert len(waits) == 9
+    # With the smallest possible spread.
+    assert sum(waits) * 0.75 / 1.25 > 40
+    assert 60 * 0.75 < sum(waits) < 76 * 1.25
+
+
+def test_nobody_listens(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S3_ENDPOINT", "http://127.0.0.1:9")
+    mox.set_auth(retry=2)
+    with pytest.raises(mox.MoxFileConnectionException) as error:
+        mox.read("s3://bucket/a")
+    assert str(error.value) == (
+        "Unable to connect to endpoint http://127.0.0.1:9 for s3://bucket/a. Check S3_ENDPOINT and "
+        "S3_USE_HTTPS, and that the network reaches it (tried 2 times)"
+    )
+    assert isinstance(error.value, ConnectionError)
+
+
+def test_silent_store_ends_in_an_error(proxy: Any, bucket: str) -> None:
+    mox.set_auth(client_timeout=0.3, retry=2)
+    proxy.wait = 3.0
+    began = time.monotonic()
+    with pytest.raises(mox.MoxFileConnectionException, match="tried 2 times"):
+        mox.stat(f"{bucket}/a")
+    assert time.monotonic() - began < 2.5
+
+
+def test_time_limit_of_one_operation(proxy: Any, bucket: str) -> None:
+    mox.set_auth(timeout_config={"getObjectMetadata": 0.2}, retry=1)
+    proxy.wait = 2.0
+    with pytest.raises(mox.MoxFileConnectionException) as error:
+        mox.stat(f"{bucket}/a")
+    assert str(error.value) == (
+        f"head_object of {bucket}/a at {proxy.url} did not end within its time limit"
+    )
+
+
+def test_slow_answer_is_waited_for_while_bytes_come(proxy: Any, bucket: str) -> None:
+    data = bytes(200_000)
+    mox.write(f"{bucket}/a", data, binary=True)
+    mox.set_auth(client_timeout=0.5, retry=1)
+    proxy.rate = 150_000
+    assert mox.read(f"{bucket}/a", binary=True) == data
+
+
+def test_broken_download_goes_on_where_it_broke(
+    proxy: Any, bucket: str, faults: ModuleType, tmp_path: Path
+) -> None:
+    data = random.Random(2).randbytes(8 * MIB)
+    mox.write(f"{bucket}/a", data, binary=True)
+    proxy.seen.clear()
+    proxy.faults, proxy.every = (faults.CUT,), 2
+    mox.copy(f"{bucket}/a", tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == data
+    gets = [path for method, path in proxy.seen if method == "GET"]
+    assert 1 < len(gets) <= 4
+
+
+def test_reader_sees_that_the_object_changed(bucket: str) -> None:
+    mox.write(f"{bucket}/a", b"1" * MIB, binary=True)
+    with mox.File(f"{bucket}/a", "rb") as file:
+        file.read(10)
+        mox.write(f"{bucket}/a", b"2" * MIB, binary=True)
+        with pytest.raises(mox.MoxFileReadException, match="changed while it was being read"):
+            file.read()
+
+
+def test_append_to_an_object_that_changes_fails_and_keeps_it(bucket: str) -> None:
+    mox.write(f"{bucket}/a", b"1" * (9 * MIB), binary=True)
+    file = mox.File(f"{bucket}/a", "ab")
+    file.write(b"tail")
+    mox.write(f"{bucket}/a", b"2" * (9 * MIB), binary=True)
+    with pytest.raises(mox.MoxFileRespException, match="changed by somebody else"):
+        file.close()
+    assert mox.get_size(f"{bucket}/a") == 9 * MIB
+
+
+def test_denied(proxy: Any) -> None:
+    from botocore.exceptions import ClientError
+
+    from moxing.framework.file import answers, settings
+
+    # moto gives everybody all rights, so the answer of a store that does not is made up.
+    response: Any = {
+        "Error": {"Code": "AccessDenied", "Message": "no"},
+        "ResponseMetadata": {"HTTPStatusCode": 403, "RequestId": "r1"},
+    }
+    found = answers.translate(
+        ClientError(response, "GetObject"), "get_object", "s3://b/a", settings.current()
+    )
+    assert isinstance(found, PermissionError)
+    assert not found.transient
+    assert str(found) == (
+        f"{proxy.url} does not allow get_object of s3://b/a (AccessDenied, stat:403, get_object, "
+        "request r1); check ACCESS_KEY_ID and SECRET_ACCESS_KEY and the rights they have on the "
+        "bucket"
+    )
+
+
+def test_ctrl_c_leaves_nothing_half_done(
+    proxy: Any, bucket: str, tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moxing.framework.file import ledger
+
+    monkeypatch.setenv("MOX_FILE_LARGE_FILE_PART_SIZE", str(5 * MIB))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a").write_bytes(bytes(40 * MIB))
+    proxy.wait = 0.4
+
+    def interrupt(self: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ledger.Ledger, "tell", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        mox.copy_parallel(tmp_path / "src", bucket, threads=2)
+    left = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in left if name.startswith("mox-file")]
+    proxy.wait = 0.0
+    uploads = client.list_multipart_uploads(Bucket=bucket.removeprefix("s3://"))
+    assert uploads.get("Uploads", []) == []
+    assert mox.list_directory(bucket) == []
