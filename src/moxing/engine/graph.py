@@ -10,9 +10,11 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import callbacks, updates
 from moxing.engine.job import Loss
+from moxing.engine.precision import LossScale
 from moxing.errors import MoxTypeError, MoxValueError
 
 GradsAndVars = list[tuple[Any, tf.Variable]]
+_NO_SCALE = LossScale()
 
 
 def train_op(
@@ -20,6 +22,7 @@ def train_op(
     optimizer_fns: Sequence[Callable[[], tf.train.Optimizer]],
     variables: Sequence[tf.Variable],
     global_step: tf.Variable,
+    scale: LossScale = _NO_SCALE,
 ) -> tf.Operation:
     """Builds one step: every update of batch-norm statistics, every gradient, then every optimizer.
 
@@ -30,24 +33,31 @@ def train_op(
         losses: each with the scopes of the variables it may move.
         optimizer_fns: as many as losses; each called once.
         variables: the variables that may be trained at all.
-        global_step: incremented once.
+        global_step: incremented once, also by a step that a dynamic loss scale leaves out.
+        scale: what the losses are multiplied by while gradients are taken.
     """
     optimizers = [_make_optimizer(function) for function in optimizer_fns]
     moments = [
-        _gradients(optimizer, loss, index if len(losses) > 1 else None, variables)
+        _gradients(optimizer, loss, index if len(losses) > 1 else None, variables, scale)
         for index, (optimizer, loss) in enumerate(zip(optimizers, losses, strict=True))
     ]
     first = updates.collect()
-    if len(losses) == 1:
+    if len(losses) == 1 and not scale.dynamic:
         with tf.control_dependencies(first):
             return optimizers[0].apply_gradients(moments[0], global_step=global_step)
-    ready = [_operation(gradient) for pairs in moments for gradient, _ in pairs]
-    with tf.control_dependencies([*first, *(op for op in ready if op is not None)]):
-        applied = [
-            optimizer.apply_gradients(pairs)
-            for optimizer, pairs in zip(optimizers, moments, strict=True)
-        ]
-    with tf.control_dependencies(applied):
+    gradients = [gradient for pairs in moments for gradient, _ in pairs]
+
+    def update() -> tf.Operation:
+        return tf.group(
+            *(
+                optimizer.apply_gradients(pairs)
+                for optimizer, pairs in zip(optimizers, moments, strict=True)
+            )
+        )
+
+    with tf.control_dependencies([*first, *(gradient.op for gradient in gradients)]):
+        applied = scale.apply(gradients, update)
+    with tf.control_dependencies([applied]):
         return global_step.assign_add(1, name="train_step", read_value=False)
 
 
@@ -98,13 +108,18 @@ def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.
 
 
 def _gradients(
-    optimizer: tf.train.Optimizer, loss: Loss, index: int | None, variables: Sequence[tf.Variable]
+    optimizer: tf.train.Optimizer,
+    loss: Loss,
+    index: int | None,
+    variables: Sequence[tf.Variable],
+    scale: LossScale,
 ) -> GradsAndVars:
     label = "loss" if index is None else f"loss[{index}]"
     own = in_scopes(variables, loss.scopes) if loss.scopes else list(variables)
     if not own:
         raise _no_variables(label, loss, variables)
-    pairs = [pair for pair in optimizer.compute_gradients(loss.tensor, own) if pair[0] is not None]
+    scaled = optimizer.compute_gradients(scale.scale(loss.tensor), own)
+    pairs = [(scale.unscale(gradient), v) for gradient, v in scaled if gradient is not None]
     if not pairs:
         raise MoxValueError(
             f"{label} ({loss.tensor.name}) does not depend on any trainable variable"
@@ -129,7 +144,3 @@ def _no_variables(label: str, loss: Loss, variables: Sequence[tf.Variable]) -> M
 
 def _within(loss: Loss) -> str:
     return f" under {list(loss.scopes)}" if loss.scopes else ""
-
-
-def _operation(gradient: Any) -> tf.Operation | None:
-    return getattr(gradient, "op", None)

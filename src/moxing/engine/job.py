@@ -64,6 +64,10 @@ class Job:
         export: whether to export after the run.
         restore_include, restore_exclude: patterns of variables to restore from checkpoint_path.
         trainable_include, trainable_exclude: patterns of variables that may be trained.
+        compute_dtype: "float16" or "bfloat16": what float32 inputs are cast to, on variables that
+            stay float32; None: as the program says.
+        loss_scale: what losses are multiplied by while gradients are taken.
+        dynamic_loss_scale: whether `loss_scale` is only where the scale starts.
         automatic_summaries: whether logged values become summaries.
         inter_op_threads, intra_op_threads: sizes of the session's thread pools; 0: automatic.
         seed: fixes every random number of the graph; None: a new one each run.
@@ -89,6 +93,9 @@ class Job:
     restore_exclude: tuple[str, ...] = ()
     trainable_include: tuple[str, ...] = ()
     trainable_exclude: tuple[str, ...] = ()
+    compute_dtype: str | None = None
+    loss_scale: float = 1.0
+    dynamic_loss_scale: bool = False
     automatic_summaries: bool = False
     inter_op_threads: int = 0
     intra_op_threads: int = 0

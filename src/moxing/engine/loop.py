@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import report
 from moxing.engine.console import Console
+from moxing.engine.finite import check_losses
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job
 from moxing.engine.means import Means
@@ -173,6 +174,7 @@ class Loop:
             share = min(1.0, logged["wait"] * steps / max(seconds, 1e-9))
             progress.wait = _smooth(progress.wait, share)
         progress.values = {name: float(value) for name, value in logged["values"].items()}
+        check_losses(progress.global_step, logged["losses"])
         if self._job.training:
             line = report.step_line(progress.step, progress.global_step, rate, progress.values)
         else:
@@ -208,9 +210,10 @@ def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, 
     inputs, model = program.inputs, program.model
     samples = {"samples": inputs.samples} if isinstance(inputs.samples, tf.Tensor) else {}
     wait = {} if inputs.wait is None else {"wait": inputs.wait}
+    losses = {loss.tensor.name: loss.tensor for loss in model.losses} if job.training else {}
     fetches: dict[str, Any] = {
         "step": program.step_op,
-        "log": {"values": dict(model.log), **samples, **wait},
+        "log": {"values": dict(model.log), "losses": losses, **samples, **wait},
         "means": {"values": dict(model.log), **samples},
         "outputs": dict(model.outputs),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from moxing.engine import (
     feed,
     graph,
     inputs,
+    precision,
     structure,
     updates,
 )
@@ -81,8 +83,7 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         feed.announce(Feed(start=input_steps * per_step, seed=job.seed))
         made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift)
         updates.watch_keras()
-        about = f"mode {job.mode}, {structure.describe(made.structure)}"
-        model = callbacks.call("model_fn", job.model_fn, made.structure, job.mode, about=about)
+        model = _call_model_fn(job, made.structure)
         before = {variable.name for variable in tf.global_variables()}
         results = [*model.log.values(), *model.outputs.values()]
         step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
@@ -92,6 +93,19 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         return Program(built, made, model, global_step, step_op, tuple(slots))
     export_graph, signature = _build_export(job, made, built)
     return Program(built, made, model, global_step, step_op, tuple(slots), export_graph, signature)
+
+
+def _call_model_fn(job: Job, given: Any) -> Model:
+    """Calls model_fn; with a compute type, on inputs of that type and float32 variables."""
+    scope: AbstractContextManager[None] = nullcontext()
+    if job.compute_dtype is not None:
+        tensors = [leaf for _, leaf in structure.leaves(given)]
+        cast = precision.cast_inputs(tensors, tf.as_dtype(job.compute_dtype))
+        given = structure.replace(given, cast)
+        scope = precision.stored_as(tf.float32)
+    about = f"mode {job.mode}, {structure.describe(given)}"
+    with scope:
+        return callbacks.call("model_fn", job.model_fn, given, job.mode, about=about)
 
 
 def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
@@ -104,7 +118,8 @@ def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
             " losses. Give one optimizer_fn, or one for each loss."
         )
     variables = graph.trainable(job.trainable_include, job.trainable_exclude)
-    return graph.train_op(model.losses, functions, variables, global_step)
+    scale = precision.make_loss_scale(job.loss_scale, job.dynamic_loss_scale)
+    return graph.train_op(model.losses, functions, variables, global_step, scale)
 
 
 def _build_export(

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import checkpoint, export, program, report, session
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver
 from moxing.engine.console import open_console
+from moxing.engine.finite import FiniteVariables
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
 from moxing.engine.loop import Loop, Progress, check_data
@@ -94,6 +95,7 @@ class _Run:
         self._saver = None
         if job.training and job.log_dir is not None:
             self._saver = Saver(job.log_dir, variables)
+            self._finite = FiniteVariables(tf.trainable_variables())
         self.committed = start.prefix if start is not None else ""
 
     def _make_restorer(self, variables: list[tf.Variable]) -> Restorer | None:
@@ -151,6 +153,7 @@ class _Run:
 
     def _save(self, opened: tf.Session, step: int, input_ended: bool = False) -> None:
         assert self._saver is not None
+        self._finite.check(opened, step, self.committed)
         extra: dict[str, Any] = {_INPUT_STEPS: self._input_steps + step - self._first}
         if input_ended:
             extra[_INPUT_ENDED] = self._job.max_steps

@@ -45,8 +45,10 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "variable_update", "string", None, "Where variables live and gradients meet.", (None,)
     ),
     FlagSpec("log_first_clone", "boolean", True, "Log the first device's values; else the mean."),
-    FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables.", (False,)),
-    FlagSpec("loss_scale", "float", 1.0, "Factor of the loss against float16 underflow.", (1.0,)),
+    FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables."),
+    FlagSpec("use_bf16", "boolean", False, "Compute in bfloat16 with float32 variables."),
+    FlagSpec("loss_scale", "float", 1.0, "Factor of the loss against float16 underflow."),
+    FlagSpec("dynamic_loss_scale", "boolean", False, "Change the loss scale when it overflows."),
     FlagSpec("checkpoint_include_patterns", "string", None, "Restore variables that match one."),
     FlagSpec("checkpoint_exclude_patterns", "string", None, "Do not restore those that match one."),
     FlagSpec("trainable_include_patterns", "string", None, "Train variables that match one."),

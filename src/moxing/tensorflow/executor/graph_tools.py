@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import precision
 from moxing.errors import MoxTypeError
 
 
@@ -43,19 +44,5 @@ def var_scope(force_dtype: Any = None) -> Iterator[None]:
     stored = tf.as_dtype(force_dtype)
     if not stored.is_floating:
         raise MoxTypeError(f"mox.var_scope: force_dtype={stored.name} is no floating-point type.")
-
-    def getter(
-        getter: Callable[..., Any], name: str, *args: Any, dtype: Any = None, **kwargs: Any
-    ) -> Any:
-        asked = None if dtype is None else tf.as_dtype(dtype)
-        if asked is None or not asked.is_floating or asked == stored:
-            return getter(name, *args, dtype=dtype, **kwargs)
-        initializer = kwargs.get("initializer")
-        if isinstance(initializer, tf.Tensor):
-            kwargs["initializer"] = tf.cast(initializer, stored)
-        return tf.cast(getter(name, *args, dtype=stored, **kwargs), asked)
-
-    with tf.variable_scope(
-        tf.get_variable_scope(), custom_getter=getter, auxiliary_name_scope=False
-    ):
+    with precision.stored_as(stored):
         yield

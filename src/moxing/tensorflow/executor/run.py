@@ -17,6 +17,7 @@ from moxing.tensorflow.executor.spec import ModelSpec
 
 _UNSET: Any = object()
 _SAVE_SECS = 60.0
+_DYNAMIC_LOSS_SCALE = 2.0**15
 
 
 def run(
@@ -106,12 +107,32 @@ def run(
         restore_exclude=flags.patterns("checkpoint_exclude_patterns"),
         trainable_include=flags.patterns("trainable_include_patterns"),
         trainable_exclude=flags.patterns("trainable_exclude_patterns"),
+        compute_dtype=_compute_dtype(),
+        **_loss_scale(),
         automatic_summaries=flags.get_flag("summary_verbosity") >= 1,
         inter_op_threads=flags.get_flag("num_inter_threads"),
         intra_op_threads=flags.get_flag("num_intra_threads"),
         seed=flags.get_flag("seed"),
     )
     return engine.execute(job)
+
+
+def _compute_dtype() -> str | None:
+    if flags.get_flag("use_fp16") and flags.get_flag("use_bf16"):
+        raise MoxValueError("--use_fp16 and --use_bf16 are both given; choose one.")
+    if flags.get_flag("use_fp16"):
+        return "float16"
+    return "bfloat16" if flags.get_flag("use_bf16") else None
+
+
+def _loss_scale() -> dict[str, Any]:
+    """A dynamic scale starts high: it finds its place from above."""
+    scale, dynamic = float(flags.get_flag("loss_scale")), flags.get_flag("dynamic_loss_scale")
+    if not 0 < scale < float("inf"):
+        raise MoxValueError(f"--loss_scale={scale}: it must be a finite number above 0.")
+    if dynamic and scale == 1.0:
+        scale = _DYNAMIC_LOSS_SCALE
+    return {"loss_scale": scale, "dynamic_loss_scale": dynamic}
 
 
 def _refuse(name: str, value: Any) -> None:

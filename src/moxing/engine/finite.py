@@ -1,0 +1,63 @@
+"""Notices values that are not finite before they are saved, and says where they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxRuntimeError
+
+_CURES = (
+    "Lower the learning rate, clip gradients, or look for a logarithm or division of 0; in 16 bits"
+    " keep the loss in float32 and set --loss_scale or --dynamic_loss_scale."
+)
+
+
+class FiniteVariables:
+    """Checks trainable variables; made inside the graph before it is final."""
+
+    def __init__(self, variables: Sequence[tf.Variable]) -> None:
+        floating = [v for v in variables if v.dtype.base_dtype.is_floating]
+        self._names = [variable.name.split(":")[0] for variable in floating]
+        with tf.name_scope(None), tf.device("/cpu:0"):
+            checks = [tf.reduce_all(tf.math.is_finite(variable)) for variable in floating]
+            self._finite = tf.stack(checks) if checks else None
+
+    def check(self, session: tf.Session, step: int, last_good: str) -> None:
+        """Raises before a step with poisoned variables is saved.
+
+        Args:
+            session: of the graph.
+            step: global step of the values.
+            last_good: prefix of the last checkpoint, for the message.
+
+        Raises:
+            MoxRuntimeError: naming variables that hold nan or inf.
+        """
+        if self._finite is None:
+            return
+        finite = session.run(self._finite)
+        bad = [name for name, good in zip(self._names, finite, strict=True) if not good]
+        if bad:
+            more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+            raise MoxRuntimeError(
+                f"at global step {step} the variable {', '.join(bad[:3])}{more} holds nan or inf,"
+                f" so the step is not saved. The last checkpoint is {last_good or 'none'}. {_CURES}"
+            )
+
+
+def check_losses(step: int, losses: Mapping[str, float]) -> None:
+    """Raises where a loss is not finite.
+
+    Args:
+        step: global step the losses are of.
+        losses: values by name of their tensor.
+
+    Raises:
+        MoxRuntimeError: naming the loss.
+    """
+    for name, value in losses.items():
+        if not math.isfinite(value):
+            raise MoxRuntimeError(f"the loss {name} is {value} at global step {step}. {_CURES}")

@@ -1,0 +1,34 @@
+"""Poisoned values are named and never saved."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.finite import FiniteVariables, check_losses
+from moxing.errors import MoxRuntimeError
+
+
+def test_variables_that_are_not_finite_are_named() -> None:
+    with tf.Graph().as_default(), tf.variable_scope("", use_resource=True):
+        tf.get_variable("good", initializer=1.0)
+        bad = tf.get_variable("bad", initializer=[1.0, 2.0])
+        tf.get_variable("count", initializer=1)
+        finite = FiniteVariables(tf.trainable_variables())
+        poison = tf.assign(bad, [1.0, float("nan")])
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            finite.check(session, 7, "x/model.ckpt-5")
+            session.run(poison)
+            with pytest.raises(MoxRuntimeError) as caught:
+                finite.check(session, 8, "x/model.ckpt-5")
+    assert str(caught.value).startswith(
+        "at global step 8 the variable bad holds nan or inf, so the step is not saved. The last"
+        " checkpoint is x/model.ckpt-5. Lower the learning rate"
+    )
+
+
+def test_a_loss_that_is_not_finite_is_named() -> None:
+    check_losses(3, {"a:0": 1.0})
+    with pytest.raises(MoxRuntimeError, match="the loss b:0 is inf at global step 3"):
+        check_losses(3, {"a:0": 1.0, "b:0": float("inf")})
