@@ -107,7 +107,7 @@ def _lift(tensors: Sequence[Any]) -> Lifted | None:
     if any(isinstance(tensor, structure.COMPOSITE) for tensor in tensors):
         return None
     try:
-        return lift(tensors)
+        return lift(tensors, feed.current())
     except CannotLiftError as reason:
         TENSORFLOW.debug("input_fn runs inside the step: %s", reason)
         return None

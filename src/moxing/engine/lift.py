@@ -14,13 +14,15 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import ancestry
+from moxing.engine import ancestry, stateless
+from moxing.engine.feed import Feed
 
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
 _PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 # State that a function of the pipeline can reach only through a handle made outside of it.
 _HANDLES = ("VarHandleOp", "HashTableV2", "MutableHashTableV2", "MutableDenseHashTableV2")
 _ENDLESS = 1 << 62
+_NO_DEMANDS = Feed()
 
 
 class CannotLiftError(Exception):
@@ -41,8 +43,12 @@ class Lifted:
     cut: tuple[tf.Operation, ...]
 
 
-def lift(tensors: Sequence[tf.Tensor]) -> Lifted:
+def lift(tensors: Sequence[tf.Tensor], feed: Feed = _NO_DEMANDS) -> Lifted:
     """Makes the pipeline that yields `tensors`, evaluated again for each element.
+
+    Args:
+        tensors: of the current graph.
+        feed: with a seed, random numbers made on the way depend on it and the element's number.
 
     Raises:
         CannotLiftError: with the reason, where the tensors depend on what only a session step
@@ -56,8 +62,15 @@ def lift(tensors: Sequence[tf.Tensor]) -> Lifted:
     base, elements = _zip([_dataset_of(get_next, library) for get_next in cut], cut)
     if list(tensors) == elements:
         return Lifted(base, tuple(cut))
-    body = _function(graph_def, tensors, elements, handles)
-    return Lifted(base.map(body, **_parallel(behind, cut)), tuple(cut))
+    numbered = base.enumerate(feed.start).map(_flat)
+    body = _function(graph_def, tensors, elements, handles, feed.seed)
+    # The map of the first generation ends the pipeline where a Python function ends its data.
+    mapped = tf.data.Dataset.map(numbered, body, **_parallel(behind, cut))
+    return Lifted(mapped, tuple(cut))
+
+
+def _flat(number: tf.Tensor, element: Any) -> tuple[tf.Tensor, ...]:
+    return (number, *element) if isinstance(element, tuple) else (number, element)
 
 
 def _is_inside(op: tf.Operation) -> bool:
@@ -142,8 +155,9 @@ def _function(
     tensors: Sequence[tf.Tensor],
     elements: Sequence[tf.Tensor],
     handles: Sequence[tf.Tensor],
+    seed: int | None,
 ) -> Any:
-    """The function from an element to `tensors`, made of the user's own graph."""
+    """The function from a number and its element to `tensors`, made of the user's own graph."""
     graph_def = tf.graph_util.extract_sub_graph(whole, [tensor.op.name for tensor in tensors])
     outside = {tensor.op.name for tensor in [*elements, *handles]}
     outside |= {tensor.op.inputs[0].op.name for tensor in elements}
@@ -151,13 +165,17 @@ def _function(
     del graph_def.node[:]
     graph_def.node.extend(inner)
 
+    seeds = stateless.replace_in_function(graph_def, seed) if seed is not None else {}
     wanted = [tensor.name for tensor in tensors]
-    read = {_tensor_name(name) for node in inner for name in node.input}
+    read = {_tensor_name(name) for node in graph_def.node for name in node.input}
 
     @tf.autograph.experimental.do_not_convert
-    def body(*arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    def body(number: tf.Tensor, *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
         # Not strict: where nothing was cut, the elements are counted and the count is not used.
         given = {old.name: new for old, new in zip(elements, arguments, strict=False)}
+        given |= {
+            name: tf.stack([tf.constant(key, tf.int64), number]) for name, key in seeds.items()
+        }
         # An identity brings a handle of the outer graph into the function.
         given |= {handle.name: tf.identity(handle) for handle in handles}
         made = [name for name in wanted if name not in given]

@@ -18,6 +18,7 @@ from moxing.engine import (
     graph,
     inputs,
     precision,
+    stateless,
     structure,
     updates,
 )
@@ -89,6 +90,8 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         _check_reads(made, [step_op, *results], job.make_batches)
+        if job.seed is not None:
+            stateless.replace_in_model([step_op, *results], job.seed, global_step)
     if not job.export:
         return Program(built, made, model, global_step, step_op, tuple(slots))
     export_graph, signature = _build_export(job, made, built)
