@@ -18,4 +18,5 @@ def row(spec: FlagSpec) -> str:
 def test_page_has_every_flag_and_no_other() -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     found = [line for line in lines if line.startswith("| `") and line.count("|") == 5]
-    assert "\n".join(found) == "\n".join(map(row, TABLE))
+    expected = "\n".join(map(row, TABLE))
+    assert "\n".join(found) == expected, f"the table in {PAGE} should be\n{expected}"
