@@ -28,7 +28,7 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
             flags_parser: accepted and not used.
 
         Raises:
-            SystemExit: always, with the value that `main` returns.
+            SystemExit: always, with what `main` returns if that is a number or text.
             MoxAttributeError: there is no `main`.
         """
         del flags_parser
@@ -39,6 +39,8 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
             )
         rest = flags(sys.argv if argv is None else argv)
         command_line.warn_unknown()
-        sys.exit(main(rest))
+        result = main(rest)
+        # Anything else, such as what mox.run returns, would count as a failure.
+        sys.exit(result if isinstance(result, int | str) else None)
 
     return run

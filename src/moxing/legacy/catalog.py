@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from absl import flags as absl_flags
+
 from moxing.legacy import app, contrib, flags_face, numpy_face
 from moxing.legacy.command_line import CommandLine
 from moxing.legacy.faces import Faces, Spec
@@ -102,9 +104,16 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
     )
 
 
-def make_faces(command_line: CommandLine) -> Faces:
-    """The table of everything that the user's modules see in place of the real modules."""
-    values = TolerantFlags(command_line)
+def make_faces(
+    command_line: CommandLine, absl_values: absl_flags.FlagValues = absl_flags.FLAGS
+) -> Faces:
+    """The table of everything that the user's modules see in place of the real modules.
+
+    Args:
+        command_line: of the program.
+        absl_values: where the flags are that `tf.flags` shows.
+    """
+    values = TolerantFlags(command_line, absl_values)
     flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
     run = app.runner(values, command_line)
     faces = Faces(

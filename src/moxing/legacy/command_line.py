@@ -21,9 +21,13 @@ class CommandLine:
     """
 
     def __init__(
-        self, arguments: Sequence[str], given: Mapping[str, str], runtime: Collection[str]
+        self,
+        arguments: Sequence[str],
+        given: Mapping[str, str],
+        runtime: Collection[str],
+        quiet: bool = False,
     ) -> None:
-        """Args: arguments: those left to the program, without its name."""
+        """Args: arguments: those left to the program. quiet: warn of nothing."""
         self.given = dict(given)
         self.runtime = frozenset(runtime)
         self.arguments = list(arguments)
@@ -31,6 +35,7 @@ class CommandLine:
         self._defined: set[str] = set(runtime)
         self._tolerant: list[Callable[[str], bool]] = []
         self._said: set[str] = set()
+        self._quiet = quiet
 
     def take(self, names: Iterable[str]) -> None:
         """A parser has found these flags of the command line among its own."""
@@ -61,7 +66,7 @@ class CommandLine:
     def warn_unknown(self) -> None:
         """Says once, in one line, which flags were ignored; nothing if no parser was tolerant."""
         names = [name for name in self.unknown() if name not in self._said]
-        if not names or not self._tolerant:
+        if not names or not self._tolerant or self._quiet:
             return
         self._said.update(names)
         logging.getLogger().warning(
@@ -71,7 +76,7 @@ class CommandLine:
 
     def note_empty(self, name: str, default: object) -> None:
         """Says that an empty value stands in for the default; nothing if that is empty too."""
-        if default != "" and name not in self._said:
+        if default != "" and name not in self._said and not self._quiet:
             self._said.add(name)
             logging.getLogger().warning("flag %s is empty: the script's default is not used", name)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxValueError
+
 
 def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> Any:
     """Moves pixels by projective transformations; what comes from outside is 0.
@@ -22,11 +24,12 @@ def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> A
 
     Returns:
         A tensor of the shape and type of `images`.
+
+    Raises:
+        MoxValueError: images of another number of dimensions.
     """
     images = tf.convert_to_tensor(images)
-    rank = images.shape.ndims
-    if rank not in (2, 3, 4):
-        raise ValueError(f"images must have 2, 3 or 4 dimensions, not the shape {images.shape}.")
+    rank = _rank(images)
     batch = images if rank == 4 else images[None, ..., None] if rank == 2 else images[None]
     vectors = tf.convert_to_tensor(transforms, tf.float32)
     vectors = vectors[None] if vectors.shape.ndims == 1 else vectors
@@ -51,7 +54,7 @@ def rotate(images: Any, angles: Any, interpolation: str = "NEAREST") -> Any:
         interpolation: "NEAREST" or "BILINEAR".
     """
     images = tf.convert_to_tensor(images)
-    first = {2: 0, 3: 0, 4: 1}.get(images.shape.ndims or 0, 0)
+    first = 1 if _rank(images) == 4 else 0
     size = tf.cast(tf.shape(images), tf.float32)
     transforms = angles_to_projective_transforms(angles, size[first], size[first + 1])
     return transform(images, transforms, interpolation)
@@ -80,3 +83,10 @@ def translations_to_projective_transforms(translations: Any) -> Any:
     dx, dy = translations[:, 0], translations[:, 1]
     one, zero = tf.ones_like(dx), tf.zeros_like(dx)
     return tf.stack([one, zero, -dx, zero, one, -dy, zero, zero], axis=1)
+
+
+def _rank(images: Any) -> int:
+    rank = images.shape.ndims
+    if rank not in (2, 3, 4):
+        raise MoxValueError(f"images must have 2, 3 or 4 dimensions, not the shape {images.shape}.")
+    return rank

@@ -91,8 +91,12 @@ def read_program(script: str) -> types.CodeType:
         raise MoxValueError(f"{script} is not a Python program: {error}.") from error
 
 
-def take_runtime_flags(arguments: Sequence[str]) -> CommandLine:
+def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
     """Gives openmox its flags; what is left of the command line is the program's.
+
+    Args:
+        arguments: the command line without the script.
+        quiet: warn of nothing that the program does with the rest.
 
     Raises:
         MoxError: a value that a runtime flag cannot have, or a flag file that cannot be read.
@@ -106,7 +110,7 @@ def take_runtime_flags(arguments: Sequence[str]) -> CommandLine:
     except absl_flags.Error as error:
         raise MoxValueError(f"--flagfile: {error}") from error
     rest = runtime.consume(expanded)
-    return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES)
+    return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
 
 
 def _put_first_on_path(folder: str) -> None:

@@ -44,7 +44,9 @@ def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str]) -> No
 
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     texts = [f"--{name}={text}" for name, text in given.items()]
-    users = launcher.show_v1_face(folder, launcher.take_runtime_flags([*texts, *arguments]))
+    # The parent has warned already.
+    command_line = launcher.take_runtime_flags([*texts, *arguments], quiet=True)
+    users = launcher.show_v1_face(folder, command_line)
 
     def import_main(path: str) -> None:
         main = users.prepare(types.ModuleType("__mp_main__"))

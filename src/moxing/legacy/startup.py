@@ -73,7 +73,7 @@ def imports_us(script: str) -> bool:
     except (OSError, ValueError):
         return False
     return any(package in source for package in _PACKAGES) and any(
-        _imports(line.split()) for line in source.splitlines()
+        _imports(line.replace(b";", b" ; ").split()) for line in source.splitlines()
     )
 
 
@@ -83,7 +83,7 @@ def _imports(words: list[bytes]) -> bool:
     if words[:1] != [b"import"]:
         return False
     return any(
-        word.strip(b",;").partition(b".")[0] in _PACKAGES
+        word.strip(b",").partition(b".")[0] in _PACKAGES
         for before, word in zip(words, words[1:], strict=False)
         if before != b"as"
     )

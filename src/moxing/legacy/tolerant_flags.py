@@ -13,7 +13,7 @@ from moxing.legacy import flag_tokens
 from moxing.legacy.command_line import CommandLine
 
 _HELP = frozenset(("--help", "-help", "-h", "--helpshort", "--helpfull"))
-_EXPECTED = {"int": "an integer", "float": "a number", "bool": "true or false", "string": "text"}
+_EXPECTED = {"bool": "true or false", "string": "text"}
 
 
 class TolerantFlags(absl_flags.FlagValues):
@@ -173,7 +173,7 @@ def _same(old: Any, new: Any) -> bool:
 
 def _bad_value(flag: Any, text: str) -> str:
     choices = getattr(flag.parser, "enum_values", None)
-    expected = _EXPECTED.get(flag.flag_type(), f"a {flag.flag_type()}")
+    expected = flag.parser.syntactic_help or _EXPECTED.get(flag.flag_type(), flag.flag_type())
     if choices:
         expected = f"one of {', '.join(choices)}"
     sentence = f"flag --{flag.name}={text}: expected {expected}, got {text!r}."

@@ -1,0 +1,158 @@
+"""The `mox` command: help, versions, mistakes, and that it starts without TensorFlow."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import moxing
+from moxing.cli import main as command
+from moxing.cli import run
+from moxing.legacy import arming, launcher
+
+
+def _mox(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = command.main(list(arguments))
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0
+    output = capsys.readouterr()
+    return code, output.out, output.err
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    code, output, error = _mox(capsys, *arguments)
+
+    assert (code, error) == (0, "")
+    assert output.startswith("usage: mox COMMAND ...\n")
+    assert "run SCRIPT.py [flags]" in output
+    assert "legacy on|off|status" in output
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _mox(capsys, "--version") == (0, f"openmox {moxing.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rum",), "mox: error: there is no command 'rum'. Did you mean 'run'?\n"),
+        (
+            ("xyz",),
+            "mox: error: there is no command 'xyz'. The commands are run and legacy.\n",
+        ),
+        (
+            ("train.py", "--x"),
+            "mox: error: there is no command 'train.py'. To run a program: mox run train.py\n",
+        ),
+        (("run",), "mox: error: name the script: mox run SCRIPT.py [flags]\n"),
+        (("run", ""), "mox: error: the name of the script is empty: mox run SCRIPT.py [flags]\n"),
+        (
+            ("run", "--num_gpus=1", "x.py"),
+            "mox: error: --num_gpus=1 stands before the script: mox run SCRIPT.py --num_gpus=1"
+            " ...\n",
+        ),
+    ],
+)
+def test_mistakes(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert _mox(capsys, *arguments) == (2, "", message)
+
+
+@pytest.mark.parametrize("arguments", [("--foo",), ("legacy",), ("legacy", "maybe")])
+def test_mistakes_that_argparse_explains(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    code, output, error = _mox(capsys, *arguments)
+
+    assert (code, output) == (2, "")
+    assert error.startswith("usage: mox")
+
+
+@pytest.mark.parametrize("name", ["none.py", "folder", "data.txt"])
+def test_what_cannot_be_run_is_said_before_tensorflow_is_imported(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "data.txt").touch()
+    monkeypatch.setattr(launcher, "take_runtime_flags", None)
+
+    code, output, error = _mox(capsys, "run", name)
+
+    assert (code, output) == (2, "")
+    assert error.startswith("mox: error: ")
+    assert name in error
+    assert error.count("\n") == 1
+
+
+def test_everything_after_the_script_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(launcher, "run", lambda script, rest: calls.append((script, rest)) or 5)
+
+    assert run.main(["x.py", "--help", "--version", "-h", "--", "y"]) == 5
+    assert calls == [("x.py", ["--help", "--version", "-h", "--", "y"])]
+
+
+def test_help_of_run_lists_the_runtime_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    code, output, _ = _mox(capsys, "run", "--help")
+
+    assert code == 0
+    assert output.startswith("usage: mox run SCRIPT.py [flags]\n")
+    assert "  --num_gpus=1  (integer) " in output
+
+
+def test_legacy(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arming.sysconfig, "get_path", lambda kind: str(tmp_path))
+    path = tmp_path / "openmox-armed.pth"
+
+    assert _mox(capsys, "legacy", "status") == (0, f"off: {path} is not there.\n", "")
+    assert _mox(capsys, "legacy", "on")[0] == 0
+    assert path.exists()
+    assert _mox(capsys, "legacy", "status") == (0, f"on: {path} is there.\n", "")
+    assert _mox(capsys, "legacy", "off")[0] == 0
+    path.mkdir()
+    code, _, error = _mox(capsys, "legacy", "off")
+    assert code == 1
+    assert error.startswith(f"mox: error: cannot remove {path}: ")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["legacy", "status"]])
+def test_it_starts_fast_and_without_tensorflow(arguments: list[str]) -> None:
+    code = (
+        "import sys\nfrom moxing.cli.main import main\ntry:\n    main(sys.argv[1:])\n"
+        "except SystemExit:\n    pass\n"
+        "assert 'tensorflow' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments], check=True, capture_output=True, timeout=60
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+    # Time of the processor, since other processes may be in the way.
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.2
+
+
+def test_it_is_also_a_module(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "moxing", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    assert (done.returncode, done.stdout) == (0, f"openmox {moxing.__version__}\n")

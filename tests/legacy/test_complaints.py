@@ -1,0 +1,202 @@
+"""How a program's end is told: one sentence, or a traceback that begins in the user's code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from moxing.errors import MoxValueError
+from moxing.legacy import complaints, importer
+from moxing.legacy.faces import Faces, Spec
+
+Run = Callable[[str], str]
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """Runs source as the program `train.py`; returns what is printed when it fails."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("MOX_DEBUG", raising=False)
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    users = importer.install(str(tmp_path), Faces({"face": Spec(roots=("json",))}))
+    before = set(sys.modules)
+
+    def run(source: str) -> str:
+        path = tmp_path / "train.py"
+        path.write_text(source)
+        importlib.invalidate_caches()
+        main = users.prepare(types.ModuleType("__main__"))
+        try:
+            exec(compile(source, str(path), "exec"), main.__dict__)
+        except BaseException as error:
+            code = complaints.report(error, str(path), users.owns)
+            output = capsys.readouterr()
+            assert output.out == ""
+            return output.err.replace(str(tmp_path), "DIR") + f"exit {code}"
+        raise AssertionError("the program did not fail")
+
+    yield run
+    importer.uninstall(users)
+    for name in set(sys.modules) - before:
+        sys.modules.pop(name, None)
+
+
+def test_our_errors_are_a_sentence_and_the_users_line(run: Run) -> None:
+    text = run(
+        "from moxing.errors import near_matches, MoxValueError\n"
+        "def f():\n"
+        "    raise MoxValueError('steps must be positive.')\n"
+        "f()\n"
+    )
+
+    assert text == (
+        "mox: error: steps must be positive.\n"
+        "  at DIR/train.py:3: raise MoxValueError('steps must be positive.')\n"
+        "exit 1"
+    )
+
+
+def test_the_line_is_the_users_where_a_library_raised(run: Run) -> None:
+    text = run("import moxing.legacy.idx as idx\nidx.parse(b'', idx.LABELS, 'f')\n")
+
+    assert "  at DIR/train.py:2: idx.parse(b'', idx.LABELS, 'f')\nexit 1" in text
+
+
+def test_notes_come_with_the_sentence(run: Run) -> None:
+    text = run(
+        "from moxing.errors import MoxValueError\n"
+        "e = MoxValueError('bad.'); e.add_note('while calling model_fn')\n"
+        "raise e\n"
+    )
+
+    assert text.startswith("mox: error: bad.\n  while calling model_fn\n  at DIR/train.py:3:")
+
+
+def test_debugging_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOX_DEBUG", "1")
+
+    text = run("from moxing.errors import MoxValueError\nraise MoxValueError('bad.')\n")
+
+    assert text.startswith('Traceback (most recent call last):\n  File "DIR/train.py", line 2')
+    assert text.endswith("moxing.errors.MoxValueError: bad.\nexit 1")
+
+
+def test_other_errors_show_a_traceback_without_the_launchers_frames(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "helper.py").write_text("def f():\n    raise KeyError('k')\nx = 1\n")
+    (tmp_path / "broken.py").write_text("import helper\nhelper.f()\n")
+
+    text = run(
+        "try:\n    import broken\nexcept KeyError as error:\n    raise ValueError('v') from error\n"
+    )
+
+    assert text == (
+        "Traceback (most recent call last):\n"
+        '  File "DIR/train.py", line 2, in <module>\n'
+        "    import broken\n"
+        '  File "DIR/broken.py", line 2, in <module>\n'
+        "    helper.f()\n"
+        '  File "DIR/helper.py", line 2, in f\n'
+        "    raise KeyError('k')\n"
+        "KeyError: 'k'\n"
+        "\nThe above exception was the direct cause of the following exception:\n\n"
+        "Traceback (most recent call last):\n"
+        '  File "DIR/train.py", line 4, in <module>\n'
+        "    raise ValueError('v') from error\n"
+        "ValueError: v\nexit 1"
+    )
+
+
+def test_an_excepthook_of_the_program_is_used(run: Run) -> None:
+    text = run(
+        "import sys\n"
+        "sys.excepthook = lambda kind, error, trace: print('hook:', error, file=sys.stderr)\n"
+        "raise ValueError('v')\n"
+    )
+
+    assert text == "hook: v\nexit 1"
+
+
+def test_interruption(run: Run) -> None:
+    assert run("raise KeyboardInterrupt\n") == "mox: interrupted\nexit 130"
+
+
+def test_names_of_python_2_are_a_sentence(run: Run) -> None:
+    assert run("\nfor i in xrange(3): pass\n") == (
+        "mox: error: name 'xrange' is not defined. This is Python 2; port the program to Python 3"
+        " (the tool 2to3 does most of it): instead of xrange write range.\n"
+        "  at DIR/train.py:2: for i in xrange(3): pass\n"
+        "exit 1"
+    )
+
+
+def test_modules_in_python_2_are_a_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "old_module.py").write_text("x = 1\nprint 'x'\n")
+
+    assert run("import old_module\n") == (
+        "mox: error: DIR/old_module.py, line 2 is not Python 3: print 'x' (Missing parentheses in"
+        " call to 'print'. Did you mean print(...)?). This is Python 2; port the program to"
+        " Python 3 (the tool 2to3 does most of it).\n"
+        "  at DIR/train.py:1: import old_module\n"
+        "exit 1"
+    )
+
+
+@pytest.mark.parametrize(
+    "source", ["open('s3://b/a.txt')\n", "import os\nos.listdir('s3://b/a.txt')\n"]
+)
+def test_paths_in_object_stores_get_a_hint(run: Run, source: str) -> None:
+    text = run(source)
+
+    assert text.startswith("Traceback (most recent call last):\n")
+    assert text.endswith(
+        "FileNotFoundError: [Errno 2] No such file or directory: 's3://b/a.txt'\n"
+        "s3://b/a.txt is in an object store, which Python's own functions do not read: use"
+        " mox.file.* or mox.file.shift('os','mox').\nexit 1"
+    )
+
+
+def test_missing_modules_say_where_they_were_looked_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "code" / "nets").mkdir(parents=True)
+    (tmp_path / "code" / "nets" / "__init__.py").touch()
+
+    text = run("import nets.resnet\n")
+
+    assert "ModuleNotFoundError: No module named 'nets'\nThere is no module nets in DIR" in text
+    assert (
+        "nor an installed one. The script's folder is on sys.path. It is in DIR/code: add"
+        " sys.path.insert(0, 'DIR/code') to the script.\nexit 1" in text
+    )
+    assert "importer.py" not in text
+
+
+def test_modules_missing_in_libraries_get_no_hint(run: Run, tmp_path: Path) -> None:
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "some_lib.py").write_text("import no_such_dependency\n")
+
+    text = run(f"import sys\nsys.path.append({str(library)!r})\nimport some_lib\n")
+
+    assert text.endswith("ModuleNotFoundError: No module named 'no_such_dependency'\nexit 1")
+
+
+def test_missing_names_of_faces_are_a_sentence(run: Run) -> None:
+    assert run("from face import loadz\n") == (
+        "mox: error: module 'face' has no attribute 'loadz'. Did you mean 'load' or 'loads'?\n"
+        "  at DIR/train.py:1: from face import loadz\n"
+        "exit 1"
+    )
+
+
+def test_errors_without_a_line_of_the_user(capsys: pytest.CaptureFixture[str]) -> None:
+    code = complaints.report(MoxValueError("bad."), "/nowhere/train.py", lambda file: False)
+
+    assert (code, capsys.readouterr().err) == (1, "mox: error: bad.\n")

@@ -1,0 +1,68 @@
+"""What is said about code that only Python 2 runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from moxing.legacy import python2
+
+PORT = "This is Python 2; port the program to Python 3 (the tool 2to3 does most of it)"
+
+
+def _error(source: str) -> BaseException:
+    try:
+        exec(compile(source, "f.py", "exec"), {})
+    except Exception as error:
+        return error
+    raise AssertionError(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print 'x'",
+        "print x",
+        "exec 'x'",
+        "try:\n    pass\nexcept ValueError, e:\n    pass",
+        "raise ValueError, 'x'",
+        "n = 0777",
+        "n = 10L",
+        "if 1:\n        a = 1\n\tb = 2",
+    ],
+)
+def test_syntax_of_python_2(source: str) -> None:
+    error = _error(source)
+
+    assert isinstance(error, SyntaxError)
+    assert python2.about_syntax(error) == f"{PORT}."
+
+
+def test_other_syntax_errors_may_be_python_2() -> None:
+    error = _error("def f(:")
+
+    assert isinstance(error, SyntaxError)
+    assert python2.about_syntax(error) == (
+        "If the program was written for Python 2, port it to Python 3 (with the tool 2to3)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("xrange(3)", "instead of xrange write range."),
+        ("unicode('x')", "instead of unicode write str."),
+        ("import cPickle", "instead of cPickle import pickle."),
+        ("import urllib2", "instead of urllib2 import urllib.request."),
+        ("{}.iteritems()", "instead of iteritems use items()."),
+        ("{}.has_key(1)", "instead of has_key use the operator in."),
+    ],
+)
+def test_names_of_python_2(source: str, hint: str) -> None:
+    assert python2.about(_error(source)) == f"{PORT}: {hint}"
+
+
+@pytest.mark.parametrize(
+    "source", ["no_such_name", "import no_such_module", "[].iteritems()", "{}.other()", "1/0"]
+)
+def test_other_errors_are_not_python_2(source: str) -> None:
+    assert python2.about(_error(source)) == ""

@@ -1,0 +1,236 @@
+"""Plain `python script.py`: one sentence where TensorFlow 1.x code meets TensorFlow 2.x."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+import moxing
+from moxing.legacy import arming, startup
+
+SOURCE = Path(moxing.__file__).parents[1]
+OLD = "import tensorflow as tf\ntf.flags\nimport moxing.tensorflow as mox\n"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python environment with this package's start-up line and a TensorFlow 2.x of few lines."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, with_pip=False, symlinks=True)
+    site = next(folder.glob("lib/python*/site-packages"))
+    (site / "_source.pth").write_text(f"{SOURCE}\n")
+    shutil.copy(SOURCE / "openmox.pth", site)
+    (site / "tensorflow" / "core").mkdir(parents=True)
+    (site / "tensorflow" / "__init__.py").write_text("__version__ = '2.21.0'\n")
+    (site / "tensorflow" / "data.py").write_text(
+        "class Dataset:\n    pass\nDataset.__module__ = 'tensorflow.data'\n"
+    )
+    (site / "user_of_tf.py").write_text("import tensorflow as tf\ntf.flags\n")
+    return folder
+
+
+def _python(environment: Path, *arguments: str, **variables: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [str(environment / "bin" / "python"), *arguments],
+        cwd=environment,
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def _script(environment: Path, source: str) -> str:
+    (environment / "train.py").write_text(source)
+    return "train.py"
+
+
+def _sentence(environment: Path, what: str) -> str:
+    return (
+        f"mox: error: {environment}/train.py is written for TensorFlow 1.x ({what}): run it with"
+        " `mox run train.py`, or port it by writing `import tensorflow.compat.v1 as tf` where it"
+        " imports tensorflow.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        (OLD, "module 'tensorflow' has no attribute 'flags'"),
+        (
+            "from tensorflow.examples.tutorials.mnist import input_data\nimport moxing\n",
+            "No module named 'tensorflow.examples'",
+        ),
+        (
+            "from tensorflow import contrib\nfrom moxing.tensorflow import run\n",
+            "cannot import name 'contrib' from 'tensorflow' (ENV/__init__.py)",
+        ),
+        (
+            "import tensorflow as tf\ndef f():\n    return tf.contrib\nf()\nimport os, oneflow\n",
+            "module 'tensorflow' has no attribute 'contrib'",
+        ),
+        (
+            "from tensorflow.data import Dataset\n"
+            "try:\n    import moxing.tensorflow\nexcept Exception:\n    pass\n"
+            "Dataset().make_one_shot_iterator\n",
+            "'Dataset' object has no attribute 'make_one_shot_iterator'",
+        ),
+    ],
+)
+def test_programs_of_tensorflow_1_get_one_sentence(
+    environment: Path, source: str, what: str
+) -> None:
+    site = next(environment.glob("lib/python*/site-packages/tensorflow"))
+
+    code, _, error = _python(environment, _script(environment, source))
+
+    assert (code, error) == (1, _sentence(environment, what.replace("ENV", str(site))))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import tensorflow as tf\ntf.flags\n",  # Not a program of ours.
+        "import moxing\nNone.nothing\n",
+        "import moxing\nimport no_such_module\n",
+        "import moxing\nimport user_of_tf\n",  # A library's mistake.
+        "import moxing\nraise KeyError('x')\n",
+        "import moxing as m\nimport sys\nsys.modules['tensorflow'] = None\nimport tensorflow\n",
+    ],
+)
+def test_other_errors_are_left_alone(environment: Path, source: str) -> None:
+    code, _, error = _python(environment, _script(environment, source))
+
+    assert code == 1
+    assert error.startswith("Traceback (most recent call last):\n")
+    assert "mox" not in error.replace("import moxing", "")
+
+
+def test_debugging_and_interactive_python_are_left_alone(environment: Path) -> None:
+    script = _script(environment, OLD)
+
+    assert "Traceback" in _python(environment, script, MOX_DEBUG="1")[2]
+    assert "Traceback" in _python(environment, "-c", OLD)[2]
+
+
+def test_the_hook_of_others_is_called(environment: Path) -> None:
+    source = (
+        "import sys, moxing\nhook = sys.excepthook\nassert hook is not sys.__excepthook__\n1/0\n"
+    )
+
+    assert "ZeroDivisionError" in _python(environment, _script(environment, source))[2]
+
+
+def test_the_start_up_line_outlives_the_package(environment: Path, tmp_path: Path) -> None:
+    line = (SOURCE / "openmox.pth").read_text()
+    code = f"import sys; sys.modules['moxing'] = None\n{line}\nimport no_such_module"
+
+    result = _python(environment, "-S", "-c", code)
+
+    assert result[0] == 1
+    assert result[2].endswith("ModuleNotFoundError: No module named 'no_such_module'\n")
+    assert "excepthook" not in result[2]
+
+
+def test_the_start_up_line_imports_nothing(environment: Path) -> None:
+    code = (
+        "import sys, time; before = set(sys.modules); started = time.perf_counter();"
+        f"exec({(SOURCE / 'openmox.pth').read_text()!r});"
+        "print(time.perf_counter() - started < 0.001, set(sys.modules) - before)"
+    )
+
+    # Three chances, since other processes may be in the way.
+    assert "True set()\n" in [_python(environment, "-c", code)[1] for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import moxing\n", True),
+        ("import moxing.tensorflow as mox\n", True),
+        ("    from moxing.tensorflow import run\n", True),
+        ("import os, moxing\n", True),
+        ("import oneflow as flow\n", True),
+        ("\timport  moxing;x=1\n", True),
+        ("import os; import moxing\n", True),
+        ("import numpy as moxing\n", False),
+        ("# import moxing\n", False),
+        ("import moxing_tools\n", False),
+        ("from . import moxing\n", False),
+        ("x = 'moxing'\n", False),
+        ("from\n", False),
+        ("import\n", False),
+        ("", False),
+    ],
+)
+def test_what_imports_us(tmp_path: Path, source: str, expected: bool) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(source)
+
+    assert startup.imports_us(str(path)) is expected
+
+
+def test_what_cannot_be_read_does_not_import_us(tmp_path: Path) -> None:
+    assert not startup.imports_us(str(tmp_path / "none.py"))
+    assert not startup.imports_us(str(tmp_path))
+    assert not startup.imports_us("\0")
+
+
+ARGUMENTS = "import moxing, sys\nprint(sys.argv, sys.flags.optimize)\n"
+
+
+def test_armed_environments_run_such_programs_under_mox_run(environment: Path) -> None:
+    site = next(environment.glob("lib/python*/site-packages"))
+    other = environment / "other.py"
+    other.write_text("import sys\nprint(sys.argv)\n")
+    # Stands in for the command: says how it was called.
+    fake = environment / "fake" / "moxing"
+    (fake / "legacy").mkdir(parents=True, exist_ok=True)
+    (fake / "__init__.py").write_text("")
+    (fake / "__main__.py").write_text("import sys\nprint('mox', sys.argv[1:], sys.flags.optimize)")
+    (fake / "legacy" / "__init__.py").write_text("")
+    shutil.copy(Path(startup.__file__), fake / "legacy")
+    script = _script(environment, ARGUMENTS)
+    (site / arming.MARKER).write_text(arming._LINE)
+    variables = {"PYTHONPATH": str(environment / "fake")}
+    try:
+        ours = _python(environment, "-O", "-X", "utf8", script, "--x=1", "y", **variables)
+        plain = _python(environment, "other.py", "a", **variables)
+        command = _python(environment, "-c", "print(1)", "train.py", **variables)
+        module = _python(environment, "-m", "train", **variables)
+        gone = _python(environment, "none.py", **variables)
+    finally:
+        (site / arming.MARKER).unlink()
+    off = _python(environment, script, **variables)
+
+    assert ours == (0, "mox ['run', 'train.py', '--x=1', 'y'] 1\n", "")
+    assert plain == (0, "['other.py', 'a']\n", "")
+    assert command == (0, "1\n", "")
+    assert module[1].endswith("train.py'] 0\n")
+    assert gone[0] == 2
+    assert off == (0, "['train.py'] 0\n", "")
+
+
+def test_armed_environments_without_the_package_run_programs_as_they_are(
+    environment: Path,
+) -> None:
+    site = next(environment.glob("lib/python*/site-packages"))
+    script = _script(environment, "import moxing.nothing\n")
+    (site / arming.MARKER).write_text(arming._LINE)
+    source = (site / "_source.pth").read_text()
+    (site / "_source.pth").unlink()
+    try:
+        result = _python(environment, script)
+    finally:
+        (site / "_source.pth").write_text(source)
+        (site / arming.MARKER).unlink()
+
+    assert result[0] == 1
+    assert "No module named 'moxing'" in result[2]
