@@ -1,0 +1,126 @@
+"""Programs in the manner of 2018, for TensorFlow 1.x, run unmodified: train, again, evaluate."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRAIN = """
+import sys
+import tensorflow as tf
+from tensorflow.examples.tutorials.mnist import input_data
+
+tf.flags.DEFINE_string('data_url', '/nowhere', 'digits')
+tf.flags.DEFINE_string('train_url', '/nowhere', 'logs')
+flags = tf.flags.FLAGS
+digits = input_data.read_data_sets(flags.data_url, one_hot=True)
+slim = tf.contrib.slim
+
+import moxing.tensorflow as mox
+
+EVALUATE = 'eval' in sys.argv[0]
+
+
+def input_fn(run_mode, **kwargs):
+  part = digits.test if EVALUATE else digits.train
+  size = 100 if part.num_examples % 100 == 0 else 1
+
+  def batches():
+    rounds = 1 if EVALUATE else 5
+    for _ in range(rounds * part.num_examples // size):
+      yield part.next_batch(size)
+
+  shapes = (tf.TensorShape([None, 784]), tf.TensorShape([None, 10]))
+  ds = tf.data.Dataset.from_generator(batches, (tf.float32, tf.int64), shapes)
+  return ds.make_one_shot_iterator().get_next()
+
+
+def model_fn(inputs, run_mode, **kwargs):
+  images, labels = inputs
+  logits = slim.fully_connected(images, 10, activation_fn=None, scope='logits')
+  loss = tf.losses.softmax_cross_entropy(labels, logits)
+  hit = tf.equal(tf.argmax(logits, 1), tf.argmax(labels, 1))
+  accuracy = tf.reduce_mean(tf.cast(hit, tf.float32))
+  return mox.ModelSpec(loss=loss, log_info={'loss': loss, 'accuracy': accuracy})
+
+
+mox.run(input_fn=input_fn,
+        model_fn=model_fn,
+        optimizer_fn=lambda: tf.train.GradientDescentOptimizer(0.5),
+        run_mode=mox.ModeKeys.EVAL if EVALUATE else mox.ModeKeys.TRAIN,
+        log_dir=None if EVALUATE else flags.train_url,
+        checkpoint_path=flags.train_url if EVALUATE else None,
+        max_number_of_steps=sys.maxint)
+"""
+
+TWO_LOSSES = """
+import tensorflow as tf
+import moxing.tensorflow as mox
+
+tf.flags.DEFINE_integer('steps', 5, '')
+flags = tf.flags.FLAGS
+
+
+def input_fn(run_mode, **kwargs):
+  return [tf.constant(0.0)]
+
+
+def model_fn(inputs, mode, **kwargs):
+  noise = tf.random_normal([8, 4])
+  with tf.variable_scope('generator'):
+    fake = tf.layers.batch_normalization(tf.layers.dense(noise, 3), training=True)
+  with tf.variable_scope('discriminator'):
+    score = tf.layers.dense(fake, 1, name='score')
+  loss = tf.reduce_mean(tf.square(score - 1.0))
+  return mox.ModelSpec(loss=[loss, -loss], var_scopes=[['generator'], ['discriminator']],
+                       log_info={'loss': loss})
+
+
+
+
+if __name__ == '__main__':
+  mox.run(input_fn=input_fn, model_fn=model_fn,
+          optimizer_fn=[mox.get_optimizer_fn('adam', learning_rate=0.01)] * 2,
+          run_mode=mox.ModeKeys.TRAIN, batch_size=8, auto_batch=False,
+          max_number_of_steps=flags.steps, log_every_n_steps=1)
+"""
+
+pytestmark = pytest.mark.slow
+
+
+def mox_run(script: Path, *flags: str) -> str:
+    command = [sys.executable, "-m", "moxing", "run", str(script), *flags]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.timeout(600)
+def test_train_then_again_then_evaluate(tmp_path: Path, data_dir: Path, real_data: bool) -> None:
+    for name in ("train.py", "eval.py"):
+        (tmp_path / name).write_text(TRAIN)
+    logs = tmp_path / "logs"
+    flags = [f"--data_url={data_dir / 'mnist'}", f"--train_url={logs}", "--num_gpus=1", "--odd=1"]
+    first = mox_run(tmp_path / "train.py", *flags)
+    assert "INFO:tensorflow:step: 0(global step: 0)\tsample/sec: " in first
+    assert "Saving checkpoints for 0 into" in first
+    last = int(re.findall(r"Saving checkpoints for (\d+) into", first)[-1])
+    assert not real_data or last == 2750
+    again = mox_run(tmp_path / "train.py", *flags)
+    assert f"is already at step {last}, where its input ended" in again
+    assert "Saving checkpoints" not in again
+    evaluated = mox_run(tmp_path / "eval.py", *flags)
+    accuracy = float(re.findall(r"mean over all:.*accuracy: ([\d.]+)", evaluated)[0])
+    assert accuracy >= (0.91 if real_data else 0.85)
+
+
+@pytest.mark.timeout(300)
+def test_two_losses_in_one_step(tmp_path: Path) -> None:
+    (tmp_path / "gan.py").write_text(TWO_LOSSES)
+    shown = mox_run(tmp_path / "gan.py", "--steps=7")
+    assert "step: 6(global step: 6)" in shown
+    assert "Trained 7 steps" in shown
