@@ -53,7 +53,8 @@ def network(images, training):
         net = tf.layers.batch_normalization(net, momentum=0.9, training=training)
         net = tf.layers.max_pooling2d(tf.nn.relu(net), 2, 2)
     net = tf.layers.dense(tf.layers.flatten(net), 128, activation=tf.nn.relu)
-    return tf.layers.dense(tf.layers.dropout(net, 0.4, training=training), 10)
+    logits = tf.layers.dense(tf.layers.dropout(net, 0.4, training=training), 10)
+    return tf.cast(logits, tf.float32)  # also when the rest is computed in 16 bits
 
 
 def model_fn(inputs, mode):
