@@ -1,4 +1,4 @@
-"""Every error that a user of openmox can cause, so that a launcher can print it without a traceback.
+"""Every error that a user of openmox can cause; a launcher can print it without a traceback.
 
 Each class is also the built-in exception that Python users expect (`ValueError`, `TypeError`, ...).
 A message says what was wrong, where, and what to do.
@@ -7,7 +7,9 @@ A message says what was wrong, where, and what to do.
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+from typing import Any
 
 
 class MoxError(Exception):
@@ -60,3 +62,28 @@ def near_matches(name: str, legal: Iterable[str]) -> str:
     if not close:
         return ""
     return " Did you mean " + " or ".join(repr(item) for item in close) + "?"
+
+
+_LONGEST = 160
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _LONGEST
+_SHORT.maxlong = 40
+
+
+def shown(value: Any, plain: bool = False) -> str:
+    """How a value looks in a message: one line, not long, whatever the value.
+
+    Args:
+        value: anything that a user passed.
+        plain: text without quotes, as on a command line.
+    """
+    if plain and isinstance(value, str) and len(value) <= _LONGEST and value.isprintable():
+        return value
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    try:
+        text = _SHORT.repr(value)
+    except Exception:  # An int of thousands of digits, or a __repr__ that fails.
+        bits = f" of {value.bit_length()} bits" if isinstance(value, int) else ""
+        return f"<{type(value).__name__}{bits}>"
+    return " ".join(text.split())

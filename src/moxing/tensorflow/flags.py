@@ -5,6 +5,9 @@ The flags are also visible in `tf.flags.FLAGS`. A program reads them with `mox.g
 
 from __future__ import annotations
 
+import numbers
+import operator
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +15,14 @@ from typing import Any, Final
 
 from absl import flags as absl_flags
 
-from moxing.errors import MoxKeyError, MoxNotSupportedError, MoxValueError, near_matches
+from moxing.errors import (
+    MoxKeyError,
+    MoxNotSupportedError,
+    MoxTypeError,
+    MoxValueError,
+    near_matches,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,8 @@ class FlagSpec:
         kind: "string", "integer", "float" or "boolean".
         default: its value where it is not given.
         help: one line.
-        only: the one value that this version can run with; None: every value.
+        only: the values that this version can run with; None: every value.
+        least, most: bounds of a number, both included; None: none.
     """
 
     name: str
@@ -32,7 +43,12 @@ class FlagSpec:
     default: Any
     help: str
     only: tuple[Any, ...] | None = None
+    least: int | None = None
+    most: int | None = None
 
+
+_MOST_THREADS = 4096
+_INT64 = 1 << 63
 
 TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("num_gpus", "integer", 1, "Devices of this process.", (1,)),
@@ -42,7 +58,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("worker_hosts", "string", "", "Workers, host:port, comma-separated.", ("",)),
     FlagSpec("sync_replicas", "boolean", True, "Whether workers update together."),
     FlagSpec(
-        "variable_update", "string", None, "Where variables live and gradients meet.", (None,)
+        "variable_update", "string", None, "Where variables live and gradients meet.", (None, "")
     ),
     FlagSpec("log_first_clone", "boolean", True, "Log the first device's values; else the mean."),
     FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables."),
@@ -53,10 +69,33 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("checkpoint_exclude_patterns", "string", None, "Do not restore those that match one."),
     FlagSpec("trainable_include_patterns", "string", None, "Train variables that match one."),
     FlagSpec("trainable_exclude_patterns", "string", None, "Do not train those that match one."),
-    FlagSpec("summary_verbosity", "integer", 0, "From 1 on, logged values become summaries."),
-    FlagSpec("num_inter_threads", "integer", 0, "Threads that run operations; 0: automatic."),
-    FlagSpec("num_intra_threads", "integer", 0, "Threads within an operation; 0: automatic."),
-    FlagSpec("seed", "integer", None, "Fixes every random number; not given: new ones each run."),
+    FlagSpec(
+        "summary_verbosity", "integer", 0, "From 1 on, logged values become summaries.", least=0
+    ),
+    FlagSpec(
+        "num_inter_threads",
+        "integer",
+        0,
+        "Threads that run operations; 0: automatic.",
+        least=0,
+        most=_MOST_THREADS,
+    ),
+    FlagSpec(
+        "num_intra_threads",
+        "integer",
+        0,
+        "Threads within an operation; 0: automatic.",
+        least=0,
+        most=_MOST_THREADS,
+    ),
+    FlagSpec(
+        "seed",
+        "integer",
+        None,
+        "Fixes every random number; not given: new ones each run.",
+        least=-_INT64,
+        most=_INT64 - 1,
+    ),
 )
 FLAG_NAMES: Final = frozenset(spec.name for spec in TABLE)
 
@@ -71,7 +110,9 @@ _DEFINE = {
 def _define() -> absl_flags.FlagValues:
     values = absl_flags.FlagValues()
     for spec in TABLE:
-        _DEFINE[spec.kind](spec.name, spec.default, spec.help, flag_values=values)
+        _DEFINE[spec.kind](
+            spec.name, spec.default, spec.help, flag_values=values, allow_override=True
+        )
     values.mark_as_parsed()
     return values
 
@@ -79,6 +120,7 @@ def _define() -> absl_flags.FlagValues:
 # The flag table is the one piece of mutable state that a process shares, as in absl.
 _VALUES = _define()
 _given: dict[str, str] = {}
+_has_read = False
 
 
 def consume(argv: Sequence[str]) -> list[str]:
@@ -91,14 +133,16 @@ def consume(argv: Sequence[str]) -> list[str]:
         The other arguments, in order. What follows a bare `--` is left alone.
 
     Raises:
-        MoxValueError: a value of the wrong type, or a flag without its value.
+        MoxValueError: a value that the flag cannot have, or a flag without its value.
     """
+    global _has_read
     rest: list[str] = []
     arguments = list(argv)
     while arguments:
         argument = arguments.pop(0)
         if argument == "--":
-            return [*rest, argument, *arguments]
+            rest += [argument, *arguments]
+            break
         found = _match(argument)
         if found is None:
             rest.append(argument)
@@ -107,6 +151,7 @@ def consume(argv: Sequence[str]) -> list[str]:
         if value is None:
             value = _following_value(name, arguments)
         _set_text(name, value)
+    _has_read = True
     return rest
 
 
@@ -123,25 +168,30 @@ def get_flag(flag_name: str) -> Any:
 
     Raises:
         MoxKeyError: there is no such flag.
+        MoxValueError: the command line, which is read now if it was not, has a wrong value.
     """
-    return _VALUES[_known(flag_name)].value
+    name = _known(flag_name)
+    read_command_line()
+    return _VALUES[name].value
 
 
 def set_flag(flag_name: str, value: Any) -> None:
-    """Sets a runtime flag for the runs that follow.
+    """Sets a runtime flag for the runs that follow; it wins over the command line.
 
     Args:
         flag_name: name of the flag.
-        value: of the flag's type, or text that can be read as one.
+        value: of the flag's type, or text that can be read as one. None only where that is the
+            default.
 
     Raises:
         MoxKeyError: there is no such flag.
-        MoxValueError: the value is of another type.
+        MoxTypeError, MoxValueError: a value that the flag cannot have.
     """
-    try:
-        setattr(_VALUES, _known(flag_name), value)
-    except (absl_flags.IllegalFlagValueError, TypeError, ValueError) as error:
-        raise _bad_value(flag_name, value) from error
+    name = _known(flag_name)
+    read_command_line()
+    flag = _VALUES[name]
+    flag.value = _checked(_spec(name), value)
+    flag.using_default_value = False
 
 
 def get_help() -> str:
@@ -152,8 +202,8 @@ def get_help() -> str:
 def register() -> None:
     """Makes the flags visible in absl's global FLAGS, which is `tf.flags.FLAGS`.
 
-    A flag that the program defined itself stays its own; it then gets the command line's value in
-    its own parser and openmox in this one.
+    A flag that the program defines itself, before or after, is its own; it then gets the command
+    line's value in its own parser and openmox in this one.
     """
     for spec in TABLE:
         if spec.name not in absl_flags.FLAGS:
@@ -161,38 +211,55 @@ def register() -> None:
 
 
 def read_command_line() -> None:
-    """Reads the runtime flags of a program that runs under plain Python, and leaves them there."""
-    if not _given:
+    """Reads the runtime flags of a program that runs under plain Python, once, and leaves them."""
+    if not _has_read:
         consume(sys.argv[1:])
 
 
 def check_supported() -> None:
-    """Refuses values that this version cannot run with.
+    """Refuses values that no run, or not this version, can run with.
 
     Raises:
         MoxNotSupportedError: naming the flag, its value and what runs.
+        MoxTypeError, MoxValueError: a value of the wrong type, assigned to `tf.flags.FLAGS`.
     """
     for spec in TABLE:
-        value = _VALUES[spec.name].value
+        value = _checked(spec, _VALUES[spec.name].value)
         if spec.only is not None and value not in spec.only:
             raise MoxNotSupportedError(
-                f"--{spec.name}={value} is not supported yet: this version trains on one device in"
-                f" one process, without loss scaling. Leave --{spec.name} out (default"
-                f" {spec.default!r})."
+                f"{_given_as(spec, value)} is not supported yet: this version"
+                " trains on one device in one process, without loss scaling. Leave"
+                f" --{spec.name} out (default {spec.default!r})."
             )
 
 
 def patterns(flag_name: str) -> tuple[str, ...]:
-    """The comma-separated patterns of a flag."""
+    """The comma-separated patterns of a flag.
+
+    Raises:
+        MoxValueError: one of them is no regular expression.
+    """
     text = get_flag(flag_name) or ""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    for part in parts:
+        try:
+            re.compile(part)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise MoxValueError(
+                f"--{flag_name}: {shown(part)} is no regular expression ({error}). A plain part of"
+                " a variable's name, such as 'logits', is one."
+            ) from error
+    return parts
 
 
 def _known(name: str) -> str:
+    if not isinstance(name, str):
+        raise MoxTypeError(f"the name of a runtime flag is a string, not {shown(name)}.")
     if name not in FLAG_NAMES:
         raise MoxKeyError(
-            f"there is no runtime flag {name!r}.{near_matches(name, FLAG_NAMES)} The flags are:"
-            f" {', '.join(sorted(FLAG_NAMES))}. Flags of the script itself are in tf.flags.FLAGS."
+            f"there is no runtime flag {shown(name)}.{near_matches(name, FLAG_NAMES)} The flags"
+            f" are: {', '.join(sorted(FLAG_NAMES))}. Flags of the script itself are in"
+            " tf.flags.FLAGS."
         )
     return name
 
@@ -227,21 +294,60 @@ def _is_number(text: str) -> bool:
 
 
 def _set_text(name: str, text: str) -> None:
-    if text == "" and _spec(name).kind != "string":
+    spec = _spec(name)
+    if text == "" and spec.kind != "string":
         # Platforms pass a field that was left empty as an empty value.
         return
-    try:
-        _VALUES[name].parse(text)
-    except absl_flags.IllegalFlagValueError as error:
-        raise _bad_value(name, text) from error
-    _VALUES[name].using_default_value = False
+    flag = _VALUES[name]
+    flag.value = _checked(spec, text)
+    flag.present += 1
+    flag.using_default_value = False
     _given[name] = text
 
 
-def _bad_value(name: str, value: Any) -> MoxValueError:
-    kind = _spec(name).kind
-    article = "an" if kind == "integer" else "a"
-    return MoxValueError(f"--{name}={value!s}: expected {article} {kind}, got {value!r}.")
+def _checked(spec: FlagSpec, value: Any) -> Any:
+    """The value of a flag in the flag's own type."""
+    if value is None and spec.default is None:
+        return None
+    made = _of_kind(spec, value)
+    if spec.least is not None and made < spec.least:
+        raise MoxValueError(f"{_given_as(spec, value)}: it must be at least {spec.least}.")
+    if spec.most is not None and made > spec.most:
+        raise MoxValueError(f"{_given_as(spec, value)}: it must be at most {spec.most}.")
+    return made
+
+
+def _of_kind(spec: FlagSpec, value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return value if spec.kind == "string" else _VALUES[spec.name].parser.parse(value)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise _bad_value(spec, value) from error
+    # NumPy's own truth values are not of Python's bool, and its numbers are registered as numbers.
+    truth = isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+    if spec.kind == "boolean" and truth:
+        return bool(value)
+    if spec.kind == "integer" and not truth and isinstance(value, numbers.Integral):
+        return operator.index(value)
+    if spec.kind == "float" and not truth and isinstance(value, numbers.Real):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise _bad_value(spec, value) from error
+    raise MoxTypeError(_expectation(spec, value))
+
+
+def _bad_value(spec: FlagSpec, value: Any) -> MoxValueError:
+    return MoxValueError(_expectation(spec, value))
+
+
+def _expectation(spec: FlagSpec, value: Any) -> str:
+    article = "an" if spec.kind == "integer" else "a"
+    return f"{_given_as(spec, value)}: expected {article} {spec.kind}, got {shown(value)}."
+
+
+def _given_as(spec: FlagSpec, value: Any) -> str:
+    return f"--{spec.name}={shown(value, plain=True)}"
 
 
 def _spec(name: str) -> FlagSpec:
