@@ -34,6 +34,7 @@ class Model:
         outputs: tensors handed to `Job.output_fn`.
         export: the inputs and outputs of the exported model.
         hooks: called around every step.
+        inter_hooks: called around every step if this is the model of `Job.inter_mode`.
     """
 
     losses: tuple[Loss, ...] = ()
@@ -41,6 +42,7 @@ class Model:
     outputs: Mapping[str, tf.Tensor] = field(default_factory=dict)
     export: ExportSignature | None = None
     hooks: tuple[tf.train.SessionRunHook, ...] = ()
+    inter_hooks: tuple[tf.train.SessionRunHook, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Job:
         batch_size: samples per batch; None where the input decides.
         make_batches: whether the engine batches single samples.
         max_steps: TRAIN ends when the global step reaches it, other modes after that many steps.
+        inter_mode: EVAL, to build a second input and model for hooks that evaluate; or None.
         log_dir: checkpoints, summaries and exports; None: no files at all.
         checkpoint_path: where to start from when log_dir holds no checkpoint.
         log_every: steps between log lines.
@@ -80,6 +83,7 @@ class Job:
     batch_size: int | None = None
     make_batches: bool = False
     max_steps: int = 0
+    inter_mode: str | None = None
     log_dir: str | None = None
     checkpoint_path: str | None = None
     log_every: int = 10

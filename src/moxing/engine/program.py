@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from moxing.engine import (
     feed,
     graph,
     inputs,
+    inter,
     precision,
     stateless,
     structure,
@@ -38,6 +40,8 @@ class Program:
         model: what model_fn built.
         global_step: int64 variable, counts updates over all runs.
         step_op: one step: an update in TRAIN, else the evaluation of every result.
+        hooks: of the model, and of the second one that evaluates during training.
+        initializers: operations to run once before the first step.
         slots: variables that belong to optimizers, not to the model.
         export_graph: the graph of the exported model; None where nothing is exported.
         export_signature: its inputs and outputs.
@@ -48,6 +52,8 @@ class Program:
     model: Model
     global_step: tf.Variable
     step_op: tf.Operation
+    hooks: tuple[tf.train.SessionRunHook, ...]
+    initializers: tuple[tf.Operation, ...]
     slots: tuple[tf.Variable, ...]
     export_graph: tf.Graph | None = None
     export_signature: export.ExportSignature | None = None
@@ -84,7 +90,8 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         feed.announce(Feed(start=input_steps * per_step, seed=job.seed))
         made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift)
         updates.watch_keras()
-        model = _call_model_fn(job, made.structure)
+        with tf.variable_scope(tf.get_variable_scope(), auxiliary_name_scope=False):
+            model = _call_model_fn(job, made.structure, job.mode)
         before = {variable.name for variable in tf.global_variables()}
         results = [*model.log.values(), *model.outputs.values()]
         step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
@@ -92,13 +99,29 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         _check_reads(made, [step_op, *results], job.make_batches)
         if job.seed is not None:
             stateless.replace_in_model([step_op, *results], job.seed, global_step)
+        hooks = model.hooks
+        second: tuple[tf.Operation, ...] = ()
+        if job.inter_mode is not None:
+            other = inter.build(job, job.inter_mode, _call_model_fn)
+            hooks += other.model.inter_hooks
+            second = other.inputs.initializers
+    program = Program(
+        built,
+        made,
+        model,
+        global_step,
+        step_op,
+        hooks,
+        (*made.initializers, *second),
+        tuple(slots),
+    )
     if not job.export:
-        return Program(built, made, model, global_step, step_op, tuple(slots))
+        return program
     export_graph, signature = _build_export(job, made, built)
-    return Program(built, made, model, global_step, step_op, tuple(slots), export_graph, signature)
+    return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
 
 
-def _call_model_fn(job: Job, given: Any) -> Model:
+def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
     """Calls model_fn; with a compute type, on inputs of that type and float32 variables."""
     scope: AbstractContextManager[None] = nullcontext()
     if job.compute_dtype is not None:
@@ -106,9 +129,9 @@ def _call_model_fn(job: Job, given: Any) -> Model:
         cast = precision.cast_inputs(tensors, tf.as_dtype(job.compute_dtype))
         given = structure.replace(given, cast)
         scope = precision.stored_as(tf.float32)
-    about = f"mode {job.mode}, {structure.describe(given)}"
+    about = f"mode {mode}, {structure.describe(given)}"
     with scope:
-        return callbacks.call("model_fn", job.model_fn, given, job.mode, about=about)
+        return callbacks.call("model_fn", job.model_fn, given, mode, about=about)
 
 
 def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:

@@ -86,7 +86,7 @@ class _Run:
         self._first = 0
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
-        self.hooks = HookChain(built.model.hooks)
+        self.hooks = HookChain(built.hooks)
         self.hooks.begin()
         variables = tf.global_variables()
         self._restorer = self._make_restorer(variables)
@@ -127,7 +127,7 @@ class _Run:
                     built.graph,
                     self._initialize,
                     self._restorer,
-                    built.inputs.initializers,
+                    built.initializers,
                     coordinator,
                 )
             )

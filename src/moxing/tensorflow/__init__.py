@@ -21,6 +21,10 @@ with native_noise.dropped():
 from moxing import logs  # noqa: E402
 from moxing.errors import MoxAttributeError, near_matches  # noqa: E402
 from moxing.tensorflow import flags as _flags  # noqa: E402
+from moxing.tensorflow.executor.evaluation_hooks import (  # noqa: E402
+    EarlyStoppingHook,
+    LogEvaluationMetricHook,
+)
 from moxing.tensorflow.executor.graph_tools import get_collection, var_scope  # noqa: E402
 from moxing.tensorflow.executor.hooks import (  # noqa: E402
     AggregativeSessionRunHook,
@@ -37,9 +41,11 @@ _flags.register()
 
 __all__ = [
     "AggregativeSessionRunHook",
+    "EarlyStoppingHook",
     "ExportKeys",
     "ExportSpec",
     "FeedSessionRunHook",
+    "LogEvaluationMetricHook",
     "ModeKeys",
     "ModelSpec",
     "get_collection",
@@ -56,13 +62,11 @@ _NOT_YET = frozenset(
         "AsyncRawGenerator",
         "BaseTFRecordDataset",
         "BaseTFRecordMetadata",
-        "EarlyStoppingHook",
         "ImageClassificationRawDataset",
         "ImageClassificationRawMetadata",
         "ImageClassificationTFRecordDataset",
         "ImageClassificationTFRecordMetadata",
         "InputSpec",
-        "LogEvaluationMetricHook",
         "MultilabelClassificationRawDataset",
         "MultilabelClassificationRawMetadata",
         "NetworkKeys",

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxTypeError, MoxValueError
+from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+_STORES = ("s3://", "obs://")
+# TensorFlow counts elements of a dimension with 64 bits, and a batch has several dimensions.
+MOST_SAMPLES = (1 << 31) - 1
+# The global step is an int64 variable. `sys.maxsize` is this number.
+_MOST = (1 << 63) - 1
 
 
 def check_mode(run_mode: Any) -> str:
     """The mode, if it is one that a run can have."""
-    if run_mode in MODES:
-        return str(run_mode)
+    for mode in MODES:
+        if isinstance(run_mode, str) and run_mode == mode:
+            return mode
     hint = ""
     if isinstance(run_mode, str) and run_mode.upper() in MODES:
         hint = f" Did you mean {run_mode.upper()!r}?"
-    elif run_mode == ModeKeys.EXPORT:
+    elif isinstance(run_mode, str) and run_mode == ModeKeys.EXPORT:
         hint = " A model is exported after a run: pass export_model=mox.ExportKeys.TF_SERVING."
     raise MoxValueError(
-        f"run_mode={run_mode!r}: it must be mox.ModeKeys.TRAIN, EVAL or PREDICT ('TRAIN', 'EVAL',"
+        f"run_mode={shown(run_mode)}: it must be mox.ModeKeys.TRAIN, EVAL or PREDICT ('TRAIN', 'EVAL',"
         f" 'PREDICT').{hint}"
     )
+
+
+def check_inter_mode(inter_mode: Any, run_mode: str) -> str | None:
+    """The mode of evaluations during training, if any."""
+    if inter_mode is None:
+        return None
+    if inter_mode != ModeKeys.EVAL or run_mode != ModeKeys.TRAIN:
+        raise MoxValueError(
+            f"inter_mode={inter_mode!r} with run_mode={run_mode!r}: it must be mox.ModeKeys.EVAL"
+            " with run_mode=mox.ModeKeys.TRAIN, or None."
+        )
+    return ModeKeys.EVAL
 
 
 def check_callable(name: str, value: Any) -> Any:
@@ -41,7 +62,7 @@ def check_callable(name: str, value: Any) -> Any:
             f" {name}=lambda: tf.train.{kind}(...), or mox.get_optimizer_fn(...)."
         )
     if not callable(value):
-        raise MoxTypeError(f"{name} is {value!r}, which is not callable. Pass a function.")
+        raise MoxTypeError(f"{name} is {shown(value)}, which is not callable. Pass a function.")
     return value
 
 
@@ -64,14 +85,16 @@ def check_optimizers(optimizer_fn: Any, mode: str) -> Sequence[Any]:
     return (check_callable("optimizer_fn", optimizer_fn),)
 
 
-def check_count(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`; a float that is one counts."""
-    whole = isinstance(value, float) and math.isfinite(value) and value == int(value)
-    if isinstance(value, bool) or not (isinstance(value, int) or whole or _is_index(value)):
-        raise MoxTypeError(f"{name}={value!r}: it must be a whole number.")
-    if int(value) < least:
-        raise MoxValueError(f"{name}={value!r}: it must be at least {least}.")
-    return int(value)
+def check_count(name: str, value: Any, least: int, most: int = _MOST) -> int:
+    """A whole number from `least` to `most`; a float that is one counts."""
+    number = _whole(value)
+    if number is None:
+        raise MoxTypeError(f"{name}={shown(value)}: it must be a whole number.")
+    if number < least:
+        raise MoxValueError(f"{name}={shown(value)}: it must be at least {least}.")
+    if number > most:
+        raise MoxValueError(f"{name}={shown(value)}: it must be at most {most}.")
+    return number
 
 
 def check_steps(max_number_of_steps: Any, mode: str) -> int:
@@ -89,42 +112,65 @@ def check_seconds(name: str, value: Any) -> float | None:
     """A positive number of seconds, or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MoxTypeError(f"{name}={value!r}: it must be a number of seconds, or None.")
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise MoxTypeError(f"{name}={shown(value)}: it must be a number of seconds, or None.")
     if not value > 0:
-        raise MoxValueError(f"{name}={value!r}: it must be more than 0 seconds.")
-    return float(value)
+        raise MoxValueError(f"{name}={shown(value)}: it must be more than 0 seconds.")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False; nothing else is meant."""
-    if not isinstance(value, bool):
-        raise MoxTypeError(f"{name}={value!r}: it must be True or False.")
-    return value
+    if not isinstance(value, bool | np.bool_):
+        raise MoxTypeError(f"{name}={shown(value)}: it must be True or False.")
+    return bool(value)
 
 
 def check_path(name: str, value: Any) -> str | None:
-    """A path as text; an empty one is as good as none."""
+    """A path as text, with `~` expanded; an empty one is as good as none."""
     if value is None:
         return None
-    if not isinstance(value, str | os.PathLike):
-        raise MoxTypeError(f"{name}={value!r}: it must be a path.")
-    text = os.fspath(value)
-    if text.startswith(("s3://", "obs://")):
+    text = _path_text(name, value)
+    if text.startswith(_STORES):
         raise MoxValueError(
-            f"{name}={text}: this version trains to and from local directories only. Copy with"
-            " mox.file.copy_parallel before and after the run."
+            f"{name}={shown(text, plain=True)}: this version trains to and from local directories"
+            " only. Copy with mox.file.copy_parallel before and after the run."
         )
-    return text or None
+    if "\0" in text or not text.encode("utf-8", "replace").decode("utf-8") == text:
+        raise MoxValueError(
+            f"{name}={shown(text)}: it has characters that no path of TensorFlow's can have. Give"
+            " a path whose text is UTF-8."
+        )
+    if text and not text.strip():
+        raise MoxValueError(f"{name}={shown(text)}: it is blank. Give a path, or None.")
+    return os.path.expanduser(text) or None
+
+
+def _path_text(name: str, value: Any) -> str:
+    text = None
+    if isinstance(value, str | os.PathLike):
+        try:
+            text = os.fspath(value)
+        except Exception as error:
+            kind = type(value).__name__
+            raise MoxTypeError(f"{name} is a {kind} that gives no path: {error!r}.") from error
+    if isinstance(text, str):
+        return text
+    hint = " Decode it first." if isinstance(value, bytes) or isinstance(text, bytes) else ""
+    raise MoxTypeError(f"{name}={shown(value)}: it must be a path, such as 'output'.{hint}")
 
 
 def check_export(export_model: Any, log_dir: str | None, mode: str) -> bool:
     """Whether to export, if that is possible."""
-    if export_model in (None, False):
+    if export_model is None or (isinstance(export_model, bool | np.bool_) and not export_model):
         return False
-    if export_model not in (True, ExportKeys.TF_SERVING):
+    known = isinstance(export_model, bool | np.bool_ | str)
+    if not known or export_model not in (True, ExportKeys.TF_SERVING):
         raise MoxValueError(
-            f"export_model={export_model!r}: it must be mox.ExportKeys.TF_SERVING or False."
+            f"export_model={shown(export_model)}: it must be mox.ExportKeys.TF_SERVING or False."
         )
     if mode == ModeKeys.PREDICT:
         raise MoxValueError("export_model works in TRAIN and EVAL, not in PREDICT.")
@@ -135,5 +181,13 @@ def check_export(export_model: Any, log_dir: str | None, mode: str) -> bool:
     return True
 
 
-def _is_index(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, tf.Tensor)
+def _whole(value: Any) -> int | None:
+    """The value as an int, if it is a whole number."""
+    if isinstance(value, bool | np.bool_ | tf.Tensor):
+        return None
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return int(value) if math.isfinite(value) and value == int(value) else None
+    try:
+        return operator.index(value)
+    except Exception:  # Whatever the value's own __index__ raises.
+        return None

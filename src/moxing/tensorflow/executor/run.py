@@ -49,7 +49,8 @@ def run(
         model_fn: given the inputs (always a list or dict) and the mode, returns a ModelSpec.
         optimizer_fn: returns a tf.train.Optimizer; or a list of such functions, one a loss.
         run_mode: mox.ModeKeys.TRAIN, EVAL or PREDICT.
-        inter_mode: mode of evaluations during training; not supported yet.
+        inter_mode: mox.ModeKeys.EVAL builds input_fn and model_fn a second time, on the trained
+            variables, for hooks that evaluate during training.
         batch_size: samples per batch and device; None: no batching, whatever auto_batch says.
         auto_batch: whether samples of input_fn are batched here. In TRAIN every batch is full;
             in EVAL and PREDICT the last one may be smaller.
@@ -76,8 +77,7 @@ def run(
     startup.say_hello()
     flags.read_command_line()
     flags.check_supported()
-    _refuse("inter_mode", inter_mode)
-    _refuse("fetch_strategy_fn", fetch_strategy_fn)
+    _refuse_fetch_strategy(fetch_strategy_fn)
     mode = arguments.check_mode(run_mode)
     directory = arguments.check_path("log_dir", log_dir)
     batch = None if batch_size is None else arguments.check_count("batch_size", batch_size, 1)
@@ -86,7 +86,7 @@ def run(
     job = Job(
         mode=mode,
         input_fn=positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
-        model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn),
+        model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
         optimizer_fns=[
             positional("optimizer_fn", function, 0)
             for function in arguments.check_optimizers(optimizer_fn, mode)
@@ -94,6 +94,7 @@ def run(
         batch_size=batch,
         make_batches=arguments.check_flag("auto_batch", auto_batch) and batch is not None,
         max_steps=arguments.check_steps(max_number_of_steps, mode),
+        inter_mode=arguments.check_inter_mode(inter_mode, mode),
         log_dir=directory,
         checkpoint_path=arguments.check_path("checkpoint_path", checkpoint_path),
         log_every=arguments.check_count("log_every_n_steps", log_every_n_steps, 1),
@@ -135,13 +136,10 @@ def _loss_scale() -> dict[str, Any]:
     return {"loss_scale": scale, "dynamic_loss_scale": dynamic}
 
 
-def _refuse(name: str, value: Any) -> None:
-    if value is not None:
+def _refuse_fetch_strategy(fetch_strategy_fn: Any) -> None:
+    if fetch_strategy_fn is not None:
         raise MoxNotSupportedError(
-            f"{name}={value!r} is not supported yet. Leave {name} out; to evaluate, call mox.run"
-            " with run_mode=mox.ModeKeys.EVAL after or beside training."
-            if name == "inter_mode"
-            else f"{name} is not supported. Leave it out."
+            "fetch_strategy_fn is not supported: what it did was never published. Leave it out."
         )
 
 
@@ -171,8 +169,9 @@ def _output_every(output_fn: Any, every: Any) -> int:
     return count
 
 
-def _model_fn(model_fn: Callable[..., Any], output_fn: Any) -> Any:
+def _model_fn(model_fn: Callable[..., Any], output_fn: Any, inter_mode: Any) -> Any:
     call = positional("model_fn", model_fn, 2)
+    evaluates = inter_mode is not None
 
     def build(inputs: Any, mode: str) -> Model:
         spec = call(inputs, mode)
@@ -181,7 +180,10 @@ def _model_fn(model_fn: Callable[..., Any], output_fn: Any) -> Any:
                 f"model_fn returned {'None' if spec is None else f'a {type(spec).__qualname__}'} in"
                 f" {mode}; it must return mox.ModelSpec(...)."
             )
-        _check_complete(spec, mode, wants_outputs=output_fn is not None)
+        if not (evaluates and mode == inter_mode):
+            _check_complete(spec, mode, wants_outputs=output_fn is not None)
+        if mode == ModeKeys.TRAIN and not evaluates:
+            _check_no_evaluation(spec)
         return _as_model(spec)
 
     return build
@@ -204,11 +206,14 @@ def _check_complete(spec: ModelSpec, mode: str, wants_outputs: bool) -> None:
             f"output_fn is given, but ModelSpec has no output_info in {mode}: there is nothing to"
             " hand to it."
         )
+
+
+def _check_no_evaluation(spec: ModelSpec) -> None:
     asking = [type(hook).__name__ for hook in spec.hooks if hook.run_inter_mode()]
-    if asking and mode != ModeKeys.EXPORT:
+    if asking:
         raise MoxValueError(
             f"the hook {asking[0]} evaluates during training (run_inter_mode() is True), which"
-            " needs mox.run(inter_mode=mox.ModeKeys.EVAL); inter_mode is not supported yet."
+            " needs mox.run(..., inter_mode=mox.ModeKeys.EVAL)."
         )
 
 
@@ -224,5 +229,6 @@ def _as_model(spec: ModelSpec) -> Model:
         log=spec.log_info,
         outputs=spec.output_info,
         export=export,
-        hooks=spec.hooks,
+        hooks=tuple(hook for hook in spec.hooks if not hook.run_inter_mode()),
+        inter_hooks=tuple(hook for hook in spec.hooks if hook.run_inter_mode()),
     )

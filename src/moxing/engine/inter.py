@@ -1,0 +1,80 @@
+"""A second input and model on the variables of the first, to evaluate while training goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import feed, inputs
+from moxing.engine.feed import Feed
+from moxing.engine.inputs import Inputs
+from moxing.engine.job import Job, Model
+from moxing.errors import MoxValueError
+
+_INTER = "openmox/inter"
+# What a model function adds for its own call only.
+_OWN = (tf.GraphKeys.LOSSES, tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.SUMMARIES)
+
+
+@dataclass(frozen=True)
+class Inter:
+    """The model of the second mode and its input."""
+
+    inputs: Inputs
+    model: Model
+
+
+def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model]) -> Inter:
+    """Builds `input_fn` and `model_fn` once more in the current graph, in another mode.
+
+    The second model reads the first one's variables. Batch-norm updates and summaries of the second
+    are left out of training.
+
+    Args:
+        job: whose functions to call.
+        mode: the mode they are called with.
+        call_model_fn: calls the job's model_fn on inputs in a mode.
+
+    Raises:
+        MoxValueError: the second model made variables of its own.
+    """
+    before = {variable.name for variable in tf.global_variables()}
+    feed.announce(Feed(seed=job.seed))
+    with _collections_of_its_own():
+        made = inputs.build(job.input_fn, mode, job.batch_size, job.make_batches)
+        scope = tf.get_variable_scope()
+        with tf.variable_scope(scope, reuse=True, auxiliary_name_scope=False):
+            model = call_model_fn(job, made.structure, mode)
+    new = [v.name.split(":")[0] for v in tf.global_variables() if v.name not in before]
+    if new:
+        raise MoxValueError(
+            f"model_fn made the variable {new[0]} in {mode}, which it does not have in"
+            f" {job.mode}: inter_mode evaluates on the variables that are trained. Make variables"
+            " with tf.get_variable or tf.layers, under the same names in both modes."
+        )
+    tf.add_to_collection(_INTER, made)
+    return Inter(made, model)
+
+
+def second_inputs() -> Inputs | None:
+    """The second input of the current graph; running its initializers starts it anew."""
+    found = tf.get_collection(_INTER)
+    return found[0] if found else None
+
+
+@contextmanager
+def _collections_of_its_own() -> Iterator[None]:
+    graph = tf.get_default_graph()
+    kept = {key: graph.get_collection(key) for key in _OWN}
+    for key in _OWN:
+        graph.clear_collection(key)
+    try:
+        yield
+    finally:
+        for key, values in kept.items():
+            graph.clear_collection(key)
+            for value in values:
+                graph.add_to_collection(key, value)

@@ -1,0 +1,192 @@
+"""Hooks that evaluate during training: they print metrics, or stop when these get no better.
+
+They need `mox.run(inter_mode=mox.ModeKeys.EVAL)`, which builds input_fn and model_fn a second time
+on the trained variables. The second input starts anew at each evaluation, so that all evaluations
+see the same samples.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import inter, report
+from moxing.engine.means import Means
+from moxing.errors import MoxKeyError, MoxTypeError, near_matches
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow.executor.arguments import check_count
+from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
+
+
+class LogEvaluationMetricHook(AggregativeSessionRunHook):
+    """Evaluates every so many epochs and prints the mean of each metric over all samples.
+
+    The first evaluation follows local step `ceil(samples_in_train / batch_size) *
+    evaluate_every_n_epochs - 1`, and each runs `ceil(samples_in_eval / batch_size)` batches.
+
+    Args:
+        monitor_info: scalar tensors by name, such as {"loss": loss, "accuracy": accuracy}.
+        batch_size: samples per batch.
+        samples_in_train: samples of an epoch of training.
+        samples_in_eval: samples of an evaluation.
+        evaluate_every_n_epochs: epochs between evaluations.
+        prefix: what the line starts with.
+
+    Raises:
+        MoxTypeError, MoxValueError: an argument that no evaluation could use.
+    """
+
+    def __init__(
+        self,
+        monitor_info: Mapping[str, tf.Tensor],
+        batch_size: int,
+        samples_in_train: int,
+        samples_in_eval: int,
+        evaluate_every_n_epochs: int = 1,
+        prefix: str = "[VALIDATION METRICS]",
+    ) -> None:
+        super().__init__()
+        self._monitored = _checked(type(self).__name__, monitor_info)
+        batch = check_count("batch_size", batch_size, 1)
+        in_train = check_count("samples_in_train", samples_in_train, 1)
+        in_eval = check_count("samples_in_eval", samples_in_eval, 1)
+        epochs = check_count("evaluate_every_n_epochs", evaluate_every_n_epochs, 1)
+        self._period = math.ceil(in_train / batch) * epochs
+        self._batches = math.ceil(in_eval / batch)
+        self._prefix = str(prefix)
+        self._step = 0
+        self._seconds = 0.0
+        self._evaluations = 0
+
+    def run_inter_mode(self) -> bool:
+        return True
+
+    def begin(self) -> None:
+        second = inter.second_inputs()
+        self._rewind = list(second.initializers) if second is not None else []
+        samples = second.samples if second is not None else None
+        self._samples = samples if isinstance(samples, int) else None
+        self._fetches: dict[str, Any] = {"values": self._monitored}
+        if isinstance(samples, tf.Tensor):
+            self._fetches["samples"] = samples
+
+    def after_run(self, run_context: tf.train.SessionRunContext, run_values: Any) -> None:
+        del run_values
+        self._step += 1
+        if self._step % self._period == 0:
+            values = self._evaluate(run_context.session)
+            TENSORFLOW.info("%s", report.hook_line(self._prefix, self._step - 1, values))
+            self.evaluated(values, run_context)
+
+    def evaluated(
+        self, values: Mapping[str, float], run_context: tf.train.SessionRunContext
+    ) -> None:
+        """Called after each evaluation with the means; a subclass may act on them."""
+
+    def end(self, session: tf.Session) -> None:
+        del session
+        if self._evaluations:
+            spent = report.duration(self._seconds)
+            TENSORFLOW.info("%s %d evaluations took %s", self._prefix, self._evaluations, spent)
+
+    def _evaluate(self, session: tf.Session) -> dict[str, float]:
+        started = time.perf_counter()
+        means = Means()
+        session.run(self._rewind)
+        for done in range(self._batches):
+            try:
+                batch = session.run(self._fetches)
+            except tf.errors.OutOfRangeError:
+                TENSORFLOW.warning(
+                    "%s the evaluation input ended after %d of %d batches; samples_in_eval is more"
+                    " than it has.",
+                    self._prefix,
+                    done,
+                    self._batches,
+                )
+                break
+            samples = batch.get("samples", self._samples)
+            means.add(batch["values"], None if samples is None else int(samples))
+        self._evaluations += 1
+        self._seconds += time.perf_counter() - started
+        return means.result()
+
+
+class EarlyStoppingHook(LogEvaluationMetricHook):
+    """Evaluates every so many epochs and ends training when a metric gets no better.
+
+    The first evaluation sets the value to beat; training ends when `patience` evaluations in a row
+    do not beat the best by more than `min_delta`.
+
+    Args:
+        monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs: as of
+            `LogEvaluationMetricHook`.
+        monitor: the name in monitor_info to look at. A name with "acc", "auc" or "f1" is to grow,
+            any other to fall.
+        min_delta: the least change that counts.
+        patience: evaluations without improvement that end training.
+        prefix: what the lines start with.
+
+    Raises:
+        MoxKeyError: monitor is not in monitor_info.
+    """
+
+    def __init__(
+        self,
+        monitor_info: Mapping[str, tf.Tensor],
+        monitor: str,
+        batch_size: int,
+        samples_in_train: int,
+        samples_in_eval: int,
+        evaluate_every_n_epochs: int = 1,
+        min_delta: float = 0.0,
+        patience: int = 0,
+        prefix: str = "[EarlyStopping]",
+    ) -> None:
+        super().__init__(
+            monitor_info,
+            batch_size,
+            samples_in_train,
+            samples_in_eval,
+            evaluate_every_n_epochs,
+            prefix,
+        )
+        if monitor not in self._monitored:
+            raise MoxKeyError(
+                f"{type(self).__name__}: monitor={monitor!r} is not in monitor_info, which has"
+                f" {', '.join(self._monitored)}.{near_matches(str(monitor), self._monitored)}"
+            )
+        self._monitor = monitor
+        self._delta = abs(float(min_delta))
+        self._patience = check_count("patience", patience, 0)
+        self._sign = 1.0 if any(part in monitor.lower() for part in ("acc", "auc", "f1")) else -1.0
+        self._best: float | None = None
+        self._waited = 0
+
+    def evaluated(
+        self, values: Mapping[str, float], run_context: tf.train.SessionRunContext
+    ) -> None:
+        if self._monitor not in values:
+            return
+        value = self._sign * values[self._monitor]
+        if self._best is None or value > self._best + self._delta:
+            self._best, self._waited = value, 0
+            return
+        self._waited += 1
+        if self._waited >= self._patience:
+            run_context.request_stop()
+
+
+def _checked(owner: str, monitor_info: Any) -> dict[str, tf.Tensor]:
+    if not isinstance(monitor_info, Mapping) or not monitor_info:
+        raise MoxTypeError(f"{owner}: monitor_info must be a dict of scalar tensors by name.")
+    for name, tensor in monitor_info.items():
+        if not isinstance(tensor, tf.Tensor) or tensor.shape.rank not in (0, None):
+            raise MoxTypeError(
+                f"{owner}: monitor_info[{name!r}] is {tensor!r}; it must be a scalar tensor."
+            )
+    return dict(monitor_info)
