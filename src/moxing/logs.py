@@ -48,8 +48,20 @@ def reset_logger() -> None:
         TENSORFLOW.addFilter(_is_worth_reading)
 
 
+def replace_absl_handler() -> None:
+    """Takes the console back from absl, whose `app.run` puts a handler of its own there."""
+    if any(_is_absl(handler) for handler in logging.getLogger().handlers):
+        reset_logger()
+
+
+def _is_absl(handler: logging.Handler) -> bool:
+    return type(handler).__module__.startswith("absl.")
+
+
 def _writes_to_console(handler: logging.Handler) -> bool:
     stream = getattr(handler, "stream", None)
+    if _is_absl(handler):
+        return True
     return stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__) and stream is not None
 
 

@@ -107,6 +107,15 @@ def test_an_initializable_iterator_is_lifted_too() -> None:
     assert elements(build) == [[0], [2], [4]]
 
 
+def test_a_shuffled_dataset_is_lifted() -> None:
+    def build() -> list[tf.Tensor]:
+        shuffled = tf.data.Dataset.range(20).shuffle(10, seed=1).repeat(2)
+        return [once(shuffled).get_next() * 2]
+
+    found = elements(build)
+    assert sorted(found) == [[2 * n] for n in range(20) for _ in range(2)]
+
+
 def test_random_and_constant_tensors_have_no_end() -> None:
     found = elements(lambda: [tf.random_uniform([]), tf.constant(7)], most=20)
     assert len(found) == 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -52,7 +53,13 @@ with tf.Graph().as_default():
     tf.keras.layers.BatchNormalization()(tf.random_normal([4, 3]), training=True)
     assert len(updates.collect()) == 2, updates.collect()
 """
+    environment = {k: v for k, v in os.environ.items() if k != "TF_USE_LEGACY_KERAS"}
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

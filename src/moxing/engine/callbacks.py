@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 def location(function: Any) -> str:
     """`name (file.py:12)` of a callable, or its repr where the source is not known."""
     inner = function
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    inner = inspect.unwrap(inner) if callable(inner) else inner
+    while isinstance(inner, functools.partial) or hasattr(inner, "__wrapped__"):
+        inner = inner.func if isinstance(inner, functools.partial) else inner.__wrapped__
     code = getattr(getattr(inner, "__func__", inner), "__code__", None)
     name = getattr(inner, "__name__", None) or type(inner).__name__
     if code is None:

@@ -112,17 +112,35 @@ def _dataset_of(get_next: tf.Operation, library: Mapping[str, Any]) -> Any:
 def _made_by_factory(iterator: tf.Operation, library: Mapping[str, Any]) -> tf.Tensor:
     """The dataset that the function of a one-shot iterator makes.
 
-    The function is a copy of operations that are in the graph too. They are used directly: calling
-    the function would copy the constants in it, which may be a whole data set.
+    The function is a copy of operations that are in the graph too, as a rule under the same names.
+    They are used directly where they can be: calling the function copies the constants in it, which
+    may be a whole data set.
     """
-    factory = library[iterator.get_attr("dataset_factory").name]
+    name = iterator.get_attr("dataset_factory").name
     operations = {op.name: op for op in iterator.graph.get_operations()}
-    for node in factory.node_def:
+    for node in library[name].node_def:
         original = operations.get(node.name)
         if original is None or original.type != node.op:
-            raise CannotLiftError(f"{node.name} in the dataset of {iterator.name} is not known")
-    (result,) = factory.ret.values()
+            return _call_factory(iterator)
+    (result,) = library[name].ret.values()
     return operations[result.split(":")[0]].outputs[0]
+
+
+def _call_factory(iterator: tf.Operation) -> tf.Tensor:
+    """Calls the function; statefully, so that TensorFlow doesn't fold the result to a constant."""
+    types = tf.AttrValue.ListValue
+    call = iterator.graph.create_op(
+        "StatefulPartitionedCall",
+        [],
+        [tf.variant],
+        attrs={
+            "Tin": tf.AttrValue(list=types(type=[])),
+            "Tout": tf.AttrValue(list=types(type=[tf.variant.as_datatype_enum])),
+            "f": tf.AttrValue(func=iterator.get_attr("dataset_factory")),
+        },
+        name="dataset",
+    )
+    return call.outputs[0]
 
 
 def _made_from(iterator: tf.Operation) -> tf.Tensor:

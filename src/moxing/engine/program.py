@@ -130,6 +130,8 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
         given = structure.replace(given, cast)
         scope = precision.stored_as(tf.float32)
     about = f"mode {mode}, {structure.describe(given)}"
+    if isinstance(given, list) and len(given) == 1:
+        about += "; inputs is a list also where it holds one tensor: images = inputs[0]"
     with scope:
         return callbacks.call("model_fn", job.model_fn, given, mode, about=about)
 

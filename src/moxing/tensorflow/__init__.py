@@ -9,6 +9,7 @@ from moxing import tf_version
 tf_version.check()
 
 import os  # noqa: E402
+import warnings  # noqa: E402
 
 from moxing import native_noise  # noqa: E402
 
@@ -37,6 +38,9 @@ from moxing.tensorflow.flags import get_flag, set_flag  # noqa: E402
 from moxing.tensorflow.optimizer import get_optimizer_fn  # noqa: E402
 
 logs.reset_logger()
+# Of tf.layers, which programs for TensorFlow 1.x use; they can't act on it.
+warnings.filterwarnings("ignore", r"`tf\.layers\..*` is deprecated", UserWarning)
+warnings.filterwarnings("ignore", r"`layer\..*` is deprecated and will be removed", UserWarning)
 _flags.register()
 
 __all__ = [

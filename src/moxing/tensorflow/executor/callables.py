@@ -49,7 +49,17 @@ def positional(role: str, function: Callable[..., Any], offered: int) -> Callabl
     count = max(len(needed), min(len(taken), offered))
     if count >= offered:
         return function
-    return lambda *arguments: function(*arguments[:count])
+
+    def call(*arguments: Any) -> Any:
+        return function(*arguments[:count])
+
+    return presented_as(function, call)
+
+
+def presented_as(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """`wrapper`, which messages call by the name and place of the user's function."""
+    wrapper.__wrapped__ = original  # type: ignore[attr-defined]
+    return wrapper
 
 
 _CALLS = {

@@ -11,7 +11,7 @@ from moxing.engine.job import Job, Loss, Model, Result
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow import flags
 from moxing.tensorflow.executor import arguments, startup
-from moxing.tensorflow.executor.callables import positional
+from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
 from moxing.tensorflow.executor.spec import ModelSpec
 
@@ -80,7 +80,7 @@ def run(
     _refuse_fetch_strategy(fetch_strategy_fn)
     mode = arguments.check_mode(run_mode)
     directory = arguments.check_path("log_dir", log_dir)
-    batch = None if batch_size is None else arguments.check_count("batch_size", batch_size, 1)
+    batch = arguments.check_batch_size(batch_size)
     seconds, steps = _save_schedule(save_model_secs, save_model_steps)
     exporting = arguments.check_export(export_model, directory, mode)
     job = Job(
@@ -177,8 +177,7 @@ def _model_fn(model_fn: Callable[..., Any], output_fn: Any, inter_mode: Any) -> 
         spec = call(inputs, mode)
         if not isinstance(spec, ModelSpec):
             raise MoxTypeError(
-                f"model_fn returned {'None' if spec is None else f'a {type(spec).__qualname__}'} in"
-                f" {mode}; it must return mox.ModelSpec(...)."
+                f"model_fn returned {describe(spec)} in {mode}; it must return mox.ModelSpec(...)."
             )
         if not (evaluates and mode == inter_mode):
             _check_complete(spec, mode, wants_outputs=output_fn is not None)
@@ -186,7 +185,7 @@ def _model_fn(model_fn: Callable[..., Any], output_fn: Any, inter_mode: Any) -> 
             _check_no_evaluation(spec)
         return _as_model(spec)
 
-    return build
+    return presented_as(model_fn, build)
 
 
 def _check_complete(spec: ModelSpec, mode: str, wants_outputs: bool) -> None:

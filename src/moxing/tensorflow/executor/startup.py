@@ -7,13 +7,16 @@ import logging
 import tensorflow.compat.v1 as tf
 
 import moxing
+from moxing import logs, notices
 
 _said = False
 
 
 def say_hello() -> None:
-    """Says which versions run, once a process."""
+    """Says which versions run, once a process; and what waited to be said before a run."""
     global _said
+    logs.replace_absl_handler()
+    notices.give()
     if _said:
         return
     _said = True
