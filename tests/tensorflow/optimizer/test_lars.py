@@ -64,6 +64,16 @@ def test_the_rule(
     assert set(seen.slots[-1]) == {"kernel/momentum", "bias/momentum"}
 
 
+def test_excluded_weights_keep_their_gradients(follow: Any, gradients: Any) -> None:
+    steps = gradients(SHAPES, 3)
+    seen = follow(lars(rate=0.1, exclude_patterns=["^ker"]), START, steps)
+    velocity, weights = np.zeros((3, 2)), START["kernel"].copy()
+    for step in steps:
+        velocity = 0.9 * velocity + step["kernel"]
+        weights -= 0.1 * velocity
+    np.testing.assert_allclose(seen.weights[-1]["kernel"], weights, rtol=1e-5)
+
+
 def test_a_norm_of_zero_leaves_the_gradient_as_it_is(follow: Any) -> None:
     seen = follow(lars(rate=0.5, momentum=0.0), {"w": np.zeros((2, 1))}, [{"w": np.ones((2, 1))}])
     np.testing.assert_array_equal(seen.weights[-1]["w"], [[-0.5], [-0.5]])
@@ -107,6 +117,14 @@ def test_float16_gradients_do_not_overflow_the_norm(follow: Any) -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
+        (
+            {"exclude_patterns": ["("]},
+            "lars: '(' is no regular expression: missing ), unterminated subpattern at position 0.",
+        ),
+        (
+            {"exclude_patterns": "bias"},
+            "lars: the patterns are 'bias'; give a list of patterns.",
+        ),
         ({"ratio": 0}, "lars: ratio is 0; it must be above 0."),
         ({"weight_decay": -1}, "lars: weight_decay is -1; it must be at least 0."),
     ],

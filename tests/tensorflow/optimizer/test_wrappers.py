@@ -114,7 +114,8 @@ def test_unknown_names(name: Any, error: type[Exception], message: str) -> None:
         (
             "lars",
             {"wd": 0.1},
-            "wrapper 'lars' has no argument 'wd'. It takes: ratio, skip_vectors, weight_decay.",
+            "wrapper 'lars' has no argument 'wd'. It takes: exclude_patterns, ratio, skip_vectors, "
+            "weight_decay.",
         ),
         (
             "batch_gradients",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -40,6 +41,28 @@ def dense(grad: Any, var: Any) -> tf.Tensor:
 def is_vector(var: Any) -> bool:
     """Whether a variable has rank 0 or 1, as biases and the numbers of batch norm have."""
     return var.shape.rank is not None and var.shape.rank <= 1
+
+
+def compiled(owner: str, patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """Regular expressions for variable names.
+
+    Raises:
+        MoxValueError: `patterns` is one string, or one of them is no regular expression.
+    """
+    if isinstance(patterns, str):
+        raise MoxValueError(f"{owner}: the patterns are {patterns!r}; give a list of patterns.")
+    try:
+        return tuple(re.compile(pattern) for pattern in patterns)
+    except re.error as error:
+        raise MoxValueError(
+            f"{owner}: {error.pattern!r} is no regular expression: {error}."
+        ) from error
+
+
+def matches(var: Any, patterns: Sequence[re.Pattern[str]]) -> bool:
+    """Whether one of the patterns is found in the variable's name."""
+    name = var.name.split(":")[0]
+    return any(pattern.search(name) for pattern in patterns)
 
 
 def norm(tensor: tf.Tensor) -> tf.Tensor:

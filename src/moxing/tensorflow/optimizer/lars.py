@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -10,8 +10,10 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError
 from moxing.tensorflow.optimizer.gradients import (
     GradVar,
+    compiled,
     dense,
     is_vector,
+    matches,
     trust_ratio,
     with_gradient,
 )
@@ -34,6 +36,7 @@ class LarsOptimizer(OptimizerWrapper):
       weight_decay: the decay coefficient (beta), at least 0.
       skip_vectors: leave the gradients of variables of rank 0 and 1 (biases, batch norm) as they
         are, without decay.
+      exclude_patterns: regular expressions; so are the gradients of variables whose names match.
       name: name scope of the operations.
 
     Reference: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017),
@@ -46,6 +49,7 @@ class LarsOptimizer(OptimizerWrapper):
         ratio: float = 0.001,
         weight_decay: float = 0.0001,
         skip_vectors: bool = True,
+        exclude_patterns: Sequence[str] = (),
         name: str = "lars",
     ) -> None:
         super().__init__(opt, name)
@@ -56,6 +60,7 @@ class LarsOptimizer(OptimizerWrapper):
         self._ratio = ratio
         self._weight_decay = weight_decay
         self._skip_vectors = skip_vectors
+        self._excluded = compiled("lars", exclude_patterns)
 
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
@@ -67,7 +72,7 @@ class LarsOptimizer(OptimizerWrapper):
         return self.optimizer.apply_gradients(scaled, global_step, name)
 
     def _scale(self, grad: Any, var: Any) -> Any:
-        if self._skip_vectors and is_vector(var):
+        if (self._skip_vectors and is_vector(var)) or matches(var, self._excluded):
             return grad
         gradient, weights = dense(grad, var), tf.convert_to_tensor(var)
         factor = trust_ratio(gradient, weights, self._ratio, self._weight_decay)
