@@ -227,9 +227,8 @@ def check_supported() -> None:
         value = _checked(spec, _VALUES[spec.name].value)
         if spec.only is not None and value not in spec.only:
             raise MoxNotSupportedError(
-                f"{_given_as(spec, value)} is not supported yet: this version"
-                " trains on one device in one process, without loss scaling. Leave"
-                f" --{spec.name} out (default {spec.default!r})."
+                f"{_given_as(spec, value)} is not supported yet: this version trains on one device"
+                f" in one process. Leave --{spec.name} out (default {spec.default!r})."
             )
 
 

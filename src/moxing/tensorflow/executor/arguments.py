@@ -18,7 +18,7 @@ from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
 _STORES = ("s3://", "obs://")
 # TensorFlow counts elements of a dimension with 64 bits, and a batch has several dimensions.
-MOST_SAMPLES = (1 << 31) - 1
+_MOST_SAMPLES = (1 << 31) - 1
 # The global step is an int64 variable. `sys.maxsize` is this number.
 _MOST = (1 << 63) - 1
 
@@ -34,8 +34,8 @@ def check_mode(run_mode: Any) -> str:
     elif isinstance(run_mode, str) and run_mode == ModeKeys.EXPORT:
         hint = " A model is exported after a run: pass export_model=mox.ExportKeys.TF_SERVING."
     raise MoxValueError(
-        f"run_mode={shown(run_mode)}: it must be mox.ModeKeys.TRAIN, EVAL or PREDICT ('TRAIN', 'EVAL',"
-        f" 'PREDICT').{hint}"
+        f"run_mode={shown(run_mode)}: it must be mox.ModeKeys.TRAIN, EVAL or PREDICT ('TRAIN',"
+        f" 'EVAL', 'PREDICT').{hint}"
     )
 
 
@@ -43,10 +43,11 @@ def check_inter_mode(inter_mode: Any, run_mode: str) -> str | None:
     """The mode of evaluations during training, if any."""
     if inter_mode is None:
         return None
-    if inter_mode != ModeKeys.EVAL or run_mode != ModeKeys.TRAIN:
+    evaluates = isinstance(inter_mode, str) and inter_mode == ModeKeys.EVAL
+    if not evaluates or run_mode != ModeKeys.TRAIN:
         raise MoxValueError(
-            f"inter_mode={inter_mode!r} with run_mode={run_mode!r}: it must be mox.ModeKeys.EVAL"
-            " with run_mode=mox.ModeKeys.TRAIN, or None."
+            f"inter_mode={shown(inter_mode)} with run_mode={run_mode!r}: it must be"
+            " mox.ModeKeys.EVAL with run_mode=mox.ModeKeys.TRAIN, or None."
         )
     return ModeKeys.EVAL
 
@@ -97,6 +98,13 @@ def check_count(name: str, value: Any, least: int, most: int = _MOST) -> int:
     return number
 
 
+def check_batch_size(batch_size: Any) -> int | None:
+    """Samples of a batch; None is no batching."""
+    if batch_size is None:
+        return None
+    return check_count("batch_size", batch_size, 1, _MOST_SAMPLES)
+
+
 def check_steps(max_number_of_steps: Any, mode: str) -> int:
     """The step limit: 0 is nothing to run."""
     steps = check_count("max_number_of_steps", max_number_of_steps, 0)
@@ -114,12 +122,13 @@ def check_seconds(name: str, value: Any) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise MoxTypeError(f"{name}={shown(value)}: it must be a number of seconds, or None.")
-    if not value > 0:
-        raise MoxValueError(f"{name}={shown(value)}: it must be more than 0 seconds.")
     try:
-        return float(value)
+        seconds = float(value)
     except OverflowError:
-        return math.inf
+        seconds = math.inf
+    if not seconds > 0:
+        raise MoxValueError(f"{name}={shown(value)}: it must be more than 0 seconds.")
+    return seconds
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -139,7 +148,7 @@ def check_path(name: str, value: Any) -> str | None:
             f"{name}={shown(text, plain=True)}: this version trains to and from local directories"
             " only. Copy with mox.file.copy_parallel before and after the run."
         )
-    if "\0" in text or not text.encode("utf-8", "replace").decode("utf-8") == text:
+    if "\0" in text or text.encode("utf-8", "replace").decode("utf-8") != text:
         raise MoxValueError(
             f"{name}={shown(text)}: it has characters that no path of TensorFlow's can have. Give"
             " a path whose text is UTF-8."
@@ -186,7 +195,8 @@ def _whole(value: Any) -> int | None:
     if isinstance(value, bool | np.bool_ | tf.Tensor):
         return None
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        return int(value) if math.isfinite(value) and value == int(value) else None
+        size = float(value)
+        return int(size) if math.isfinite(size) and size == int(size) else None
     try:
         return operator.index(value)
     except Exception:  # Whatever the value's own __index__ raises.

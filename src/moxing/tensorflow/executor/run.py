@@ -13,7 +13,7 @@ from moxing.tensorflow import flags
 from moxing.tensorflow.executor import arguments, startup
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
-from moxing.tensorflow.executor.spec import ModelSpec
+from moxing.tensorflow.executor.spec import ModelSpec, describe
 
 _UNSET: Any = object()
 _SAVE_SECS = 60.0

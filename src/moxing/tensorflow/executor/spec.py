@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +11,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.structure import describe_tensor, is_variable
-from moxing.errors import MoxTypeError, MoxValueError, near_matches
+from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
+# TensorFlow Serving reads versions as int64.
+_MOST_VERSION = (1 << 63) - 1
+_HANDLES = (tf.resource, tf.variant)
 _FIELDS = ("loss", "var_scopes", "log_info", "output_info", "export_spec", "hooks")
 
 
@@ -21,12 +26,12 @@ class ExportSpec:
     Args:
         inputs_dict: tensors of model_fn that a client feeds, by name.
         outputs_dict: tensors of model_fn that a client gets, by name.
-        version: directory of the model inside log_dir: a number, -1 for the largest number there
-            plus one, or a name such as "model".
+        version: directory of the model inside log_dir: a number from 0 on, -1 for the largest
+            number there plus one, or a name such as "model".
 
     Raises:
         MoxTypeError: a value of the wrong type.
-        MoxValueError: no inputs or no outputs.
+        MoxValueError: no inputs or no outputs, or a number that no version can have.
     """
 
     def __init__(
@@ -40,12 +45,25 @@ class ExportSpec:
         for name, value in (("inputs_dict", inputs_dict), ("outputs_dict", outputs_dict)):
             if not value:
                 raise MoxValueError(f"ExportSpec: {name} is empty; name at least one tensor.")
-        if isinstance(version, bool) or not isinstance(version, int | str):
-            raise MoxTypeError(
-                f"ExportSpec: version is {version!r}; give a number, -1 for the next one, or a"
-                " name such as 'model'."
-            )
-        self.version = version
+        self.version = _version(version)
+
+
+def _version(value: Any) -> int | str:
+    if isinstance(value, str):
+        return value
+    number = None if isinstance(value, bool) else value
+    if not isinstance(number, numbers.Integral):
+        raise MoxTypeError(
+            f"ExportSpec: version is {shown(value)}; give a number, -1 for the next one, or a"
+            " name such as 'model'."
+        )
+    number = operator.index(number)
+    if not -1 <= number <= _MOST_VERSION:
+        raise MoxValueError(
+            f"ExportSpec: version is {shown(value)}; give a number from 0 to {_MOST_VERSION}, or"
+            " -1 for the next one."
+        )
+    return number
 
 
 class ModelSpec:
@@ -87,13 +105,14 @@ class ModelSpec:
         self.losses = _losses(loss)
         self.several_losses = isinstance(loss, list | tuple)
         self.scopes = _scopes(var_scopes, len(self.losses), self.several_losses)
-        self.log_info = _tensors("ModelSpec", "log_info", log_info or {})
-        for name, tensor in self.log_info.items():
-            _check_scalar(f"log_info[{name!r}]", tensor)
-        self.output_info = _tensors("ModelSpec", "output_info", output_info or {})
+        self.log_info = {
+            name: _logged(f"log_info[{name!r}]", tensor)
+            for name, tensor in _tensors("ModelSpec", "log_info", log_info).items()
+        }
+        self.output_info = _tensors("ModelSpec", "output_info", output_info)
         if export_spec is not None and not isinstance(export_spec, ExportSpec):
             raise MoxTypeError(
-                f"ModelSpec: export_spec is a {_type(export_spec)}; give"
+                f"ModelSpec: export_spec is {describe(export_spec)}; give"
                 " mox.ExportSpec(inputs_dict={...}, outputs_dict={...})."
             )
         self.export_spec = export_spec
@@ -123,8 +142,7 @@ def _losses(loss: Any) -> tuple[tf.Tensor, ...]:
 
 
 def _loss(name: str, value: Any) -> tf.Tensor:
-    tensor = _tensor("ModelSpec", name, value)
-    _check_scalar(name, tensor)
+    tensor = _scalar(name, _tensor("ModelSpec", name, value))
     if not tensor.dtype.base_dtype.is_floating:
         raise MoxValueError(
             f"ModelSpec: {name} is {tensor.dtype.base_dtype.name}; a loss must be a floating-point"
@@ -138,7 +156,7 @@ def _scopes(value: Any, losses: int, several: bool) -> tuple[tuple[str, ...], ..
         return ((),) * losses
     if isinstance(value, str) or not isinstance(value, list | tuple):
         raise MoxTypeError(
-            f"ModelSpec: var_scopes is {value!r}; give a list of scope names, such as"
+            f"ModelSpec: var_scopes is {shown(value)}; give a list of scope names, such as"
             " ['generator'], or for a list of losses a list of such lists."
         )
     if not several:
@@ -154,7 +172,8 @@ def _scopes(value: Any, losses: int, several: bool) -> tuple[tuple[str, ...], ..
 def _scope_names(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise MoxTypeError(
-            f"ModelSpec: {name} is {value!r}; give a list of scope names, such as ['generator']."
+            f"ModelSpec: {name} is {shown(value)}; give a list of scope names, such as"
+            " ['generator']."
         )
     if not value:
         raise MoxValueError(f"ModelSpec: {name} is empty, so nothing could be trained by its loss.")
@@ -162,11 +181,17 @@ def _scope_names(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _tensors(owner: str, field: str, value: Any) -> dict[str, tf.Tensor]:
+    if value is None:
+        return {}
     if not isinstance(value, Mapping):
-        raise MoxTypeError(f"{owner}: {field} is a {_type(value)}; give a dict of tensors by name.")
+        raise MoxTypeError(
+            f"{owner}: {field} is {describe(value)}; give a dict of tensors by name."
+        )
     for key in value:
-        if not isinstance(key, str):
-            raise MoxTypeError(f"{owner}: {field} has the key {key!r}; keys must be strings.")
+        if not isinstance(key, str) or not key:
+            raise MoxTypeError(
+                f"{owner}: {field} has the key {shown(key)}; keys are names: strings, not empty."
+            )
     return {key: _tensor(owner, f"{field}[{key!r}]", item) for key, item in value.items()}
 
 
@@ -175,10 +200,10 @@ def _tensor(owner: str, name: str, value: Any) -> tf.Tensor:
         return tf.convert_to_tensor(value)
     if isinstance(value, tf.SparseTensor) and name.startswith(("inputs_dict", "outputs_dict")):
         return value
-    if not isinstance(value, tf.Tensor):
+    if not isinstance(value, tf.Tensor) or value.dtype.base_dtype in _HANDLES:
         raise MoxTypeError(
-            f"{owner}: {name} is {_shown(value)}, not a tensor. Give a tf.Tensor that model_fn"
-            " built."
+            f"{owner}: {name} is {describe(value)}, not a tensor with values. Give a tf.Tensor that"
+            " model_fn built."
         )
     if getattr(value, "graph", None) is not tf.get_default_graph():
         raise MoxValueError(
@@ -188,35 +213,48 @@ def _tensor(owner: str, name: str, value: Any) -> tf.Tensor:
     return value
 
 
-def _check_scalar(name: str, tensor: tf.Tensor) -> None:
+def _logged(name: str, value: tf.Tensor) -> tf.Tensor:
+    tensor = _scalar(name, value)
+    dtype = tensor.dtype.base_dtype
+    if not (dtype.is_floating or dtype.is_integer or dtype.is_bool):
+        raise MoxTypeError(
+            f"ModelSpec: {name} is {dtype.name}, and only a number can be logged. Put it into"
+            " output_info, or log a number that is made of it."
+        )
+    return tensor
+
+
+def _scalar(name: str, tensor: tf.Tensor) -> tf.Tensor:
     if tensor.shape.rank not in (0, None):
         raise MoxValueError(
             f"ModelSpec: {name} must be a scalar, but {tensor.name} is {describe_tensor(tensor)}."
             " Reduce it, for example with tf.reduce_mean."
         )
+    # Where the rank is not known before the run, the step that finds another one says so.
+    return tensor if tensor.shape.rank == 0 else tf.ensure_shape(tensor, [])
 
 
 def _hooks(hooks: Any) -> tuple[AggregativeSessionRunHook, ...]:
     if hooks is None:
         return ()
     if not isinstance(hooks, list | tuple):
-        raise MoxTypeError(f"ModelSpec: hooks is a {_type(hooks)}; give a list of hooks.")
+        raise MoxTypeError(f"ModelSpec: hooks is {describe(hooks)}; give a list of hooks.")
     for index, hook in enumerate(hooks):
         if not isinstance(hook, AggregativeSessionRunHook):
             raise MoxTypeError(
-                f"ModelSpec: hooks[{index}] is {_shown(hook)}; hooks must be instances of a"
+                f"ModelSpec: hooks[{index}] is {describe(hook)}; hooks must be instances of a"
                 " subclass of mox.AggregativeSessionRunHook."
             )
     return tuple(hooks)
 
 
-def _type(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool | int | float | str) or value is None:
-        return repr(value)
+def describe(value: Any) -> str:
+    """What a value is, for messages: small ones as they are, others by their type."""
+    if isinstance(value, bool | int | float | str | bytes) or value is None:
+        return shown(value)
     if isinstance(value, type):
         return f"the class {value.__name__} (call it)"
-    return f"a {_type(value)}"
+    if isinstance(value, tf.Tensor):
+        return f"the {value.dtype.base_dtype.name} tensor {value.name}"
+    kind = type(value)
+    return f"a {kind.__module__}.{kind.__qualname__}".replace("a builtins.", "a ")
