@@ -38,21 +38,17 @@ def _shapes() -> dict[str, list[int]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
-def test_every_network_in_every_mode(
+def test_every_network_in_half_precision_and_nchw(
     name: str,
     build: Build,
     float32_getter: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shapes = {}
-    for mode in ("TRAIN", "EVAL", "PREDICT", "EXPORT"):
-        with tf.Graph().as_default():
-            logits, points = build(name, mode, num_classes=6, weight_decay=1e-4)
-            assert logits.shape.as_list() == [2, 6]
-            assert all(isinstance(point, tf.Tensor) for point in points.values())
-            shapes[mode] = _shapes()
-    assert shapes["EVAL"] == shapes["PREDICT"] == shapes["EXPORT"]
-    assert shapes["EVAL"].items() <= shapes["TRAIN"].items()
+    with tf.Graph().as_default():
+        logits, points = build(name, "EXPORT", num_classes=6, weight_decay=1e-4)
+        assert logits.shape.as_list() == [2, 6]
+        assert all(isinstance(point, tf.Tensor) for point in points.values())
+        exported = _shapes()
 
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
     with tf.Graph().as_default(), tf.variable_scope("", custom_getter=float32_getter):
@@ -69,10 +65,25 @@ def test_every_network_in_every_mode(
         assert logits.dtype == tf.float16
         stored = [v for v in tf.global_variables() if v.op.name != "global_step"]
         assert {v.dtype.base_dtype for v in stored} == {tf.float32}
-        assert {loss.dtype for loss in tf.losses.get_regularization_losses()} <= {tf.float32}
-        renormed = {key for key in _shapes() if "/renorm_" in key or key == "global_step"}
-        plain = {key: shape for key, shape in _shapes().items() if key not in renormed}
-        assert plain == {k: v for k, v in shapes["TRAIN"].items() if k != "global_step"}
+        assert {loss.dtype for loss in tf.losses.get_regularization_losses()} == {tf.float32}
+        assert exported.items() <= _shapes().items()
+        extra = _shapes().keys() - exported.keys() - {"global_step"}
+        assert all(
+            "aux_" in key.lower() or "/renorm_" in key or "AuxLogits" in key for key in extra
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in HEAVY])
+def test_all_modes_have_the_same_variables(name: str, build: Build) -> None:
+    shapes = []
+    for mode in ("TRAIN", "EVAL", "PREDICT", "EXPORT"):
+        with tf.Graph().as_default():
+            logits, _ = build(name, mode, size=FAMILIES[name], num_classes=6)
+            assert logits.shape.as_list() == [2, 6]
+            shapes.append(_shapes())
+            updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+            assert len(updates) == (sum("/moving_" in key for key in shapes[0]) * (mode == "TRAIN"))
+    assert shapes[0] == shapes[1] == shapes[2] == shapes[3]
 
 
 @pytest.mark.parametrize(
@@ -119,13 +130,21 @@ def test_half_precision_without_getter_stores_half(build: Build, graph: tf.Graph
     assert {loss.dtype for loss in tf.losses.get_regularization_losses()} == {tf.float16}
 
 
-def test_resnext_forms_are_equal(load_random: Callable[[tf.Session], None]) -> None:
-    images = np.random.default_rng(0).uniform(0, 255, (1, 32, 32, 3)).astype(np.float32)
-    results = []
-    for name in ("resnext_b_50", "resnext_c_50"):
-        with tf.Graph().as_default(), tf.Session() as session:
-            logits, _ = get_model_fn(name, "EVAL", 5)(tf.constant(images))
-            load_random(session)
-            results.append(session.run(logits))
-    assert np.abs(results[0]).max() > 0.01
-    np.testing.assert_allclose(results[0], results[1], rtol=1e-3, atol=1e-4)
+def test_resnext_groups_are_separate_paths(graph: tf.Graph) -> None:
+    """Figure 3(b) of arXiv:1611.05431: path i reads channels 4i to 4i + 3 of conv1 only."""
+    images = tf.random_normal([1, 32, 32, 3])
+    _, points = get_model_fn("resnext_b_50", "EVAL", 5, preprocess_fn=None)(images)
+    unit = "resnext_b_50/block1/unit_1/bottleneck_v1"
+    before, after = points[f"{unit}/conv1"], points[f"{unit}/conv2"]
+    kernels = next(v for v in tf.global_variables() if v.op.name == f"{unit}/conv2/weights")
+    paths = [
+        tf.nn.conv2d(part, kernel, 1, "SAME")
+        for part, kernel in zip(
+            tf.split(before, 32, axis=3), tf.split(kernels, 32, axis=3), strict=True
+        )
+    ]
+    expected = tf.nn.relu(tf.concat(paths, axis=3) / np.sqrt(1.0 + 1e-5))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        ours, theirs = session.run([after, expected])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)

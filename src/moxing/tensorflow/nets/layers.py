@@ -28,7 +28,7 @@ def conv2d(
     *,
     scope: str,
     stride: int = 1,
-    padding: str | list[list[int]] = "SAME",
+    padding: str = "SAME",
     linear: bool = False,
     normalize: bool | None = None,
     weights: Initializer | None = None,
@@ -37,8 +37,7 @@ def conv2d(
     """A convolution with kernel `<scope>/weights` [h, w, in, depth].
 
     With `normalize` it is followed by `<scope>/BatchNorm`, else by `<scope>/biases` if the style
-    (or `bias`, their initial value) has any. `linear` leaves out the activation. `padding` is
-    "SAME", "VALID", or zeros per axis as `tf.nn.conv2d` takes them.
+    (or `bias`, their initial value) has any. `linear` leaves out the activation.
     """
     height, width = pair(kernel)
     with tf.variable_scope(scope) as var_scope:
@@ -69,27 +68,34 @@ def conv2d_same(
     stride: int,
     scope: str,
     linear: bool = False,
+    normalize: bool | None = None,
 ) -> tf.Tensor:
     """A convolution whose padding depends on the kernel alone, not on the size of the input.
 
     At stride 1 this is "SAME". At larger strides "SAME" pads even sizes on one side only, which
     shifts the image; here both sides get their share.
     """
-    padding = "SAME" if stride == 1 else explicit_padding(style, kernel)
     return conv2d(
-        style, net, depth, kernel, stride=stride, padding=padding, scope=scope, linear=linear
+        style,
+        net if stride == 1 else pad(style, net, kernel),
+        depth,
+        kernel,
+        stride=stride,
+        padding="SAME" if stride == 1 else "VALID",
+        scope=scope,
+        linear=linear,
+        normalize=normalize,
     )
 
 
-def explicit_padding(style: Style, kernel: int) -> list[list[int]]:
-    """Zeros per axis that keep the size at stride 1, in the form of `tf.nn.conv2d`'s `padding`."""
+def pad(style: Style, net: tf.Tensor, kernel: int) -> tf.Tensor:
+    """Zeros around the image such that a "VALID" window of `kernel` pixels keeps its size."""
+    # On a CPU this is faster than to give the convolution its own padding.
     before = (kernel - 1) // 2
-    side = [before, kernel - 1 - before]
-    return (
-        [[0, 0], side, side, [0, 0]]
-        if style.data_format == "NHWC"
-        else [[0, 0], [0, 0], side, side]
-    )
+    paddings = [[0, 0], [0, 0], [0, 0], [0, 0]]
+    for axis in style.spatial_axes:
+        paddings[axis] = [before, kernel - 1 - before]
+    return tf.pad(net, paddings)
 
 
 def depthwise_conv2d(
@@ -99,7 +105,7 @@ def depthwise_conv2d(
     *,
     scope: str,
     stride: int = 1,
-    padding: str | list[list[int]] = "SAME",
+    padding: str = "SAME",
     linear: bool = False,
 ) -> tf.Tensor:
     """One kernel per channel, `<scope>/depthwise_weights` [k, k, in, 1], then batch norm."""
@@ -116,7 +122,7 @@ def depthwise(
     *,
     multiplier: int,
     stride: int,
-    padding: str | list[list[int]] = "SAME",
+    padding: str = "SAME",
     weights: Initializer | None = None,
 ) -> tf.Tensor:
     """The bare depthwise convolution; makes `depthwise_weights` in the current scope."""

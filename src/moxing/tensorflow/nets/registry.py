@@ -91,7 +91,7 @@ def _resnet_v2(name: str, *units: int) -> Network:
 
 
 def _resnext(name: str, *units: int) -> Network:
-    return Network(_named(resnext, name, units=units, split="_b_" in name))
+    return Network(_named(resnext, name, units=units))
 
 
 def _cifar(build: Callable[..., tf.Tensor], **fixed: Any) -> Network:

@@ -64,9 +64,9 @@ def subsample(style: Style, net: tf.Tensor, stride: int) -> tf.Tensor:
     """Every `stride`-th pixel."""
     if stride == 1:
         return net
-    return (
-        net[:, ::stride, ::stride, :] if style.channel_axis == 3 else net[:, :, ::stride, ::stride]
-    )
+    # The gradient of this is faster than that of a strided slice.
+    strides = style.per_axis((stride, stride))
+    return tf.nn.max_pool2d(net, 1, strides, "VALID", data_format=style.data_format)
 
 
 def _stem(style: Style, net: tf.Tensor) -> tf.Tensor:

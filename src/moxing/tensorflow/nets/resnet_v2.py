@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.nets.heads import convolutional_head
-from moxing.tensorflow.nets.layers import conv2d, conv2d_same, explicit_padding, max_pool
+from moxing.tensorflow.nets.layers import conv2d, conv2d_same, max_pool
 from moxing.tensorflow.nets.norm import batch_norm
 from moxing.tensorflow.nets.resnet_v1 import WIDTHS, resnet_style, subsample
 from moxing.tensorflow.nets.style import Style
@@ -20,17 +20,7 @@ def resnet_v2(
     style = resnet_style(style)
     with tf.variable_scope(scope) as var_scope:
         # The first unit normalizes what these leave as it is.
-        net = conv2d(
-            style,
-            net,
-            64,
-            7,
-            stride=2,
-            padding=explicit_padding(style, 7),
-            linear=True,
-            normalize=False,
-            scope="conv1",
-        )
+        net = conv2d_same(style, net, 64, 7, stride=2, linear=True, normalize=False, scope="conv1")
         net = max_pool(style, net, 3, stride=2, scope="pool1")
         for index, (width, count) in enumerate(zip(WIDTHS, units, strict=True), start=1):
             with tf.variable_scope(f"block{index}") as block_scope:

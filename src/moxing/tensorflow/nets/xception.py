@@ -11,7 +11,7 @@ from moxing.tensorflow.nets.layers import (
     conv2d,
     conv2d_same,
     depthwise_conv2d,
-    explicit_padding,
+    pad,
 )
 from moxing.tensorflow.nets.style import Style, truncated_normal
 
@@ -109,13 +109,12 @@ def _separable(
     linear = not inner_relu
     if linear:
         net = tf.nn.relu(net)
-    padding = "SAME" if stride == 1 else explicit_padding(style, 3)
     net = depthwise_conv2d(
         style,
-        net,
+        net if stride == 1 else pad(style, net, 3),
         3,
         stride=stride,
-        padding=padding,
+        padding="SAME" if stride == 1 else "VALID",
         linear=linear,
         scope=f"{scope}_depthwise",
     )
