@@ -44,13 +44,13 @@ def train_op(
     first = updates.collect()
     if len(losses) == 1 and not scale.dynamic:
         with tf.control_dependencies(first):
-            return optimizers[0].apply_gradients(moments[0], global_step=global_step)
+            return _apply(optimizers[0], moments[0], global_step)
     gradients = [gradient for pairs in moments for gradient, _ in pairs]
 
     def update() -> tf.Operation:
         return tf.group(
             *(
-                optimizer.apply_gradients(pairs)
+                _apply(optimizer, pairs)
                 for optimizer, pairs in zip(optimizers, moments, strict=True)
             )
         )
@@ -118,7 +118,10 @@ def _gradients(
     own = in_scopes(variables, loss.scopes) if loss.scopes else list(variables)
     if not own:
         raise _no_variables(label, loss, variables)
-    scaled = optimizer.compute_gradients(scale.scale(loss.tensor), own)
+    about = f"of {label} ({loss.tensor.name})"
+    role = f"{type(optimizer).__name__}'s"
+    compute = optimizer.compute_gradients
+    scaled = callbacks.call(role, compute, scale.scale(loss.tensor), own, about=about)
     pairs = [(scale.unscale(gradient), v) for gradient, v in scaled if gradient is not None]
     if not pairs:
         raise MoxValueError(
@@ -127,6 +130,13 @@ def _gradients(
             " differentiable operations (argmax, round, cast to int and py_func have none)."
         )
     return pairs
+
+
+def _apply(
+    optimizer: tf.train.Optimizer, pairs: GradsAndVars, global_step: tf.Variable | None = None
+) -> tf.Operation:
+    role = f"{type(optimizer).__name__}'s"
+    return callbacks.call(role, optimizer.apply_gradients, pairs, global_step)
 
 
 def _no_variables(label: str, loss: Loss, variables: Sequence[tf.Variable]) -> MoxValueError:

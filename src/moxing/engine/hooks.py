@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.engine import callbacks
+from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 
 # Each set of fetches and feeds that hooks ask for is compiled once. A hook that makes new tensors
 # every step is run without.
@@ -31,7 +32,7 @@ class HookChain:
 
     def begin(self) -> None:
         for hook in self._hooks:
-            hook.begin()
+            _call(hook, "begin")
 
     def after_create_session(self, session: tf.Session, coordinator: tf.train.Coordinator) -> None:
         for hook in self._hooks:
@@ -53,7 +54,7 @@ class HookChain:
         """
         context = tf.train.SessionRunContext(tf.train.SessionRunArgs(fetches), session)
         wanted, feeds = self._ask(context)
-        values = self._call(session, [fetches, wanted], feeds)
+        values = self._run_noted(session, [fetches, wanted], feeds)
         for hook in self._hooks:
             results = values[1].get(str(id(hook)))
             _call_late(hook, "after_run", context, tf.train.SessionRunValues(results, None, None))
@@ -67,6 +68,7 @@ class HookChain:
             arguments = _call_late(hook, "before_run", context)
             if arguments is None:
                 continue
+            _check_arguments(hook, arguments)
             if arguments.fetches is not None:
                 wanted[str(id(hook))] = arguments.fetches
             for tensor, value in (arguments.feed_dict or {}).items():
@@ -78,7 +80,17 @@ class HookChain:
                 feeds[tensor] = value
         return wanted, feeds
 
-    def _call(self, session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> Any:
+    def _run_noted(self, session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> Any:
+        try:
+            return self._run(session, fetches, feeds)
+        except (TypeError, ValueError, KeyError, RuntimeError) as error:
+            names = ", ".join(dict.fromkeys(type(hook).__name__ for hook in self._hooks))
+            error.add_note(
+                f"openmox: raised by what the hooks of this run fetch or feed ({names})."
+            )
+            raise
+
+    def _run(self, session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> Any:
         flat = tuple(id(item) for item in tf.nest.flatten(fetches))
         key = (flat, tuple(id(tensor) for tensor in feeds))
         if key not in self._callables:
@@ -104,7 +116,7 @@ class _Held:
 def _call_late(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> Any:
     """Calls a method that may build no operations: the graph is final once a session runs it."""
     try:
-        return getattr(hook, method)(*arguments)
+        return _call(hook, method, *arguments)
     except RuntimeError as error:
         if "finalized" not in str(error):
             raise
@@ -112,3 +124,23 @@ def _call_late(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> A
             f"{type(hook).__name__}.{method}() builds operations, but the graph is final once"
             f" training runs. Build them in {type(hook).__name__}.begin()."
         ) from error
+
+
+def _call(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> Any:
+    role = f"the hook {type(hook).__name__}'s"
+    return callbacks.call(role, getattr(hook, method), *arguments)
+
+
+def _check_arguments(hook: tf.train.SessionRunHook, arguments: Any) -> None:
+    """Refuses what `before_run` may not return."""
+    name = f"{type(hook).__name__}.before_run()"
+    if not isinstance(arguments, tf.train.SessionRunArgs):
+        raise MoxTypeError(
+            f"{name} returned {shown(arguments)}; it must return tf.train.SessionRunArgs(...) or"
+            " None."
+        )
+    if not isinstance(arguments.feed_dict, Mapping | None):
+        raise MoxTypeError(
+            f"{name} returned the feed_dict {shown(arguments.feed_dict)}; it must be a dict of"
+            " values by tensor."
+        )

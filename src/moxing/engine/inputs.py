@@ -61,6 +61,7 @@ def build(
         result = callbacks.call("input_fn", input_fn, mode, about=f"mode {mode}")
         initializers: list[tf.Operation] = []
         if structure.is_dataset(result):
+            structure.check_dataset(result)
             iterator = tf.data.make_initializable_iterator(result)
             initializers.append(iterator.initializer)
             result = iterator.get_next()
@@ -71,7 +72,9 @@ def build(
         else:
             make_batches = False
         made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift)
-        return dataclasses.replace(made, positioned=feed.is_positioned(tensors))
+        return dataclasses.replace(
+            made, positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True))
+        )
 
 
 def _pipeline(

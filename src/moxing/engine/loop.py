@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import report
+from moxing.engine import blame, callbacks, report
 from moxing.engine.console import Console
 from moxing.engine.finite import check_losses
 from moxing.engine.hooks import HookChain
@@ -104,6 +104,9 @@ class Loop:
             except tf.errors.OutOfRangeError:
                 progress.input_ended = True
                 break
+            except tf.errors.OpError as error:
+                error.add_note(blame.about(error, self._session.graph, self._where()))
+                raise
             if due:
                 self._take(values)
             progress.step += 1
@@ -117,6 +120,10 @@ class Loop:
         self._flush_outputs()
         progress.seconds = time.perf_counter() - started
         return progress
+
+    def _where(self) -> str:
+        step, global_step = self.progress.step, self.progress.global_step
+        return f"in step {step} (global step {global_step}) of {self._job.mode}"
 
     def _last_step(self) -> int:
         if self._job.training:
@@ -202,7 +209,8 @@ class Loop:
     def _flush_outputs(self) -> None:
         if self._outputs and self._job.output_fn is not None:
             outputs, self._outputs = self._outputs, []
-            self._job.output_fn(outputs)
+            about = f"after step {self.progress.step} of {self._job.mode}"
+            callbacks.call("output_fn", self._job.output_fn, outputs, about=about)
 
 
 def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint, export, program, report, session
+from moxing.engine import blame, checkpoint, export, program, report, session
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver
 from moxing.engine.console import open_console
 from moxing.engine.finite import FiniteVariables
@@ -142,7 +142,8 @@ class _Run:
             save = (lambda step: self._save(opened, step)) if self._saver else None
             loop = Loop(job, built, opened, self.hooks, console, summaries, save, stop, first)
             progress = loop.run()
-            coordinator.raise_requested_exception()
+            with blame.noted(built.graph, session.QUEUE_THREAD):
+                coordinator.raise_requested_exception()
             if not self._input_steps:
                 check_data(progress)
             if self._saver is not None:

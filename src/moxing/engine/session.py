@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import devices, executor
+from moxing.engine import blame, devices, executor
 from moxing.engine.checkpoint import Restorer
 from moxing.engine.job import Job
 from moxing.errors import MoxRuntimeError
 
 _JOIN_SECONDS = 10.0
+QUEUE_THREAD = "in a thread that fills a queue of input_fn"
 
 
 @contextmanager
@@ -35,17 +36,20 @@ def open_session(
         coordinator: for queue runners and hooks.
     """
     with tf.Session(graph=graph, config=_config(job, graph)) as session:
-        session.run(initialize)
+        with blame.noted(graph, "while variables were initialized"):
+            session.run(initialize)
         if restorer is not None:
             restorer.run(session)
-        session.run(list(input_initializers))
+        with blame.noted(graph, "while the datasets of input_fn were opened"):
+            session.run(list(input_initializers))
         threads = []
         if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
             threads = tf.train.start_queue_runners(session, coordinator)
         try:
             yield session
         finally:
-            _stop(coordinator, threads)
+            with blame.noted(graph, QUEUE_THREAD):
+                _stop(coordinator, threads)
 
 
 def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:

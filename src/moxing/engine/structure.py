@@ -22,6 +22,20 @@ def is_variable(value: Any) -> bool:
     return isinstance(value, tf2.Variable)
 
 
+def check_dataset(dataset: Any) -> None:
+    """Raises where a tf.data Dataset belongs to another graph, or to none.
+
+    Raises:
+        MoxValueError: the dataset can't be read in this graph.
+    """
+    variant = getattr(dataset, "_variant_tensor", None)
+    if variant is not None and getattr(variant, "graph", None) is not tf.get_default_graph():
+        raise MoxValueError(
+            "input_fn returned a tf.data.Dataset that was made outside of it, in another graph."
+            " Each run has a graph of its own: build the dataset inside input_fn."
+        )
+
+
 def normalize(result: Any) -> list[Any] | dict[str, Any]:
     """Makes the list or dict of tensors that a model function gets out of an input_fn's result.
 
@@ -36,7 +50,13 @@ def normalize(result: Any) -> list[Any] | dict[str, Any]:
             "input_fn returned None. It must return a tf.Tensor, a list, tuple or dict of"
             " tensors, or a tf.data.Dataset; is a `return` missing?"
         )
-    plain = _plain(result, "input_fn's result")
+    try:
+        plain = _plain(result, "input_fn's result")
+    except RecursionError:
+        raise MoxTypeError(
+            "input_fn returned a list or dict that contains itself. Return a tf.Tensor, or lists,"
+            " tuples and dicts of tensors."
+        ) from None
     if isinstance(plain, list | dict):
         if not plain:
             raise MoxValueError(

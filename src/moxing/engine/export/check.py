@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
-import sysconfig
 from collections.abc import Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-import moxing
 from moxing.engine import structure
 from moxing.engine.ancestry import PLACEHOLDERS, behind
+from moxing.engine.blame import place
 from moxing.engine.export.signature import ExportSignature, components
 from moxing.errors import MoxTypeError, MoxValueError
 
 _PIPELINE = ("Iterator", "OneShotIterator", "QueueDequeue", "ReaderRead", "Unstage")
 _PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
-_LIBRARIES = (
-    *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")),
-    os.path.dirname(moxing.__file__),
-    "<",
-)
 
 
 def check(signature: ExportSignature, fed: Any) -> None:
@@ -102,14 +96,14 @@ def _check_feedable(inputs: Mapping[str, Any], graph: tf.Graph) -> None:
 
 def _check_source(output: str, op: tf.Operation, paths: Mapping[str, str]) -> None:
     if op.type in PLACEHOLDERS:
-        what = f"{paths[op.name]} of model_fn" if op.name in paths else f"placeholder {_place(op)}"
+        what = f"{paths[op.name]} of model_fn" if op.name in paths else f"placeholder {place(op)}"
         raise MoxValueError(
             f"The exported output {output!r} depends on {what}, which is not in inputs_dict. Add it"
             " to inputs_dict, or make the output without it in EXPORT mode."
         )
     if op.type.startswith(_PIPELINE):
         raise MoxValueError(
-            f"The exported output {output!r} depends on the input pipeline {_place(op)}, which is"
+            f"The exported output {output!r} depends on the input pipeline {place(op)}, which is"
             " not exported. Make the output of the inputs that model_fn is given."
         )
     if op.type in _PYTHON_CALLS:
@@ -117,13 +111,5 @@ def _check_source(output: str, op: tf.Operation, paths: Mapping[str, str]) -> No
             "The exported output %r depends on the Python function called by %s. It is not part of"
             " the exported model, so no other process can compute this output.",
             output,
-            _place(op),
+            place(op),
         )
-
-
-def _place(op: tf.Operation) -> str:
-    """`'x' (train.py:12)`: the operation, and the line of the user's that made it."""
-    for frame in reversed(op.traceback or []):
-        if not frame.filename.startswith(_LIBRARIES):
-            return f"{op.name!r} ({os.path.basename(frame.filename)}:{frame.lineno})"
-    return repr(op.name)
