@@ -39,7 +39,9 @@ def run(
             code = complaints.report(error, str(path), users.owns)
             output = capsys.readouterr()
             assert output.out == ""
-            return output.err.replace(str(tmp_path), "DIR") + f"exit {code}"
+            # Python versions underline different parts of a line.
+            lines = [line for line in output.err.splitlines() if line.strip(" ~^")]
+            return "\n".join(lines).replace(str(tmp_path), "DIR") + f"\nexit {code}"
         raise AssertionError("the program did not fail")
 
     yield run
@@ -107,7 +109,7 @@ def test_other_errors_show_a_traceback_without_the_launchers_frames(
         '  File "DIR/helper.py", line 2, in f\n'
         "    raise KeyError('k')\n"
         "KeyError: 'k'\n"
-        "\nThe above exception was the direct cause of the following exception:\n\n"
+        "The above exception was the direct cause of the following exception:\n"
         "Traceback (most recent call last):\n"
         '  File "DIR/train.py", line 4, in <module>\n'
         "    raise ValueError('v') from error\n"
@@ -151,7 +153,12 @@ def test_modules_in_python_2_are_a_sentence(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["open('s3://b/a.txt')\n", "import os\nos.listdir('s3://b/a.txt')\n"]
+    "source",
+    [
+        "open('s3://b/a.txt')\n",
+        "import os\nos.listdir('s3://b/a.txt')\n",
+        "import numpy\nnumpy.load('s3://b/a.txt')\n",
+    ],
 )
 def test_paths_in_object_stores_get_a_hint(run: Run, source: str) -> None:
     text = run(source)

@@ -34,7 +34,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
         line = tracebacks.innermost(error, owns)
         say(f"error: {sentence}" + (f"\n  at {line}" if line else ""))
         return FAILED
-    for hint in hints(error, os.path.dirname(script)) if users else ():
+    for hint in hints(error, os.path.dirname(script), users):
         error.add_note(hint)
     # The program may have an excepthook of its own.
     sys.excepthook(type(error), error, error.__traceback__)

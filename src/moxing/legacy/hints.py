@@ -11,14 +11,17 @@ from moxing.legacy import python2
 _STORES = ("s3://", "obs://")
 
 
-def hints(error: BaseException, folder: str) -> list[str]:
-    """Sentences that help with an error that the user's own code ran into.
+def hints(error: BaseException, folder: str, users: bool) -> list[str]:
+    """Sentences that help with an error.
 
     Args:
         error: what ended the program.
         folder: folder of the script, which is searched for modules.
+        users: whether the user's own code raised it, not a library.
     """
-    found = (python2.about(error), _about_store(error), _about_module(error, folder))
+    found = [_about_store(error)]
+    if users:
+        found += [python2.about(error), _about_module(error, folder)]
     return [sentence for sentence in found if sentence]
 
 

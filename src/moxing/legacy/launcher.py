@@ -33,33 +33,32 @@ def run(script: str, arguments: Sequence[str]) -> int:
     """
     # So that tf.keras and tf.layers are those of TensorFlow 1.x; read when TensorFlow is imported.
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
-    path = os.path.abspath(script)
-    folder = os.path.dirname(os.path.realpath(script))
     try:
         # Before TensorFlow, which takes seconds to import.
         code = read_program(script)
+        command_line = take_runtime_flags(arguments)
     except SyntaxError as error:
         complaints.say(f"error: {complaints.about_syntax(error)}")
         return complaints.FAILED
     except MoxError as error:
         complaints.say(f"error: {error}")
         return USAGE
-    try:
-        command_line = take_runtime_flags(arguments)
-    except MoxError as error:
-        complaints.say(f"error: {error}")
-        return USAGE
+    except KeyboardInterrupt:
+        complaints.say("interrupted")
+        return complaints.INTERRUPTED
     sys.argv = [script, *command_line.arguments]
+    folder = os.path.dirname(os.path.realpath(script))
     _put_first_on_path(folder)
     users = show_v1_face(folder, command_line)
     try:
         with _quiet():
-            _execute(code, path, users)
-    except SystemExit:
-        raise
-    except BaseException as error:
+            _execute(code, users)
+    except Exception as error:
+        # What was ignored may be why it failed.
         command_line.warn_unknown()
-        return complaints.report(error, path, users.owns)
+        return complaints.report(error, code.co_filename, users.owns)
+    except KeyboardInterrupt as error:
+        return complaints.report(error, code.co_filename, users.owns)
     finally:
         command_line.warn_unknown()
     return 0
@@ -107,8 +106,10 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
 
     try:
         expanded = absl_flags.FLAGS.read_flags_from_files(list(arguments))
-    except absl_flags.Error as error:
-        raise MoxValueError(f"--flagfile: {error}") from error
+    except absl_flags.CantOpenFlagFileError as error:
+        raise MoxValueError(f"--flagfile: {error.__cause__ or error.__context__}.") from error
+    except absl_flags.IllegalFlagValueError as error:
+        raise MoxValueError("--flagfile needs a value: --flagfile=FILE.") from error
     rest = runtime.consume(expanded)
     return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
 
@@ -153,7 +154,8 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _execute(code: types.CodeType, path: str, users: importer.UserCode) -> None:
+def _execute(code: types.CodeType, users: importer.UserCode) -> None:
+    path = code.co_filename
     main = users.prepare(types.ModuleType("__main__"))
     main.__dict__.update(
         __file__=path,
