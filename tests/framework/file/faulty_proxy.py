@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ class FaultyProxy:
       seen: method and path of each request, in order.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, tls: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(target)
         self.target = (parts.hostname or "", parts.port or 80)
         self.every = 0
@@ -45,7 +46,9 @@ class FaultyProxy:
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.proxy = self
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self) -> None:

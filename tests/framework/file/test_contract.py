@@ -293,6 +293,21 @@ def test_slashes_count_once(place: str) -> None:
     assert mox.list_directory(f"{place}//d/") == ["a"]
 
 
+@pytest.mark.parametrize("keys", [1, 2, 3])
+def test_listings_of_many_pages(bucket: str, keys: int) -> None:
+    mox.set_auth(list_max_keys=keys)
+    names = [f"{n}/x" for n in range(5)] + [f"f{n}" for n in range(5)]
+    for name in names:
+        mox.write(f"{bucket}/{name}", "")
+    top = sorted({name.partition("/")[0] for name in names})
+    assert mox.list_directory(bucket) == top
+    assert mox.list_directory(bucket, recursive=True, skip_dir=True) == sorted(names)
+    assert mox.glob(f"{bucket}/*/x") == [f"{bucket}/{n}/x" for n in range(5)]
+    assert [len(files) for _, _, files in mox.walk(bucket)] == [5, 1, 1, 1, 1, 1]
+    mox.remove(bucket, recursive=True)
+    assert mox.list_directory(bucket) == []
+
+
 def test_typo_is_answered_with_the_right_name() -> None:
     with pytest.raises(MoxAttributeError) as error:
         mox.rmove  # noqa: B018

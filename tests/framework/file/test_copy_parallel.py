@@ -306,3 +306,14 @@ def test_large_file_in_parts(
     mox.copy_parallel(f"{bucket}/a", f"{bucket}/b", threads=4)
     assert mox.read(f"{bucket}/b/large", binary=True) == data
     assert len([path for _, path in proxy.seen if "partNumber" in path]) == 3
+
+
+def test_copy_files(bucket: str, tmp_path: Path, make_tree: Callable[..., Path]) -> None:
+    tree = make_tree(FILES)
+    mox.copy_files([(str(tree / "a"), f"{bucket}/x"), (str(tree / "d/b.txt"), f"{bucket}/y/z")])
+    assert mox.list_directory(bucket, recursive=True) == ["x", "y", "y/z"]
+    pairs = [(f"{bucket}/x", str(tmp_path / "x")), (f"{bucket}/none", str(tmp_path / "n"))]
+    with pytest.raises(mox.MoxFileCopyException, match="1 of 2 files were not copied") as error:
+        mox.copy_files(pairs)
+    assert [item.src for item in error.value.failed] == [f"{bucket}/none"]
+    assert (tmp_path / "x").read_text() == "1"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import ipaddress
 import logging
 import random
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -166,26 +169,99 @@ def test_append_to_an_object_that_changes_fails_and_keeps_it(bucket: str) -> Non
     assert mox.get_size(f"{bucket}/a") == 9 * MIB
 
 
-def test_denied(proxy: Any) -> None:
+@pytest.mark.parametrize(
+    ("code", "status", "kind", "transient", "words"),
+    [
+        ("AccessDenied", 403, PermissionError, False, "check ACCESS_KEY_ID and SECRET_ACCESS_KEY"),
+        ("SignatureDoesNotMatch", 403, PermissionError, False, "the rights they have on the"),
+        ("EntityTooLarge", 400, OSError, False, "set MOX_FILE_LARGE_FILE_PART_SIZE to fewer bytes"),
+        ("SlowDown", 503, OSError, True, "(SlowDown, stat:503, get_object, request r1)"),
+        ("RequestTimeout", 400, OSError, True, "refused get_object of s3://b/a"),
+        ("InternalError", 500, OSError, True, "no more"),
+        ("TeaPot", 418, OSError, False, "no more"),
+    ],
+)
+def test_answers(
+    proxy: Any, code: str, status: int, kind: type[OSError], transient: bool, words: str
+) -> None:
     from botocore.exceptions import ClientError
 
     from moxing.framework.file import answers, settings
 
-    # moto gives everybody all rights, so the answer of a store that does not is made up.
+    # moto refuses little, so the answers of stricter stores are made up.
     response: Any = {
-        "Error": {"Code": "AccessDenied", "Message": "no"},
-        "ResponseMetadata": {"HTTPStatusCode": 403, "RequestId": "r1"},
+        "Error": {"Code": code, "Message": "no more"},
+        "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "r1"},
     }
-    found = answers.translate(
-        ClientError(response, "GetObject"), "get_object", "s3://b/a", settings.current()
+    error = ClientError(response, "GetObject")
+    found = answers.translate(error, "get_object", "s3://b/a", settings.current())
+    assert isinstance(found, kind)
+    assert found.transient is transient
+    assert words in str(found)
+    assert found.resp is not None
+    assert (found.resp.status, found.resp.errorCode) == (status, code)
+
+
+def test_certificate_of_an_unknown_authority(
+    s3: str,
+    bucket: str,
+    faults: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    context, authority = _certificate(tmp_path)
+    proxy = faults.FaultyProxy(s3, context)
+    monkeypatch.setenv("S3_ENDPOINT", proxy.url.removeprefix("https://"))
+    try:
+        with pytest.raises(mox.MoxFileConnectionException) as error:
+            mox.write(f"{bucket}/a", "x")
+        assert str(error.value).startswith(
+            f"Unable to connect to endpoint {proxy.url} for {bucket}/a: its TLS certificate was "
+            "not accepted ("
+        )
+        assert "tried" not in str(error.value)
+        monkeypatch.setenv("S3_CA_BUNDLE", str(authority))
+        mox.write(f"{bucket}/a", "trusted")
+        monkeypatch.delenv("S3_CA_BUNDLE")
+        monkeypatch.setenv("S3_VERIFY_SSL", "0")
+        assert mox.read(f"{bucket}/a") == "trusted"
+    finally:
+        proxy.close()
+
+
+def _certificate(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's TLS context and the file of its own authority."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.datetime.now(datetime.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
     )
-    assert isinstance(found, PermissionError)
-    assert not found.transient
-    assert str(found) == (
-        f"{proxy.url} does not allow get_object of s3://b/a (AccessDenied, stat:403, get_object, "
-        "request r1); check ACCESS_KEY_ID and SECRET_ACCESS_KEY and the rights they have on the "
-        "bucket"
+    public, both = tmp_path / "ca.pem", tmp_path / "server.pem"
+    public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
     )
+    both.write_bytes(private + public.read_bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    return context, public
 
 
 def test_ctrl_c_leaves_nothing_half_done(

@@ -212,7 +212,7 @@ def test_reader_finds_old_or_new_and_nothing_between(bucket: str) -> None:
 def test_program_end_sends_what_was_left_open(bucket: str) -> None:
     code = (
         "from moxing.framework import file as mox\n"
-        f"f = File('{bucket}/left', 'w')\n"
+        f"f = mox.File('{bucket}/left', 'w')\n"
         "f.write('all of it')\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

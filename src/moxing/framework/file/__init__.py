@@ -30,7 +30,7 @@ from moxing.framework.file.listing import glob, list_directory, scan_dir, walk
 from moxing.framework.file.settings import reset_auth, set_auth
 from moxing.framework.file.shifting import shift
 from moxing.framework.file.status import FileStat, exists, get_size, is_directory, is_file, stat
-from moxing.framework.file.trees import copy_parallel
+from moxing.framework.file.trees import copy_files, copy_parallel
 from moxing.framework.file.urls import is_remote
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "append_remote",
     "background_sync_copy",
     "copy",
+    "copy_files",
     "copy_parallel",
     "exists",
     "get_size",

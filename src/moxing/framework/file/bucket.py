@@ -21,6 +21,7 @@ from moxing.framework.file.urls import Location
 
 CHUNK = tuning.MIB
 DELETED_AT_ONCE = 1000
+_LAST_CHARACTER = "\U0010fffd"
 
 
 class BucketStore:
@@ -63,14 +64,25 @@ class BucketStore:
         }
         if not deep:
             arguments["Delimiter"] = "/"
+        last = ""
         while True:
             # The first version of this request is the one that every store knows.
             page = self.client.call("list_objects", str(where), **arguments)
-            yield from _page(page, where.prefix)
-            marker = page.get("NextMarker") or _last_key(page)
-            if not page.get("IsTruncated") or not marker:
+            found = [info for info in _page(page) if info.key != last]
+            yield from (info for info in found if info.key != where.prefix)
+            if not page.get("IsTruncated"):
                 return
-            arguments["Marker"] = marker
+            if found:
+                last = found[-1].key
+                arguments["Marker"] = page.get("NextMarker") or last
+                continue
+            # Some stores list a directory again after its own name: go on behind all in it.
+            beyond = last + _LAST_CHARACTER
+            if arguments.get("Marker") == beyond:
+                raise MoxFileRespException(
+                    f"the listing of {where} does not get beyond {last!r}", url=str(where)
+                )
+            arguments["Marker"] = beyond
 
     def read(self, where: Location, start: int, stop: int | None, etag: str) -> tuple[Info, bytes]:
         """Bytes of an object, fewer at its end, and the size and tag of the whole."""
@@ -317,18 +329,12 @@ def _whole(answer: dict[str, Any], start: int, got: int) -> int:
     return int(total) if total.isdigit() else start + got
 
 
-def _page(page: dict[str, Any], prefix: str) -> Iterator[Info]:
-    """Files and directories of one page in the order of keys, without the directory itself."""
+def _page(page: dict[str, Any]) -> list[Info]:
+    """Files and directories of one page in the order of keys."""
     found = [_info(item["Key"], item, item.get("Size", 0)) for item in page.get("Contents", [])]
     found += [Info(item["Prefix"]) for item in page.get("CommonPrefixes", [])]
     found.sort(key=lambda item: item.key)
-    return (item for item in found if item.key != prefix)
-
-
-def _last_key(page: dict[str, Any]) -> str:
-    keys = [item["Key"] for item in page.get("Contents", [])]
-    keys += [item["Prefix"] for item in page.get("CommonPrefixes", [])]
-    return max(keys, default="")
+    return found
 
 
 def _past_end(

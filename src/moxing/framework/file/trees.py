@@ -87,6 +87,25 @@ def copy_parallel(
     _carry_out(plan, dst, threads, is_processing, use_queue)
 
 
+def copy_files(pairs: Iterable[tuple[str, str]], threads: int = THREADS) -> None:
+    """Copies each file to the path or URL it comes with, all that can be copied.
+
+    For programs that know their files, such as those of a checkpoint. Each file is there whole or
+    not at all, so what is written after this returns can stand for the whole set.
+
+    Args:
+      pairs: source and destination of each file.
+      threads: files, and parts of large files, under way at once.
+
+    Raises:
+      MoxFileCopyException: some files were not copied; its `failed` lists them.
+    """
+    plan = Plan([Job(text(src), text(dst)) for src, dst in pairs])
+    ledger = Ledger(plan.total)
+    transfer.run(plan.jobs, threads, settings_module.current(), ledger, ledger.tell)
+    check(ledger, plan, "their destinations")
+
+
 def copy_tree(src: str, dst: str) -> None:
     """Copies what is in the directory `src` into `dst`, without a line in the log."""
     _carry_out(plan_tree(src, dst), dst, THREADS, True, True, quiet=True)
@@ -170,7 +189,7 @@ def _plan(src: str, dst: str, file_list: Sequence[str] | None) -> Plan:
         raise status.missing(src)
     if not directory:
         return _plan_file(src, dst, file_list)
-    if status.is_file(dst):
+    if not is_remote(dst) and os.path.isfile(dst):
         raise MoxFileNotDirectoryException(
             f"{src} is a directory and can't be copied to the file {dst}", url=dst
         )
