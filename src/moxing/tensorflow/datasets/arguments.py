@@ -1,0 +1,61 @@
+"""Checks the arguments of readers when they are made, not when the first sample is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from moxing.errors import MoxTypeError, MoxValueError, near_matches
+
+
+def count(reader: str, name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a whole number.")
+    if value < least:
+        raise MoxValueError(f"{reader}: {name}={value}; it must be at least {least}.")
+    return int(value)
+
+
+def optional_count(reader: str, name: str, value: Any, least: int) -> int | None:
+    """A whole number of at least `least`, or None."""
+    return None if value is None else count(reader, name, value, least)
+
+
+def flag(reader: str, name: str, value: Any) -> bool:
+    """True or False; nothing else is meant."""
+    if not isinstance(value, bool):
+        raise MoxTypeError(f"{reader}: {name}={value!r}; it must be True or False.")
+    return value
+
+
+def function(reader: str, name: str, value: Any) -> Any:
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a function.")
+    return value
+
+
+def image_size(reader: str, value: Any) -> tuple[int, int] | None:
+    """Rows and columns, of one number for both, or of a pair."""
+    if value is None:
+        return None
+    pair = [value, value] if hasattr(value, "__index__") else list(value)
+    if len(pair) != 2:
+        raise MoxValueError(
+            f"{reader}: image_size={value!r}; it must be one number of pixels, or (height, width)."
+        )
+    height, width = (count(reader, "image_size", part, 1) for part in pair)
+    return height, width
+
+
+def items(reader: str, wanted: Any, legal: Sequence[str]) -> list[str]:
+    """The names of items that `get` was asked for."""
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in legal:
+            raise MoxValueError(
+                f"{reader}.get: there is no item {name!r}.{near_matches(str(name), legal)} The"
+                f" items are {', '.join(repr(item) for item in legal)}."
+            )
+    return names

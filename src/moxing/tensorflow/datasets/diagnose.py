@@ -1,0 +1,60 @@
+"""Finds out, for a message, what is wrong with the file of an image that could not be decoded."""
+
+from __future__ import annotations
+
+import os
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.datasets import decode, formats
+
+_ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
+_DECODED = ("JPEG", "PNG", "GIF", "BMP", "WebP")
+_TAIL = 64  # Some programs append a few bytes to a file.
+
+
+def of_file(path: str) -> str:
+    """`path` and what is wrong with it, as a sentence."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        return f"{path} can't be read: {os.strerror(error.errno or 0)}."
+    return f"{path} {of_content(content)}"
+
+
+def of_content(content: bytes) -> str:
+    """What is wrong with the content of an image file: the end of a sentence."""
+    if not content:
+        return "is empty (0 bytes)."
+    kind = formats.of(content[: formats.HEAD])
+    if kind is None:
+        return f"is not an image: it begins with {content[:16]!r}."
+    if kind not in _DECODED:
+        return f"is a {kind} image; convert it to JPEG or PNG."
+    if kind in _ENDS and _ENDS[kind] not in content[-_TAIL:]:
+        return f"is a {kind} image that is cut off: {len(content):,} bytes, without its end."
+    reason = _refusal(content)
+    if reason:
+        return f"is a {kind} image that can't be decoded: {reason}."
+    return f"is a {kind} image that can be decoded now, but could not when its turn came."
+
+
+def _refusal(content: bytes) -> str:
+    """What the decoder says, in one line; "" if it decodes the content."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        image = decode.decode(tf.constant(content))
+        try:
+            session.run(image.op)
+        except tf.errors.OpError as error:
+            return _first_line(error.message)
+    return ""
+
+
+def _first_line(message: str) -> str:
+    line = message.strip().splitlines()[0]
+    for prefix in ("ValueError: ", "{{"):
+        if prefix == "{{" and line.startswith(prefix):
+            line = line.split("}} ", 1)[-1]
+        line = line.removeprefix(prefix)
+    return line.split(" [[{{")[0].strip().rstrip(".")

@@ -1,0 +1,108 @@
+"""Maps a function over samples so that a bad one is named, or left out, at little cost for others.
+
+An error of a tf.data function says which operation failed, not for which sample. So the results
+carry the positions of their samples, failed ones are dropped, and where a position is missing in
+the sequence, and only there, Python code finds out what is wrong with that sample. The marks at the
+ends of epochs never fail, so that what is missing is noticed even where no good sample follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.datasets.order import MARK, Order, plain
+from moxing.tensorflow.datasets.skipped import Skipped
+
+Function = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
+Explain = Callable[[int], str]
+_REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
+
+
+def strict_map(order: Order, first: int, function: Function, explain: Explain) -> Any:
+    """A dataset that ends with an error at the first sample that fails.
+
+    Args:
+        order: of the samples.
+        first: position to start at.
+        function: from position and number of a sample (int64 scalars) to its tensors. It must not
+            fail for the number MARK, for which it may give anything.
+        explain: what is wrong with the sample of a number; called only if `function` fails.
+
+    Returns:
+        elements ((position, number), (position, number, *results)), twice because taking parts of
+        an element would cost more than keeping them.
+    """
+    indices = order.dataset(first)
+    pairs = tf.data.Dataset.zip((indices, _results(indices, function)))
+
+    @plain
+    def is_sample(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
+        fine = tf.equal(index[0], result[0]) & tf.equal(index[1], result[1])
+        check = tf.cond(fine, lambda: fine, lambda: _fail(index[1], explain))
+        return check & tf.not_equal(index[1], MARK)
+
+    return pairs.filter(is_sample)
+
+
+def tolerant_map(order: Order, first: int, function: Function, skipped: Skipped) -> Any:
+    """Like `strict_map`, but leaves out the samples that fail, and tells `skipped`.
+
+    It ends with an error where a whole epoch has no good sample.
+    """
+
+    @plain
+    def step(
+        state: tuple[tf.Tensor, tf.Tensor], result: tuple[tf.Tensor, ...]
+    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Any]:
+        expected, good = state
+        position, number = result[:2]
+        ends = tf.equal(number, MARK)
+        told = tf.cond(
+            (position > expected) | ends,
+            lambda: _tell(skipped, expected, position, ends, good),
+            lambda: tf.constant(True),
+        )
+        with tf.control_dependencies([told]):
+            good = tf.where(ends, tf.zeros_like(good), good + 1)
+        # After the end of an epoch comes this worker's first position in the next one.
+        after = position + tf.math.floormod(order.shard - position, order.shards)
+        return (tf.where(ends, after, position + order.shards), good), (result[:2], result)
+
+    results = _results(order.dataset(first), function)
+    start = (tf.constant(first, tf.int64), tf.constant(0, tf.int64))
+    both = results.scan(start, step)
+    return both.filter(plain(lambda index, result: tf.not_equal(index[1], MARK)))
+
+
+def _results(indices: Any, function: Function) -> Any:
+    """(position, number, *results) of all for which `function` does not fail."""
+    results = indices.map(
+        plain(lambda position, number: (position, number, *function(position, number))),
+        num_parallel_calls=tf.data.experimental.AUTOTUNE,
+        deterministic=True,
+    )
+    return results.ignore_errors()
+
+
+def _fail(number: tf.Tensor, explain: Explain) -> tf.Tensor:
+    def text(sample: Any) -> bytes:
+        return (explain(int(sample)) + _REMEDY).encode()
+
+    return _assert_empty(tf.numpy_function(text, [number], tf.string))
+
+
+def _tell(skipped: Skipped, *arguments: tf.Tensor) -> tf.Tensor:
+    def text(expected: Any, position: Any, ends: Any, good: Any) -> bytes:
+        skipped.add(int(expected), int(position))
+        return skipped.end_epoch(int(position), int(good)).encode() if ends else b""
+
+    return _assert_empty(tf.numpy_function(text, arguments, tf.string))
+
+
+def _assert_empty(text: tf.Tensor) -> tf.Tensor:
+    empty = tf.equal(text, b"")
+    with tf.control_dependencies([tf.raw_ops.Assert(condition=empty, data=[text])]):
+        return tf.identity(empty)

@@ -1,0 +1,154 @@
+"""Reads image files: from a list of paths to tensors of images, labels and names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.tensorflow.datasets import decode, diagnose, names, stream
+from moxing.tensorflow.datasets.stream import Samples, Settings
+from moxing.tensorflow.preprocessing import Augmentation
+
+Label = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """Files to read.
+
+    Attributes:
+        base: folder that the names of images are relative to.
+        paths: of the files, in it.
+        label: from the number of a file (int64 scalar, at most their count) to its label and a
+            description (string) of the label.
+    """
+
+    base: str
+    paths: Sequence[str]
+    label: Label
+
+
+@dataclass(frozen=True)
+class Processing:
+    """What is made of a file's content.
+
+    Attributes:
+        image_size: rows and columns that images are resized to, by nearest neighbor; None: as
+            they are.
+        augmentation: from one image to one image, after resizing.
+        preprocess: instead of all that: from names, contents, labels and descriptions, batched
+            where batches are made, to four such tensors.
+    """
+
+    image_size: tuple[int, int] | None = None
+    augmentation: Callable[..., Any] | None = None
+    preprocess: Callable[..., Any] | None = None
+
+
+def open_images(
+    reader: str, files: ImageFiles, settings: Settings, processing: Processing
+) -> list[tf.Tensor]:
+    """The tensors image, label, description and name of the next file, or batch of files."""
+    check_batchable(reader, settings, processing)
+    paths = names.tensor([*files.paths, os.devnull])
+
+    def read(number: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        # The mark of an epoch's end, -1, takes the last path, of an empty file.
+        place = tf.math.floormod(number, len(files.paths) + 1)
+        path = paths[place]
+        content = tf.io.read_file(path)
+        made = _made(content, place >= len(files.paths), seed, settings, processing)
+        return (made, *files.label(place), _relative(path, files.base))
+
+    def explain(number: int) -> str:
+        return diagnose.of_file(files.paths[number])
+
+    samples = Samples(len(files.paths), read, explain)
+    return stream.open_stream(
+        samples, settings, _per_sample(reader, processing), _per_batch(reader, processing)
+    )
+
+
+def check_batchable(reader: str, settings: Settings, processing: Processing) -> None:
+    """Raises MoxValueError where images of different sizes would have to become a batch."""
+    if settings.batch_size is None:
+        return
+    if not (processing.image_size or processing.augmentation or processing.preprocess):
+        raise MoxValueError(
+            f"{reader}: batch_size={settings.batch_size} needs images of one size: pass"
+            " image_size=, augmentation_fn= or preprocess_fn=."
+        )
+
+
+def _made(
+    content: tf.Tensor,
+    is_mark: tf.Tensor,
+    seed: tf.Tensor,
+    settings: Settings,
+    processing: Processing,
+) -> tf.Tensor:
+    """What the first map makes of a file: all that can be done without the user's functions."""
+    if processing.preprocess is not None:
+        return content
+    augmentation = processing.augmentation
+    if isinstance(augmentation, Augmentation) and processing.image_size is None:
+        return decode.decode_and_augment(
+            content, augmentation, seed, whole=settings.skip_bad, blank=is_mark
+        )
+    image = decode.decode(content, blank=is_mark)
+    if processing.image_size is not None:
+        image = tf.image.resize_nearest_neighbor(
+            image[tf.newaxis], processing.image_size, half_pixel_centers=True
+        )[0]
+    if isinstance(augmentation, Augmentation):
+        image = augmentation(image, seed)
+    return image
+
+
+def _relative(path: tf.Tensor, base: str) -> tf.Tensor:
+    # In bytes, like the path; the file of the mark may be shorter.
+    start = len(os.fsencode(os.path.join(base, "")))
+    length = tf.strings.length(path)
+    return tf.strings.substr(path, tf.minimum(start, length), length)
+
+
+def _per_sample(reader: str, processing: Processing) -> stream.Change | None:
+    augmentation = processing.augmentation
+    if augmentation is None or isinstance(augmentation, Augmentation):
+        return None
+
+    def augment(call: stream.Call, image: tf.Tensor, *rest: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        made = call(augmentation, image)
+        if isinstance(made, list | tuple):
+            raise MoxTypeError(
+                f"{reader}: augmentation_fn returned {len(made)} values; it must return one image."
+            )
+        return (tf.convert_to_tensor(made), *rest)
+
+    return augment
+
+
+def _per_batch(reader: str, processing: Processing) -> stream.Change | None:
+    preprocess = processing.preprocess
+    if preprocess is None:
+        return None
+
+    def process(
+        call: stream.Call, content: tf.Tensor, label: tf.Tensor, text: tf.Tensor, name: tf.Tensor
+    ) -> tuple[tf.Tensor, ...]:
+        made = call(preprocess, name, content, label, text)
+        if not isinstance(made, list | tuple) or len(made) != 4:
+            count = f"{len(made)} values" if isinstance(made, list | tuple) else "one value"
+            raise MoxTypeError(
+                f"{reader}: preprocess_fn returned {count}; it must return four: image_name,"
+                " image, label, label_desc."
+            )
+        name, image, label, text = (tf.convert_to_tensor(item) for item in made)
+        return image, label, text, name
+
+    return process

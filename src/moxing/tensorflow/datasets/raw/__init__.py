@@ -1,0 +1,1 @@
+"""Readers of trees of image files."""

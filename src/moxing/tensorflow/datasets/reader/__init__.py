@@ -1,0 +1,1 @@
+"""How files are read: the classes that `reader_class` takes."""

@@ -1,0 +1,50 @@
+"""Calls a user's function in a pipeline so that its random numbers follow from seed and sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import stateless
+
+
+def call(
+    function: Callable[..., Any], tensors: Sequence[tf.Tensor], seed: int | None, number: tf.Tensor
+) -> Any:
+    """`function(*tensors)`, in the graph of a tf.data function.
+
+    Args:
+        function: returns a tensor, or a list or tuple of tensors.
+        tensors: its arguments.
+        seed: of the run; None leaves random operations as they are.
+        number: int64 scalar, of the sample or batch.
+    """
+    if seed is None:
+        return function(*tensors)
+    try:
+        graph, inputs, results = _trace(function, tensors)
+    except (ValueError, TypeError):
+        # It uses tensors of the graph it was made in, or is wrong: then it says so here.
+        return function(*tensors)
+    graph_def = graph.as_graph_def()
+    seeds = stateless.replace_in_function(graph_def, seed)
+    if not seeds:
+        return function(*tensors)
+    given = {old.name: new for old, new in zip(inputs, tensors, strict=True)}
+    given |= {name: tf.stack([tf.constant(key, tf.int64), number]) for name, key in seeds.items()}
+    flat = tf.nest.flatten(results)
+    made = tf.import_graph_def(graph_def, given, [item.name for item in flat], name="user")
+    for old, new in zip(flat, made, strict=True):
+        new.set_shape(old.shape)
+    return tf.nest.pack_sequence_as(results, made)
+
+
+def _trace(
+    function: Callable[..., Any], tensors: Sequence[tf.Tensor]
+) -> tuple[tf.Graph, list[tf.Tensor], Any]:
+    with tf.Graph().as_default() as graph:
+        inputs = [tf.placeholder(tensor.dtype, tensor.shape) for tensor in tensors]
+        results = function(*inputs)
+        return graph, inputs, tf.nest.map_structure(tf.convert_to_tensor, results)

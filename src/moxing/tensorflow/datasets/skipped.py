@@ -1,0 +1,55 @@
+"""Counts and reports the samples that a reader leaves out with skip_bad=True."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow.datasets.order import Order
+
+_NAMED = 20  # Warnings with a name; further ones are only counted.
+
+
+class Skipped:
+    """What one reader left out.
+
+    Attributes:
+        bad: numbers of the samples, with what is wrong with them.
+    """
+
+    def __init__(self, order: Order, explain: Callable[[int], str]) -> None:
+        self.bad: dict[int, str] = {}
+        self._order = order
+        self._explain = explain
+        self._epoch = -1
+        self._numbers = order.of_epoch(0)[:0]
+        self._in_epoch = 0
+
+    def add(self, begin: int, end: int) -> None:
+        """Takes note that the worker's positions from `begin` up to `end` gave no sample."""
+        for position in range(begin, end, self._order.shards):
+            self._in_epoch += 1
+            number = self._number_at(position)
+            if number in self.bad:
+                continue
+            self.bad[number] = self._explain(number)
+            if len(self.bad) <= _NAMED:
+                TENSORFLOW.warning("skip_bad=True leaves out %s", self.bad[number])
+
+    def end_epoch(self, position: int, good: int) -> str:
+        """Reports an epoch; returns what is wrong if it had no good sample at all, else ""."""
+        bad, self._in_epoch = self._in_epoch, 0
+        epoch = position // self._order.samples
+        if bad:
+            TENSORFLOW.warning(
+                "skip_bad=True left out %d of %d samples in epoch %d.", bad, bad + good, epoch
+            )
+        if bad and not good:
+            return f"none of {bad} samples can be read; the last one: {list(self.bad.values())[-1]}"
+        return ""
+
+    def _number_at(self, position: int) -> int:
+        epoch, place = divmod(position, self._order.samples)
+        if epoch != self._epoch:
+            self._epoch, self._numbers = epoch, self._order.of_epoch(epoch)
+        return int(self._numbers[place])

@@ -1,0 +1,191 @@
+"""From samples to the tensors that a program reads: order, errors, batches, one iterator."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import feed
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow.datasets import guard, seeded
+from moxing.tensorflow.datasets.order import Order, plain
+from moxing.tensorflow.datasets.skipped import Skipped
+
+_READERS = "openmox/readers"
+_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.
+
+Seed = tf.Tensor  # int64 [2]
+Read = Callable[[tf.Tensor, Seed], tuple[tf.Tensor, ...]]
+# Calls a user's function with tensors, so that its random numbers follow from the seed.
+Call = Callable[..., Any]
+# From a Call and the tensors of a sample or batch to as many tensors.
+Change = Callable[..., Sequence[tf.Tensor]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a reader reads.
+
+    Attributes:
+        epochs: how often; None: endlessly.
+        shuffle: whether each epoch has a random order.
+        batch_size: samples that one evaluation yields, in a new first dimension; None: one sample,
+            without it.
+        drop_remainder: whether to leave out a last batch that is not full. There is one at most:
+            batches cross the ends of epochs.
+        skip_bad: whether to leave out samples that can't be read.
+        private_threads: size of a thread pool of its own; 0: the process's.
+    """
+
+    epochs: int | None = None
+    shuffle: bool = True
+    batch_size: int | None = None
+    drop_remainder: bool = False
+    skip_bad: bool = False
+    private_threads: int = 0
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a reader reads.
+
+    Attributes:
+        count: how many samples there are; at least 1.
+        read: from the number of a sample and its seed to its tensors. For the number MARK it gives
+            anything, but does not fail.
+        explain: which sample that number is, and what is wrong with it.
+    """
+
+    count: int
+    read: Read
+    explain: Callable[[int], str]
+
+
+def open_stream(
+    samples: Samples,
+    settings: Settings,
+    per_sample: Change | None = None,
+    per_batch: Change | None = None,
+) -> list[tf.Tensor]:
+    """The tensors of the next sample or batch, in the current graph.
+
+    Args:
+        samples: what to read.
+        settings: how.
+        per_sample: the user's function of the tensors of a sample.
+        per_batch: the user's function of the tensors of a batch; of a sample where none are made.
+    """
+    demand = feed.current()
+    seed = secrets.randbits(62) if demand.seed is None else demand.seed
+    with tf.device("/cpu:0"), tf.name_scope("reader"):
+        order_seed, sample_seed = _own_seeds(seed)
+        order = Order(
+            samples.count,
+            settings.epochs,
+            settings.shuffle,
+            order_seed,
+            demand.shard,
+            demand.shards,
+        )
+        taken = demand.start * (settings.batch_size or 1)
+        bad = _find_bad(samples) if settings.skip_bad and taken else ()
+        first = order.first_position(taken, bad)
+        numbered = _guarded(samples, settings, order, first, sample_seed)
+        changed = _changed(numbered, settings, demand.seed, per_sample, per_batch)
+        return _next(changed, settings)
+
+
+def _own_seeds(seed: int) -> tuple[int, int]:
+    """Seeds of this reader's order and of its samples; another reader in the graph has others.
+
+    Without that, two readers of one folder would always give the same image twice.
+    """
+    before = len(tf.get_collection(_READERS))
+    tf.add_to_collection(_READERS, before)
+    sample_seed = _int64(seed + before * _GOLDEN)
+    return _int64(~sample_seed * _GOLDEN), sample_seed
+
+
+def _int64(value: int) -> int:
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _guarded(samples: Samples, settings: Settings, order: Order, first: int, seed: int) -> Any:
+    def function(position: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        return samples.read(number, tf.stack([tf.constant(seed, tf.int64), position]))
+
+    if settings.skip_bad:
+        skipped = Skipped(order, samples.explain)
+        return guard.tolerant_map(order, first, function, skipped)
+    return guard.strict_map(order, first, function, samples.explain)
+
+
+def _find_bad(samples: Samples) -> set[int]:
+    """The numbers of all samples that can't be read; reads every one."""
+    TENSORFLOW.info(
+        "Reading all %d samples once, because with skip_bad=True the place where this run goes on"
+        " depends on which can't be read.",
+        samples.count,
+    )
+    with tf.Graph().as_default(), tf.Session() as session:
+        order = Order(samples.count, 1, shuffle=False, seed=0)
+        skipped = Skipped(order, samples.explain)
+        checked = guard.tolerant_map(
+            order, 0, lambda _, number: samples.read(number, tf.constant([0, 0], tf.int64)), skipped
+        )
+        (position, _), _ = tf.data.make_one_shot_iterator(checked).get_next()
+        with contextlib.suppress(tf.errors.OutOfRangeError):
+            while True:
+                session.run(position)
+    return set(skipped.bad)
+
+
+def _changed(
+    guarded: Any,
+    settings: Settings,
+    seed: int | None,
+    per_sample: Change | None,
+    per_batch: Change | None,
+) -> Any:
+    """Elements (index, (position, number, *tensors)); the index has no meaning for batches."""
+
+    def by(change: Change) -> Callable[..., tuple[Any, tuple[tf.Tensor, ...]]]:
+        @plain
+        def apply(index: Any, result: tuple[tf.Tensor, ...]) -> tuple[Any, tuple[tf.Tensor, ...]]:
+            number = tf.reshape(index[0], [-1])[0]
+
+            def call(function: Callable[..., Any], *tensors: tf.Tensor) -> Any:
+                return seeded.call(function, tensors, seed, number)
+
+            return index, (*index, *change(call, *result[2:]))
+
+        return apply
+
+    dataset = guarded
+    parallel = {"num_parallel_calls": tf.data.experimental.AUTOTUNE, "deterministic": True}
+    if per_sample is not None:
+        dataset = dataset.map(by(per_sample), **parallel)
+    if settings.batch_size is not None:
+        # Without an end every batch is full, and its size is static.
+        full = settings.drop_remainder or settings.epochs is None
+        dataset = dataset.batch(settings.batch_size, drop_remainder=full)
+    if per_batch is not None:
+        dataset = dataset.map(by(per_batch), **parallel)
+    return dataset
+
+
+def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
+    if settings.private_threads:
+        options = tf.data.Options()
+        options.threading.private_threadpool_size = settings.private_threads
+        dataset = dataset.with_options(options)
+    dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)
+    # It needs no initializer, which programs with a session of their own would have to run.
+    (position, _), (_, _, *tensors) = tf.data.make_one_shot_iterator(dataset).get_next()
+    feed.register(position.op, None if settings.batch_size else position)
+    return tensors
