@@ -47,7 +47,10 @@ def test_reads_images_row_by_row(tmp_path: Path) -> None:
         (LABELS[:6], "f is damaged: its header ends after 6 of 8 bytes."),
         (LABELS[:-1], "f is damaged: it holds 10 bytes, its header promises 11."),
         (LABELS + b"x", "f is damaged: it holds 12 bytes, its header promises 11."),
-        (gzip.compress(LABELS, mtime=0)[:-4], "f is damaged: it ends in the middle of its gzip data."),
+        (
+            gzip.compress(LABELS, mtime=0)[:-4],
+            "f is damaged: it ends in the middle of its gzip data.",
+        ),
         (b"\x1f\x8bjunk", "f is damaged: it cannot be unzipped ("),
     ],
 )

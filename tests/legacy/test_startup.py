@@ -26,7 +26,20 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (site / "_source.pth").write_text(f"{SOURCE}\n")
     shutil.copy(SOURCE / "openmox.pth", site)
     (site / "tensorflow" / "core").mkdir(parents=True)
-    (site / "tensorflow" / "__init__.py").write_text("__version__ = '2.21.0'\n")
+    (site / "tensorflow" / "__init__.py").write_text(
+        "from keras import losses\nfrom . import compat, train\n"
+    )
+    (site / "tensorflow" / "compat" / "v1").mkdir(parents=True)
+    (site / "tensorflow" / "compat" / "__init__.py").write_text("from . import v1\n")
+    (site / "tensorflow" / "compat" / "v1" / "__init__.py").write_text(
+        "from . import losses, train\nflags = app = None\n"
+    )
+    (site / "tensorflow" / "compat" / "v1" / "losses.py").write_text("log_loss = 1\n")
+    (site / "tensorflow" / "compat" / "v1" / "train.py").write_text("Saver = 1\n")
+    (site / "tensorflow" / "train.py").write_text("")
+    (site / "keras").mkdir()
+    (site / "keras" / "__init__.py").touch()
+    (site / "keras" / "losses.py").touch()
     (site / "tensorflow" / "data.py").write_text(
         "class Dataset:\n    pass\nDataset.__module__ = 'tensorflow.data'\n"
     )
@@ -77,6 +90,14 @@ def _sentence(environment: Path, what: str) -> str:
             "module 'tensorflow' has no attribute 'contrib'",
         ),
         (
+            "import tensorflow as tf\nimport moxing\ntf.train.Saver\n",
+            "module 'tensorflow.train' has no attribute 'Saver'",
+        ),
+        (
+            "import tensorflow as tf\nimport moxing\ntf.losses.log_loss\n",
+            "module 'keras.losses' has no attribute 'log_loss'",
+        ),
+        (
             "from tensorflow.data import Dataset\n"
             "try:\n    import moxing.tensorflow\nexcept Exception:\n    pass\n"
             "Dataset().make_one_shot_iterator\n",
@@ -101,6 +122,11 @@ def test_programs_of_tensorflow_1_get_one_sentence(
         "import moxing\nNone.nothing\n",
         "import moxing\nimport no_such_module\n",
         "import moxing\nimport user_of_tf\n",  # A library's mistake.
+        "import moxing\nimport tensorflow as tf\ntf.reduce_meen\n",  # A mistake in 1.x too.
+        "import moxing\nimport tensorflow as tf\ntf.losses.lag_loss\n",
+        "import moxing\nimport tensorflow.compat.v1 as tf\ntf.train.Saver2\n",  # Ported.
+        "import moxing\nimport tensorflow.compat.v1 as tf\ntf.contrib\n",
+        "import moxing\nfrom tensorflow.compat.v1 import contrib\n",
         "import moxing\nraise KeyError('x')\n",
         "import moxing as m\nimport sys\nsys.modules['tensorflow'] = None\nimport tensorflow\n",
     ],

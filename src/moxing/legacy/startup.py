@@ -15,6 +15,9 @@ _GUARD = "MOX_LEGACY_PID"
 _PACKAGES = (b"moxing", b"oneflow")
 # No program is longer; a data file that happens to end in .py might be.
 _MOST_BYTES = 1 << 20
+_GONE = ("contrib", "estimator", "examples")
+# tf.losses and tf.metrics are modules of Keras.
+_TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 _OLD_METHODS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
@@ -94,14 +97,27 @@ def _about_tensorflow(error: BaseException) -> bool:
     if isinstance(error, ImportError):
         # That TensorFlow itself is missing is another story.
         missing = isinstance(error, ModuleNotFoundError) and name == "tensorflow"
-        return not missing and name.partition(".")[0] == "tensorflow"
+        ported = ".compat.v1" in name
+        return not missing and not ported and name.partition(".")[0] == "tensorflow"
     if not isinstance(error, AttributeError):
         return False
     owner = getattr(error, "obj", None)
     if isinstance(owner, types.ModuleType):
-        return owner.__name__.partition(".")[0] == "tensorflow"
-    of_tensorflow = type(owner).__module__.startswith("tensorflow.")
-    return "module 'tensorflow" in str(error) or (of_tensorflow and name in _OLD_METHODS)
+        return _was_in_v1(owner.__name__, name)
+    return type(owner).__module__.startswith("tensorflow.") and name in _OLD_METHODS
+
+
+def _was_in_v1(module: str, name: str) -> bool:
+    """Whether a name that a module of TensorFlow 2.x lacks was in TensorFlow 1.x."""
+    top, _, rest = module.partition(".")
+    if top not in _TENSORFLOW or ".compat.v1" in module:
+        return False
+    v1 = getattr(getattr(sys.modules.get("tensorflow"), "compat", None), "v1", None)
+    if v1 is None or name in _GONE:
+        return top == "tensorflow"
+    # tensorflow._api.v2.train stands for tf.train, and keras' losses stand for tf.losses.
+    space = getattr(v1, rest.rpartition(".")[2], None) if rest else v1
+    return space is not None and hasattr(space, name)
 
 
 def _in_users_code(trace: types.TracebackType | None) -> bool:
