@@ -20,8 +20,8 @@ with native_noise.dropped():
     import tensorflow  # noqa: F401
 
 from moxing import logs  # noqa: E402
-from moxing.errors import MoxAttributeError, near_matches  # noqa: E402
 from moxing.tensorflow import flags as _flags  # noqa: E402
+from moxing.tensorflow import names as _names  # noqa: E402
 from moxing.tensorflow.executor.evaluation_hooks import (  # noqa: E402
     EarlyStoppingHook,
     LogEvaluationMetricHook,
@@ -59,38 +59,10 @@ __all__ = [
     "set_flag",
     "var_scope",
 ]
-
-# Documented names of the API that this version does not have.
-_NOT_YET = frozenset(
-    (
-        "AsyncRawGenerator",
-        "BaseTFRecordDataset",
-        "BaseTFRecordMetadata",
-        "ImageClassificationRawDataset",
-        "ImageClassificationRawMetadata",
-        "ImageClassificationTFRecordDataset",
-        "ImageClassificationTFRecordMetadata",
-        "InputSpec",
-        "MultilabelClassificationRawDataset",
-        "MultilabelClassificationRawMetadata",
-        "NetworkKeys",
-        "PlateauLREarlyStoppingHook",
-        "auto",
-        "cache",
-        "file",
-        "get_data_augmentation_fn",
-        "get_dataset",
-        "get_dataset_meta",
-        "get_model_fn",
-        "get_model_meta",
-        "get_optimizer_wrapper_fn",
-        "get_tfrecord",
-        "split_image_classification_dataset",
-    )
-)
+__all__ += list(_names.LAZY)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NOT_YET:
-        raise MoxAttributeError(f"mox.{name} is not supported yet by this version of openmox.")
-    raise MoxAttributeError(f"mox has no {name!r}.{near_matches(name, __all__)}")
+    value = _names.load(name, __all__)
+    globals()[name] = value
+    return value

@@ -123,6 +123,10 @@ _given: dict[str, str] = {}
 _has_read = False
 
 
+# A boolean flag that stands alone; `--flag False`, as TensorFlow 1.4 took it, may follow.
+_BARE: Final = "true"
+
+
 def consume(argv: Sequence[str]) -> list[str]:
     """Takes the runtime flags out of a command line, wherever they stand, and keeps their values.
 
@@ -148,6 +152,8 @@ def consume(argv: Sequence[str]) -> list[str]:
             rest.append(argument)
             continue
         name, value = found
+        if value == _BARE and arguments and arguments[0].lower() in ("true", "false"):
+            value = arguments.pop(0)
         if value is None:
             value = _following_value(name, arguments)
         _set_text(name, value)
@@ -271,7 +277,7 @@ def _match(argument: str) -> tuple[str, str | None] | None:
     if name in FLAG_NAMES:
         if equals:
             return name, value
-        return name, "true" if _VALUES[name].boolean else None
+        return name, _BARE if _VALUES[name].boolean else None
     negated = name.removeprefix("no")
     if name.startswith("no") and negated in FLAG_NAMES and _VALUES[negated].boolean and not equals:
         return negated, "false"

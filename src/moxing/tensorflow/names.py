@@ -1,0 +1,58 @@
+"""The public names that are loaded when first used, and the documented ones that are missing."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+from moxing.errors import MoxAttributeError, near_matches
+
+# What most programs do not need would make each of them start later.
+LAZY: Final = {
+    "NetworkKeys": "moxing.tensorflow.nets",
+    "get_model_fn": "moxing.tensorflow.nets",
+    "get_model_meta": "moxing.tensorflow.nets",
+    "get_data_augmentation_fn": "moxing.tensorflow.preprocessing",
+    "OptimizerKeys": "moxing.tensorflow.optimizer",
+    "OptimizerWrapperKeys": "moxing.tensorflow.optimizer",
+    "get_optimizer_wrapper_fn": "moxing.tensorflow.optimizer",
+}
+MISSING: Final = frozenset(
+    (
+        "AsyncRawGenerator",
+        "BaseTFRecordDataset",
+        "BaseTFRecordMetadata",
+        "ImageClassificationRawDataset",
+        "ImageClassificationRawMetadata",
+        "ImageClassificationTFRecordDataset",
+        "ImageClassificationTFRecordMetadata",
+        "InputSpec",
+        "MultilabelClassificationRawDataset",
+        "MultilabelClassificationRawMetadata",
+        "PlateauLREarlyStoppingHook",
+        "auto",
+        "cache",
+        "file",
+        "get_dataset",
+        "get_dataset_meta",
+        "get_tfrecord",
+        "split_image_classification_dataset",
+    )
+)
+
+
+def load(name: str, public: list[str]) -> Any:
+    """The value of a public name of `mox` that is not there yet.
+
+    Args:
+        name: what the program asked for.
+        public: every public name.
+
+    Raises:
+        MoxAttributeError: the name is missing in this version, or is none of the API.
+    """
+    if name in LAZY:
+        return getattr(importlib.import_module(LAZY[name]), name)
+    if name in MISSING:
+        raise MoxAttributeError(f"mox.{name} is not supported yet by this version of openmox.")
+    raise MoxAttributeError(f"mox has no {name!r}.{near_matches(name, public)}")
