@@ -152,7 +152,7 @@ def consume(argv: Sequence[str]) -> list[str]:
             rest.append(argument)
             continue
         name, value = found
-        if value == _BARE and arguments and arguments[0].lower() in ("true", "false"):
+        if value is _BARE and arguments and arguments[0].lower() in ("true", "false"):
             value = arguments.pop(0)
         if value is None:
             value = _following_value(name, arguments)
