@@ -7,15 +7,21 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
+from moxing.framework import file as mox
 
 KEYS = 100_000
 
 
 class _Lister(BaseHTTPRequestHandler):
-    """Answers listings of 100,000 keys `d00/000000` to `d99/099999`, a page at a time."""
+    """Answers listings of 100,000 keys `d00/000000` to `d99/099999`, a page at a time.
+
+    It knows only the first version of the request, and takes the second for it, as OBS does.
+    """
 
     protocol_version = "HTTP/1.1"
 
@@ -50,9 +56,9 @@ class _Lister(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def many(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """URL of a bucket with 100,000 keys."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Lister)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), getattr(request, "param", _Lister))
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     monkeypatch.setenv("S3_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
     yield "s3://many"
@@ -72,6 +78,21 @@ added = used()
 names = mox.list_directory(sys.argv[1], recursive=True)
 print(size, len(names), names[1], added - before, used() - added)
 """
+
+
+class _Stuck(_Lister):
+    """Answers every listing with its first page."""
+
+    def do_GET(self) -> None:
+        self.path = self.path.replace("marker=", "ignored=")
+        super().do_GET()
+
+
+@pytest.mark.parametrize("many", [_Stuck], indirect=True)
+def test_a_listing_that_never_ends_is_given_up(many: str) -> None:
+    mox.set_auth(list_max_keys=2)
+    with pytest.raises(mox.MoxFileRespException, match="does not get beyond 'd00/000001'"):
+        mox.list_directory(many, recursive=True)
 
 
 @pytest.mark.slow

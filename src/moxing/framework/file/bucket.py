@@ -66,23 +66,41 @@ class BucketStore:
             arguments["Delimiter"] = "/"
         last = ""
         while True:
-            # The first version of this request is the one that every store knows.
-            page = self.client.call("list_objects", str(where), **arguments)
-            found = [info for info in _page(page) if info.key != last]
+            page = self.client.call("list_objects_v2", str(where), **arguments)
+            found = _page(page)
             yield from (info for info in found if info.key != where.prefix)
             if not page.get("IsTruncated"):
                 return
+            last = found[-1].key if found else last
+            token = page.get("NextContinuationToken")
+            if not token:
+                break
+            if token == arguments.get("ContinuationToken"):
+                raise _stuck(where, last)
+            arguments["ContinuationToken"] = token
+        # Stores that know only the first version of this request, OBS among them, take the second
+        # for it.
+        arguments.pop("ContinuationToken", None)
+        yield from self._list_on(where, last, arguments)
+
+    def _list_on(self, where: Location, last: str, arguments: dict[str, Any]) -> Iterator[Info]:
+        """What comes after the key `last`, by the first version of the request."""
+        arguments["Marker"] = last
+        while True:
+            page = self.client.call("list_objects", str(where), **arguments)
+            # Some stores list a directory again after its own name.
+            found = [info for info in _page(page) if info.key > last]
+            yield from (info for info in found if info.key != where.prefix)
+            if not page.get("IsTruncated"):
+                return
+            beyond = last + _LAST_CHARACTER
             if found:
                 last = found[-1].key
                 arguments["Marker"] = page.get("NextMarker") or last
-                continue
-            # Some stores list a directory again after its own name: go on behind all in it.
-            beyond = last + _LAST_CHARACTER
-            if arguments.get("Marker") == beyond:
-                raise MoxFileRespException(
-                    f"the listing of {where} does not get beyond {last!r}", url=str(where)
-                )
-            arguments["Marker"] = beyond
+            elif arguments["Marker"] != beyond:
+                arguments["Marker"] = beyond
+            else:
+                raise _stuck(where, last)
 
     def read(self, where: Location, start: int, stop: int | None, etag: str) -> tuple[Info, bytes]:
         """Bytes of an object, fewer at its end, and the size and tag of the whole."""
@@ -335,6 +353,13 @@ def _page(page: dict[str, Any]) -> list[Info]:
     found += [Info(item["Prefix"]) for item in page.get("CommonPrefixes", [])]
     found.sort(key=lambda item: item.key)
     return found
+
+
+def _stuck(where: Location, last: str) -> MoxFileRespException:
+    return MoxFileRespException(
+        f"the listing of {where} does not get beyond {last!r}: the store repeats itself",
+        url=str(where),
+    )
 
 
 def _past_end(

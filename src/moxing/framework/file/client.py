@@ -28,7 +28,12 @@ CONNECT_TIMEOUT = 10.0
 MOST_CONNECTIONS = 256
 # The slowest link that is still waited for, in bytes a second.
 SLOWEST = 64 * 1024
-_LIMITS = {"complete_multipart_upload": 300.0, "list_objects": 300.0, "delete_objects": 300.0}
+_LIMITS = {
+    "complete_multipart_upload": 300.0,
+    "delete_objects": 300.0,
+    "list_objects": 300.0,
+    "list_objects_v2": 300.0,
+}
 
 
 class Client:
@@ -131,6 +136,8 @@ class Client:
         if client is not self._known:
             # OBS and others want the older digest for this one request.
             client.meta.events.register("before-call.s3.DeleteObjects", _add_md5)
+            if _is_obs(self.settings):
+                _list_plainly(client)
             self._known = client
         return await getattr(client, operation)(**arguments)
 
@@ -214,6 +221,20 @@ def _quiet() -> None:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.WARNING)
+
+
+def _is_obs(settings: Settings) -> bool:
+    return "//obs." in (settings.endpoint or "")
+
+
+def _list_plainly(client: Any) -> None:
+    """Does not ask for encoded names: OBS then returns the same page for ever."""
+    from botocore import handlers
+
+    for operation in ("ListObjects", "ListObjectsV2"):
+        client.meta.events.unregister(
+            f"before-parameter-build.s3.{operation}", handlers.set_list_objects_encoding_type_url
+        )
 
 
 def _add_md5(params: dict[str, Any], **_: Any) -> None:

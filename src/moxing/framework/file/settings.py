@@ -227,6 +227,8 @@ def _limits(config: Mapping[str, float | None]) -> tuple[tuple[str, float], ...]
             )
         if seconds is not None:
             found[OPERATIONS[name]] = float(seconds)
+    if "list_objects" in found:
+        found["list_objects_v2"] = found["list_objects"]
     return tuple(sorted(found.items()))
 
 
