@@ -9,6 +9,8 @@ from moxing.errors import MoxAttributeError, near_matches
 
 # What most programs do not need would make each of them start later.
 LAZY: Final = {
+    "ImageClassificationRawDataset": "moxing.tensorflow.datasets",
+    "ImageClassificationRawMetadata": "moxing.tensorflow.datasets",
     "NetworkKeys": "moxing.tensorflow.nets",
     "get_model_fn": "moxing.tensorflow.nets",
     "get_model_meta": "moxing.tensorflow.nets",
@@ -22,8 +24,6 @@ MISSING: Final = frozenset(
         "AsyncRawGenerator",
         "BaseTFRecordDataset",
         "BaseTFRecordMetadata",
-        "ImageClassificationRawDataset",
-        "ImageClassificationRawMetadata",
         "ImageClassificationTFRecordDataset",
         "ImageClassificationTFRecordMetadata",
         "InputSpec",
