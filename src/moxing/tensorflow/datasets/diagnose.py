@@ -6,7 +6,7 @@ import os
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets import decode, formats
+from moxing.tensorflow.datasets import bitmap, decode, formats
 
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _DECODED = ("JPEG", "PNG", "GIF", "BMP", "WebP")
@@ -42,19 +42,22 @@ def of_content(content: bytes) -> str:
 
 def _refusal(content: bytes) -> str:
     """What the decoder says, in one line; "" if it decodes the content."""
+    if content.startswith(b"BM"):
+        try:
+            bitmap.decode(content)
+        except ValueError as error:
+            return str(error)
+        return ""
     with tf.Graph().as_default(), tf.Session() as session:
         image = decode.decode(tf.constant(content))
         try:
             session.run(image.op)
         except tf.errors.OpError as error:
-            return _first_line(error.message)
+            return first_line(error)
     return ""
 
 
-def _first_line(message: str) -> str:
-    line = message.strip().splitlines()[0]
-    for prefix in ("ValueError: ", "{{"):
-        if prefix == "{{" and line.startswith(prefix):
-            line = line.split("}} ", 1)[-1]
-        line = line.removeprefix(prefix)
-    return line.split(" [[{{")[0].strip().rstrip(".")
+def first_line(error: tf.errors.OpError) -> str:
+    """What an error of TensorFlow says, without where."""
+    lines = error.message.removeprefix("Graph execution error:").strip().splitlines()
+    return lines[0].split(" [[{{")[0].strip().rstrip(".") if lines else type(error).__name__

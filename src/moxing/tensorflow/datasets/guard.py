@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxValueError
 from moxing.tensorflow.datasets.order import MARK, Order, plain
 from moxing.tensorflow.datasets.skipped import Skipped
 
@@ -88,21 +89,25 @@ def _results(indices: Any, function: Function) -> Any:
 
 
 def _fail(number: tf.Tensor, explain: Explain) -> tf.Tensor:
-    def text(sample: Any) -> bytes:
-        return (explain(int(sample)) + _REMEDY).encode()
+    def fail(sample: Any) -> bool:
+        raise MoxValueError(explain(int(sample)) + _REMEDY)
 
-    return _assert_empty(tf.numpy_function(text, [number], tf.string))
+    return _python(fail, number)
 
 
 def _tell(skipped: Skipped, *arguments: tf.Tensor) -> tf.Tensor:
-    def text(expected: Any, position: Any, ends: Any, good: Any) -> bytes:
+    def tell(expected: Any, position: Any, ends: Any, good: Any) -> bool:
         skipped.add(int(expected), int(position))
-        return skipped.end_epoch(int(position), int(good)).encode() if ends else b""
+        if ends:
+            skipped.end_epoch(int(position), int(good))
+        return True
 
-    return _assert_empty(tf.numpy_function(text, arguments, tf.string))
+    return _python(tell, *arguments)
 
 
-def _assert_empty(text: tf.Tensor) -> tf.Tensor:
-    empty = tf.equal(text, b"")
-    with tf.control_dependencies([tf.raw_ops.Assert(condition=empty, data=[text])]):
-        return tf.identity(empty)
+def _python(function: Callable[..., bool], *arguments: tf.Tensor) -> tf.Tensor:
+    # An exception in it ends the data with an error whose text, unlike that of an assertion, keeps
+    # names of files as they are.
+    done = tf.numpy_function(function, arguments, tf.bool)
+    done.set_shape([])
+    return done

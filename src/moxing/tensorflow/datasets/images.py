@@ -24,13 +24,13 @@ class ImageFiles:
     Attributes:
         base: folder that the names of images are relative to.
         paths: of the files, in it.
-        label: from the number of a file (int64 scalar, at most their count) to its label and a
-            description (string) of the label.
+        connect_labels: makes, in the current graph, the function from the number of a file (int64
+            scalar, at most their count) to its label and a description (string) of the label.
     """
 
     base: str
     paths: Sequence[str]
-    label: Label
+    connect_labels: Callable[[], Label]
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,24 @@ def open_images(
 ) -> list[tf.Tensor]:
     """The tensors image, label, description and name of the next file, or batch of files."""
     check_batchable(reader, settings, processing)
-    paths = names.tensor([*files.paths, os.devnull])
 
-    def read(number: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        # The mark of an epoch's end, -1, takes the last path, of an empty file.
-        place = tf.math.floormod(number, len(files.paths) + 1)
-        path = paths[place]
-        content = tf.io.read_file(path)
-        made = _made(content, place >= len(files.paths), seed, settings, processing)
-        return (made, *files.label(place), _relative(path, files.base))
+    def connect() -> stream.Read:
+        paths, label = names.tensor([*files.paths, os.devnull]), files.connect_labels()
+
+        def read(number: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            # The mark of an epoch's end, -1, takes the last path, of an empty file.
+            place = tf.math.floormod(number, len(files.paths) + 1)
+            path = paths[place]
+            content = tf.io.read_file(path)
+            made = _made(content, place >= len(files.paths), seed, settings, processing)
+            return (made, *label(place), _relative(path, files.base))
+
+        return read
 
     def explain(number: int) -> str:
         return diagnose.of_file(files.paths[number])
 
-    samples = Samples(len(files.paths), read, explain)
+    samples = Samples(len(files.paths), connect, explain)
     return stream.open_stream(
         samples, settings, _per_sample(reader, processing), _per_batch(reader, processing)
     )

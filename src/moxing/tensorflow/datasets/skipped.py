@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets.order import Order
 
 _NAMED = 20  # Warnings with a name; further ones are only counted.
+_PATIENCE = 100  # Epochs.
 
 
 class Skipped:
@@ -24,6 +26,7 @@ class Skipped:
         self._epoch = -1
         self._numbers = order.of_epoch(0)[:0]
         self._in_epoch = 0
+        self._without_good = 0
 
     def add(self, begin: int, end: int) -> None:
         """Takes note that the worker's positions from `begin` up to `end` gave no sample."""
@@ -36,17 +39,27 @@ class Skipped:
             if len(self.bad) <= _NAMED:
                 TENSORFLOW.warning("skip_bad=True leaves out %s", self.bad[number])
 
-    def end_epoch(self, position: int, good: int) -> str:
-        """Reports an epoch; returns what is wrong if it had no good sample at all, else ""."""
+    def end_epoch(self, position: int, good: int) -> None:
+        """Reports an epoch that had `good` samples; `position` is the first behind it.
+
+        Raises:
+            MoxValueError: there is no good sample.
+        """
         bad, self._in_epoch = self._in_epoch, 0
-        epoch = position // self._order.samples
+        self._without_good = 0 if good else self._without_good + 1
+        # A worker's share of an epoch may have no good sample by chance, but not again and again.
+        if bad and (len(self.bad) == self._order.samples or self._without_good == _PATIENCE):
+            last = list(self.bad.values())[-1]
+            raise MoxValueError(
+                f"none of {len(self.bad)} samples can be read. The last one: {last}"
+            )
         if bad:
             TENSORFLOW.warning(
-                "skip_bad=True left out %d of %d samples in epoch %d.", bad, bad + good, epoch
+                "skip_bad=True left out %d of %d samples in epoch %d.",
+                bad,
+                bad + good,
+                position // self._order.samples,
             )
-        if bad and not good:
-            return f"none of {bad} samples can be read; the last one: {list(self.bad.values())[-1]}"
-        return ""
 
     def _number_at(self, position: int) -> int:
         epoch, place = divmod(position, self._order.samples)

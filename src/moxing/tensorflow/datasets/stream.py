@@ -56,13 +56,13 @@ class Samples:
 
     Attributes:
         count: how many samples there are; at least 1.
-        read: from the number of a sample and its seed to its tensors. For the number MARK it gives
-            anything, but does not fail.
+        connect: makes, in the current graph, the function from the number of a sample and its seed
+            to its tensors. For the number MARK that gives anything, but does not fail.
         explain: which sample that number is, and what is wrong with it.
     """
 
     count: int
-    read: Read
+    connect: Callable[[], Read]
     explain: Callable[[int], str]
 
 
@@ -116,8 +116,10 @@ def _int64(value: int) -> int:
 
 
 def _guarded(samples: Samples, settings: Settings, order: Order, first: int, seed: int) -> Any:
+    read = samples.connect()
+
     def function(position: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        return samples.read(number, tf.stack([tf.constant(seed, tf.int64), position]))
+        return read(number, tf.stack([tf.constant(seed, tf.int64), position]))
 
     if settings.skip_bad:
         skipped = Skipped(order, samples.explain)
@@ -133,10 +135,11 @@ def _find_bad(samples: Samples) -> set[int]:
         samples.count,
     )
     with tf.Graph().as_default(), tf.Session() as session:
+        read = samples.connect()
         order = Order(samples.count, 1, shuffle=False, seed=0)
         skipped = Skipped(order, samples.explain)
         checked = guard.tolerant_map(
-            order, 0, lambda _, number: samples.read(number, tf.constant([0, 0], tf.int64)), skipped
+            order, 0, lambda _, number: read(number, tf.constant([0, 0], tf.int64)), skipped
         )
         (position, _), _ = tf.data.make_one_shot_iterator(checked).get_next()
         with contextlib.suppress(tf.errors.OutOfRangeError):

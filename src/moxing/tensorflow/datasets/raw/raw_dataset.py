@@ -170,8 +170,12 @@ class ImageClassificationRawDataset:
             for folder, found in zip(metadata.labels_list, metadata.images, strict=True)
             for image in found
         ]
+        return ImageFiles(metadata.base_dir, paths, self._connect_labels)
+
+    def _connect_labels(self) -> images.Label:
+        metadata = self._metadata
         ends = tf.constant(np.cumsum([len(found) for found in metadata.images]))
-        numbers = tf.range(tf.constant(len(paths) + 1, tf.int64))
+        numbers = tf.range(tf.constant(metadata.total_num_samples + 1, tf.int64))
         of_image = tf.raw_ops.UpperBound(
             sorted_inputs=ends[tf.newaxis], values=numbers[tf.newaxis], out_type=tf.int64
         )[0]
@@ -182,4 +186,4 @@ class ImageClassificationRawDataset:
             value = tf.one_hot(found, metadata.num_classes) if self._one_hot else found
             return value, texts[found]
 
-        return ImageFiles(metadata.base_dir, paths, label)
+        return label
