@@ -86,4 +86,4 @@ def shown(value: Any, plain: bool = False) -> str:
     except Exception:  # An int of thousands of digits, or a __repr__ that fails.
         bits = f" of {value.bit_length()} bits" if isinstance(value, int) else ""
         return f"<{type(value).__name__}{bits}>"
-    return " ".join(text.split())
+    return " ".join(line.strip() for line in text.splitlines())

@@ -32,7 +32,9 @@ def execute(job: Job) -> Result:
         SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save.
     """
     with ExitStack() as stack:
-        if job.training and job.log_dir is not None:
+        if job.log_dir is not None and (job.training or job.export):
+            checkpoint.ensure_directory(job.log_dir)
+        if job.log_dir is not None and job.training:
             stack.enter_context(checkpoint.lock(job.log_dir))
         start = checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
         finished = _already_finished(job, start)

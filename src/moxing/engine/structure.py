@@ -58,7 +58,7 @@ def normalize(result: Any) -> list[Any] | dict[str, Any]:
             " tuples and dicts of tensors."
         ) from None
     if isinstance(plain, list | dict):
-        if not plain:
+        if not leaves(plain):
             raise MoxValueError(
                 "input_fn returned no tensors (an empty list or dict). Return at least one tensor."
             )

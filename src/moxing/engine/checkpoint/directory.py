@@ -25,12 +25,18 @@ def ensure_directory(path: str, what: str = "log_dir") -> None:
         )
     if (file := _file_in_the_way(path)) is not None:
         raise MoxValueError(
-            f"{what} {path!r} can't be a directory: {file} is a file. Choose another {what}."
+            f"{what} {path!r} can't be a directory: {file} is"
+            f" {'a link that leads nowhere' if os.path.islink(file) else 'a file'}. Choose another"
+            f" {what}."
         )
     try:
         os.makedirs(path, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
+    except RecursionError:
+        raise MoxValueError(
+            f"{what} has {path.count(os.sep)} directories inside each other. Choose another {what}."
+        ) from None
     except OSError as error:
         raise MoxRuntimeError(
             f"Can't write into {what} {path!r}: [Errno {error.errno}] {error.strerror}. Make it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import operator
@@ -16,6 +17,7 @@ from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+_LONGEST_PATH = 4096  # Bytes, on Linux.
 _STORES = ("s3://", "obs://")
 # TensorFlow counts elements of a dimension with 64 bits, and a batch has several dimensions.
 _MOST_SAMPLES = (1 << 31) - 1
@@ -64,6 +66,8 @@ def check_callable(name: str, value: Any) -> Any:
         )
     if not callable(value):
         raise MoxTypeError(f"{name} is {shown(value)}, which is not callable. Pass a function.")
+    if inspect.iscoroutinefunction(value):
+        raise MoxTypeError(f"{name} is an async function, which nobody awaits. Pass a plain one.")
     return value
 
 
@@ -153,6 +157,8 @@ def check_path(name: str, value: Any) -> str | None:
             f"{name}={shown(text)}: it has characters that no path of TensorFlow's can have. Give"
             " a path whose text is UTF-8."
         )
+    if len(text.encode()) >= _LONGEST_PATH:
+        raise MoxValueError(f"{name}={shown(text)}: no path can be that long.")
     if text and not text.strip():
         raise MoxValueError(f"{name}={shown(text)}: it is blank. Give a path, or None.")
     return os.path.expanduser(text) or None
