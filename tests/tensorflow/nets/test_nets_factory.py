@@ -66,8 +66,11 @@ def test_predict_keeps_a_size_that_is_known(
     ]
 
 
-@pytest.mark.parametrize("mode", ["TRAIN", "EVAL", "PREDICT", "EXPORT"])
-def test_images_are_resized_to_the_size_given(mode: str, graph: tf.Graph) -> None:
+@pytest.mark.parametrize(
+    ("mode", "size"),
+    [("TRAIN", (8, 8)), ("EVAL", (8, 8)), ("PREDICT", (16, 24)), ("EXPORT", (16, 24))],
+)
+def test_size_is_for_predictions(mode: str, size: tuple[int, int], graph: tf.Graph) -> None:
     seen: list[tf.Tensor] = []
 
     def look(images: tf.Tensor, run_mode: str) -> tf.Tensor:
@@ -78,7 +81,7 @@ def test_images_are_resized_to_the_size_given(mode: str, graph: tf.Graph) -> Non
     fn = get_model_fn(SMALL, mode, 10, image_height=16, image_width=24, preprocess_fn=look)
     fn(tf.constant(np.full((1, 8, 8, 3), 7, np.uint8)))
     assert seen[0].dtype == tf.float32
-    np.testing.assert_array_equal(_value(seen[0]), np.full((1, 16, 24, 3), 7.0))
+    np.testing.assert_array_equal(_value(seen[0]), np.full((1, *size, 3), 7.0))
 
 
 def test_train_takes_images_of_unknown_size(graph: tf.Graph) -> None:
@@ -91,7 +94,7 @@ def test_train_takes_images_of_unknown_size(graph: tf.Graph) -> None:
 
 
 def test_dense_network_of_unknown_size_says_what_to_do(graph: tf.Graph) -> None:
-    with pytest.raises(MoxValueError, match="give image_height and image_width"):
+    with pytest.raises(MoxValueError, match="the dense layer after 'CifarNet/pool2:0' needs"):
         get_model_fn("cifarnet", "TRAIN", 5, preprocess_fn=None)(_images(2, None, None, 3))
     with pytest.raises(MoxValueError, match="the NASNet family needs images of a known size"):
         get_model_fn("nasnet_cifar", "TRAIN", 5, preprocess_fn=None)(_images(2, None, None, 3))
@@ -102,7 +105,7 @@ def test_images_that_are_too_small_are_named(graph: tf.Graph) -> None:
         get_model_fn("alexnet_v2", "TRAIN", 5)(_images(2, 64, 48, 3))
     assert str(caught.value) == (
         "images of 64x48 pixels are too small for alexnet_v2, whose usual size is 224x224; make "
-        "them larger, for example with image_height=224, image_width=224 in mox.get_model_fn"
+        "them larger, for example with tf.image.resize(images, [224, 224])"
     )
 
 

@@ -101,6 +101,16 @@ def test_renorm_gradient_treats_the_correction_as_constant(graph: tf.Graph) -> N
     np.testing.assert_allclose(renormed, plain, atol=1e-4)
 
 
+def test_global_step_is_made_at_the_top(
+    graph: tf.Graph, float32_getter: Callable[..., Any]
+) -> None:
+    with tf.variable_scope("net", custom_getter=float32_getter):
+        batch_norm(Style(training=True, batch_renorm=True), tf.constant(X))
+    step = tf.train.get_global_step()
+    assert step is not None
+    assert (step.op.name, step.dtype.base_dtype) == ("global_step", tf.int64)
+
+
 def test_getter_that_hides_the_moving_average_is_named(graph: tf.Graph) -> None:
     def hide(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> tf.Tensor:
         return tf.identity(getter(*args, **kwargs))

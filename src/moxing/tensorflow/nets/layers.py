@@ -255,7 +255,7 @@ def flatten(style: Style, net: tf.Tensor) -> tf.Tensor:
     if None in style.size(net):
         raise MoxValueError(
             f"the dense layer after {net.name!r} needs images of a known size, but their shape is "
-            "not known before the run; give image_height and image_width to mox.get_model_fn"
+            "not known before the run; give it with images.set_shape([None, height, width, 3])"
         )
     if style.data_format == "NCHW":
         net = tf.transpose(net, [0, 2, 3, 1])

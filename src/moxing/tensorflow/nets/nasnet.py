@@ -17,6 +17,7 @@ from moxing.tensorflow.nets.nasnet_cell import (
     normalized_conv2d,
 )
 from moxing.tensorflow.nets.norm import batch_norm
+from moxing.tensorflow.nets.runtime import global_step
 from moxing.tensorflow.nets.style import Style, he_normal_fan_out
 
 
@@ -197,8 +198,7 @@ def _keep_path(style: Style, plan: Plan, done: int) -> tf.Tensor | None:
         return None
     total = plan.cells + (2 if plan.reduction else 0) + (2 if plan.imagenet else 0)
     drop = (1.0 - plan.drop_path) * (done + 1) / total
-    step = tf.cast(tf.train.get_or_create_global_step(), tf.float32)
-    return 1.0 - tf.minimum(1.0, step / plan.steps) * drop
+    return 1.0 - tf.minimum(1.0, global_step() / plan.steps) * drop
 
 
 def _auxiliary(style: Style, net: tf.Tensor, num_classes: int, scope: str) -> tf.Tensor:

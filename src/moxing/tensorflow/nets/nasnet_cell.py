@@ -134,7 +134,7 @@ def _match(style: Style, previous: tf.Tensor | None, net: tf.Tensor, depth: int)
     if None in (*style.size(net), *style.size(previous)):
         raise MoxValueError(
             "the NASNet family needs images of a known size, as it joins cells of different "
-            "sizes; give image_height and image_width to mox.get_model_fn"
+            "sizes; give it with images.set_shape([None, height, width, 3])"
         )
     if style.size(previous) != style.size(net):
         return _factorized_reduction(style, tf.nn.relu(previous), depth, stride=2)

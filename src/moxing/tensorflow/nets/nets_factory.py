@@ -14,6 +14,7 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.nets import images as image_ops
 from moxing.tensorflow.nets.preprocess import default_preprocess_fn
 from moxing.tensorflow.nets.registry import Network, network_named
+from moxing.tensorflow.nets.runtime import gpu_present
 from moxing.tensorflow.nets.style import Style
 
 _MODES = ("TRAIN", "EVAL", "PREDICT", "EXPORT")
@@ -84,7 +85,8 @@ def get_model_fn(
         batch_norm_fused: accepted for old programs; the fused kernel, which computes the same,
             is used in any case.
         batch_renorm: train with batch renormalization (arXiv:1702.03275).
-        image_height: images are resized (bilinear) to this height unless they have it.
+        image_height: in PREDICT and EXPORT mode images are resized (bilinear) to this height
+            unless they have it; in TRAIN and EVAL it is ignored.
         image_width: as `image_height`; give both or neither. EXPORT needs them. PREDICT warns
             without them and takes images of unknown size at the network's default size.
         preprocess_fn: called with `(images, run_mode)` on images of floating point; by default
@@ -158,8 +160,7 @@ def _build(
         raise MoxValueError(
             f"images of {height}x{width} pixels are too small for {name}, whose usual size is "
             f"{network.image_size}x{network.image_size}; make them larger, for example with "
-            f"image_height={network.image_size}, image_width={network.image_size} in "
-            "mox.get_model_fn"
+            f"tf.image.resize(images, [{network.image_size}, {network.image_size}])"
         ) from error
 
 
@@ -188,10 +189,10 @@ def _sized(
     run_mode: str,
     size: tuple[int, int] | None,
 ) -> tf.Tensor:
+    if run_mode in ("TRAIN", "EVAL"):
+        return batch
     if size is not None:
         return image_ops.resize(batch, size)
-    if run_mode != "PREDICT":
-        return batch
     known = image_ops.static_size(batch)
     used = known or (network.image_size, network.image_size)
     whose = f"the default size of {name}" if known is None else "the size of the images"
@@ -208,7 +209,7 @@ def _layout(data_format: str, run_mode: str) -> str:
     """The layout to build. Exported graphs are served on CPUs too, so they are always NHWC."""
     if data_format == "NHWC" or run_mode == "EXPORT":
         return "NHWC"
-    if tf.config.list_physical_devices("GPU"):
+    if gpu_present():
         return "NCHW"
     graph = tf.get_default_graph()
     # Every replica asks again; one line a graph is enough.

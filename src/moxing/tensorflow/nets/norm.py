@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
+from moxing.tensorflow.nets.runtime import global_step
 from moxing.tensorflow.nets.style import Activation, Style
 from moxing.tensorflow.nets.variables import variable
 
@@ -120,7 +121,7 @@ def _renorm_limits() -> tuple[tf.Tensor, tf.Tensor]:
 
     r_max goes from 1 to 3 by step 40,000 and d_max from 0 to 5 by step 25,000.
     """
-    step = tf.cast(tf.train.get_or_create_global_step(), tf.float32)
+    step = global_step()
 
     def ramp(end: float) -> tf.Tensor:
         return tf.clip_by_value((step - 5_000.0) / (end - 5_000.0), 0.0, 1.0)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.nets.heads import convolutional_head
-from moxing.tensorflow.nets.layers import conv2d, conv2d_same, max_pool, pad
+from moxing.tensorflow.nets.layers import concat, conv2d, conv2d_same, max_pool, pad
 from moxing.tensorflow.nets.norm import batch_norm
 from moxing.tensorflow.nets.resnet_v1 import resnet_style
+from moxing.tensorflow.nets.runtime import gpu_present
 from moxing.tensorflow.nets.style import Style
 from moxing.tensorflow.nets.variables import variable
 
@@ -28,8 +29,9 @@ def resnext(
     """3 * sum(units) + 2 layers; strides sit in each block's first unit.
 
     The paper draws the unit in equal forms: figure 3(b) concatenates 32 paths, figure 3(c) has
-    one grouped convolution. Both are built as (c), which is faster. Names follow slim's ResNets;
-    slim has no ResNeXt.
+    one grouped convolution. Either name is built as (c), which is faster, or as (b) where
+    TensorFlow can't do (c); the variables are the same. Names follow slim's ResNets; slim has no
+    ResNeXt.
     """
     style = resnet_style(style)
     with tf.variable_scope(scope) as var_scope:
@@ -69,13 +71,19 @@ def _grouped_conv2d(style: Style, net: tf.Tensor, width: int, stride: int) -> tf
             style.weights,
             decay=style.weight_decay,
         )
-        net = tf.nn.conv2d(
-            pad(style, net, 3),
-            kernels,
-            style.per_axis((stride, stride)),
-            "VALID",
-            data_format=style.data_format,
-        )
+        net = pad(style, net, 3)
+        if style.training and not gpu_present():
+            # On a CPU grouped convolutions have a gradient only in float32 and with oneDNN.
+            parts = tf.split(net, CARDINALITY, axis=style.channel_axis)
+            paths = zip(parts, tf.split(kernels, CARDINALITY, axis=3), strict=True)
+            net = concat(style, [_convolve(style, *path, stride) for path in paths])
+        else:
+            net = _convolve(style, net, kernels, stride)
         net = batch_norm(style, net, activation=tf.nn.relu)
         style.end_points[scope.name] = net
         return net
+
+
+def _convolve(style: Style, net: tf.Tensor, kernels: tf.Tensor, stride: int) -> tf.Tensor:
+    strides = style.per_axis((stride, stride))
+    return tf.nn.conv2d(net, kernels, strides, "VALID", data_format=style.data_format)
