@@ -39,13 +39,13 @@ _LIMITS = {
 class Client:
     """A connection pool to one store with one set of keys. Safe to use from many threads."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, loop: BackgroundLoop) -> None:
         _quiet()
         import s3fs
 
         self.settings = settings
         self._limits = {**_LIMITS, **dict(settings.limits)}
-        self._loop = BackgroundLoop()
+        self._loop = loop
         self._fs = s3fs.S3FileSystem(
             anon=settings.access_key is None,
             key=settings.access_key,
@@ -115,6 +115,11 @@ class Client:
         finally:
             self._loop.loop.call_soon_threadsafe(body.close)
 
+    def close(self) -> None:
+        """Lets the connections go, soon."""
+        if self._known is not None:
+            self._loop.start(self._known.close())
+
     def persist(self, once: Callable[[], T], operation: str, url: str) -> T:
         """The result of `once`, tried again while its error may pass."""
 
@@ -152,32 +157,40 @@ class Client:
             body.close()
 
 
-class _Guard:
-    """A lock that a forked child finds open, whatever other threads did at the fork."""
+class _Clients:
+    """The clients of this process, by their settings. Temporary keys change, so old ones go."""
+
+    KEPT = 4
 
     def __init__(self) -> None:
-        self.renew()
+        self._renew()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.renew)
+            # Connections, loop and lock of the parent are of no use in a child.
+            os.register_at_fork(after_in_child=self._renew)
 
-    def renew(self) -> None:
-        self.lock = threading.Lock()
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[Settings, Client] = {}
+        self._loop: BackgroundLoop | None = None
+
+    def get(self, settings: Settings) -> Client:
+        with self._lock:
+            client = self._made.pop(settings, None)
+            if client is None:
+                self._loop = self._loop or BackgroundLoop()
+                client = Client(settings, self._loop)
+            self._made[settings] = client
+            if len(self._made) > self.KEPT:
+                self._made.pop(next(iter(self._made))).close()
+            return client
 
 
-_GUARD = _Guard()
+_CLIENTS = _Clients()
 
 
 def client_for(settings: Settings) -> Client:
     """The client of this process for `settings`; made once."""
-    with _GUARD.lock:
-        return _client(os.getpid(), settings)
-
-
-@functools.lru_cache(maxsize=4)
-def _client(pid: int, settings: Settings) -> Client:
-    # The process id is part of the key as a connection pool can't be used after a fork.
-    del pid
-    return Client(settings)
+    return _CLIENTS.get(settings)
 
 
 def _config(settings: Settings) -> dict[str, Any]:
@@ -196,7 +209,9 @@ def _config(settings: Settings) -> dict[str, Any]:
     }
 
 
+@functools.cache
 def _session() -> Any:
+    """What clients share: the description of the protocol, which takes time and memory to load."""
     import aiobotocore.session
 
     session = aiobotocore.session.AioSession()

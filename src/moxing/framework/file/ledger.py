@@ -11,6 +11,9 @@ from moxing.framework.file import answers
 from moxing.framework.file.errors import Failure, MoxFileConnectionException, MoxFileError
 
 TELL_EVERY = 10.0
+# What users of these systems look for in their logs is said by the root logger. Not by
+# `logging.info`, which would install a handler.
+ROOT = logging.getLogger()
 SKIPPED = "not tried after the errors above"
 
 
@@ -78,7 +81,7 @@ class Ledger:
             return
         self._told = now
         seconds = max(now - self._began, 1e-9)
-        logging.info(
+        ROOT.info(
             "Copied %d of %d files, %.1f MB (%.1f files/s, %.1f MB/s)%s",
             self.files,
             self.total,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from moxing.framework.file.errors import (
     MoxFileNotDirectoryException,
     copy_error,
 )
-from moxing.framework.file.ledger import Job, Ledger
+from moxing.framework.file.ledger import ROOT, Job, Ledger
 from moxing.framework.file.store import store_for
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
 
@@ -83,7 +82,7 @@ def copy_parallel(
     src, dst = text(src_url), text(dst_url)
     plan = _plan(src, dst, file_list)
     if not plan.total:
-        logging.info("No files to copy.")
+        ROOT.info("No files to copy.")
     _carry_out(plan, dst, threads, is_processing, use_queue)
 
 
@@ -169,18 +168,18 @@ def _carry_out(
     quiet: bool = False,
 ) -> None:
     if not quiet and plan.total:
-        logging.info("Start to copy %d files.", plan.total)
+        ROOT.info("Start to copy %d files.", plan.total)
     most = tuning.current().processes if is_processing else 1
     processes = workers.how_many(len(plan.jobs), threads, most)
     ledger = run(plan, dst, threads, processes, use_queue)
     check(ledger, plan, dst)
     if not quiet and plan.total:
-        logging.info("Finish copy.")
+        ROOT.info("Finish copy.")
 
 
 def _plan(src: str, dst: str, file_list: Sequence[str] | None) -> Plan:
     if is_remote(src):
-        logging.info("Listing OBS")
+        ROOT.info("Listing OBS")
         found = status.find(parse(src))
         directory = found.is_directory if found else None
     else:

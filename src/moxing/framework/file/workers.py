@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from moxing.framework.file import transfer
-from moxing.framework.file.ledger import Job, Ledger, is_hopeless
+from moxing.framework.file.ledger import ROOT, Job, Ledger, is_hopeless
 from moxing.framework.file.settings import Settings
 
 # A process takes about half a second to start, in which another one moves some hundred files.
@@ -76,7 +75,7 @@ def run(
     left = queue.left()
     if left:
         if not ledger.hopeless:
-            logging.warning("Copying processes ended early; copying %d files here", len(left))
+            ROOT.warning("Copying processes ended early; copying %d files here", len(left))
         transfer.run(left, threads, settings, ledger, ledger.tell)
 
 
@@ -186,7 +185,7 @@ def _start(processes: int, settings: Settings, threads: int) -> list[_Worker]:
         for _ in range(processes):
             crew.append(_Worker(settings, threads))
     except OSError as error:
-        logging.warning("No more than %d copying processes could be started: %s", len(crew), error)
+        ROOT.warning("No more than %d copying processes could be started: %s", len(crew), error)
     return crew
 
 
