@@ -16,7 +16,6 @@ from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job
 from moxing.engine.means import Means
 from moxing.engine.program import Program
-from moxing.engine.signals import StopRequest
 from moxing.engine.summaries import SummaryWriter
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
@@ -71,7 +70,7 @@ class Loop:
         console: Console,
         summaries: SummaryWriter,
         save: Callable[[int], None] | None,
-        stop: StopRequest,
+        stopped: Callable[[], bool],
         first: int,
     ) -> None:
         self._job = job
@@ -80,7 +79,7 @@ class Loop:
         self._console = console
         self._summaries = summaries
         self._save = save
-        self._stop = stop
+        self._stopped = stopped
         self._outputs: list[dict[str, Any]] = []
         self._fetches = _fetches(job, program, summaries)
         self._callables: dict[tuple[str, ...], Callable[[], Any]] = {}
@@ -96,8 +95,20 @@ class Loop:
         self._mark = (started, 0)
         self._rate_mark = (started, 0)
         self._saved_at = time.monotonic()
-        end = self._last_step()
-        while progress.step < end and not self._stop and not self._hooks.stop_requested:
+        try:
+            self._run_steps()
+            self._flush_outputs()
+        except Exception as error:
+            where = self._where()
+            if not any(where in note for note in getattr(error, "__notes__", ())):
+                error.add_note(f"openmox: raised {where}.")
+            raise
+        progress.seconds = time.perf_counter() - started
+        return progress
+
+    def _run_steps(self) -> None:
+        progress, end = self.progress, self._last_step()
+        while progress.step < end and not self._stopped() and not self._hooks.stop_requested:
             due = self._due(progress.step)
             try:
                 values = self._step(due)
@@ -117,13 +128,11 @@ class Loop:
             if self._save is not None and self._save_due():
                 self._save(progress.global_step)
                 self._saved_at = time.monotonic()
-        self._flush_outputs()
-        progress.seconds = time.perf_counter() - started
-        return progress
 
     def _where(self) -> str:
-        step, global_step = self.progress.step, self.progress.global_step
-        return f"in step {step} (global step {global_step}) of {self._job.mode}"
+        progress = self.progress
+        global_step = progress.global_step if self._job.training else progress.first
+        return f"in step {progress.step} (global step {global_step}) of {self._job.mode}"
 
     def _last_step(self) -> int:
         if self._job.training:

@@ -8,15 +8,17 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import blame, checkpoint, export, program, report, session
-from moxing.engine.checkpoint import Checkpoint, Restorer, Saver
+from moxing.engine.checkpoint import Checkpoint, Restorer, Saver, reader
 from moxing.engine.console import open_console
 from moxing.engine.finite import FiniteVariables
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
 from moxing.engine.loop import Loop, Progress, check_data
 from moxing.engine.program import Program
-from moxing.engine.signals import StopRequest, stop_on_signals
+from moxing.engine.signals import StopRequest
+from moxing.engine.stopping import stop_on_signals
 from moxing.engine.summaries import open_summaries
+from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 
 # What a commit says beside the variables, under this key of its manifest.
@@ -50,8 +52,9 @@ def execute(job: Job) -> Result:
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default():
             run = _Run(job, built, start, input_steps)
-            stop = stack.enter_context(stop_on_signals())
-            progress = run.train_or_evaluate(stop)
+            # Not around the export, which a signal may cut off: it is there whole or not at all.
+            with stop_on_signals() as stop:
+                progress = run.train_or_evaluate(stop)
         if stop:
             raise SystemExit(stop.exit_code)
         _export(built, run.committed, target)
@@ -89,9 +92,10 @@ class _Run:
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain(built.hooks)
+        before = {variable.name for variable in tf.global_variables()}
         self.hooks.begin()
         variables = tf.global_variables()
-        self._restorer = self._make_restorer(variables)
+        self._restorer = self._make_restorer(variables, before)
         restored = set(self._restorer.restored) if self._restorer else set()
         self._initialize = session.initializer([v for v in variables if v not in restored])
         self._saver = None
@@ -100,13 +104,19 @@ class _Run:
             self._finite = FiniteVariables(tf.trainable_variables())
         self.committed = start.prefix if start is not None else ""
 
-    def _make_restorer(self, variables: list[tf.Variable]) -> Restorer | None:
+    def _make_restorer(self, variables: list[tf.Variable], model: set[str]) -> Restorer | None:
+        """Restores the variables of the `model`, and those of hooks where the file has them."""
         if self._start is None:
             return None
         job = self._job
+        own = [variable for variable in variables if variable.name in model]
+        hooked = [variable for variable in variables if variable.name not in model]
+        if hooked:
+            saved = reader.stored(self._start.prefix).shapes
+            own += [variable for variable in hooked if variable.op.name in saved]
         return Restorer(
             self._start,
-            variables,
+            own,
             resume=self._start.resume,
             include=job.restore_include,
             exclude=job.restore_exclude,
@@ -115,7 +125,6 @@ class _Run:
 
     def train_or_evaluate(self, stop: StopRequest) -> Progress:
         job, built = self._job, self._program
-        coordinator = tf.train.Coordinator()
         automatic = dict(built.model.log) if job.automatic_summaries else None
         with ExitStack() as stack:
             summaries = open_summaries(
@@ -123,6 +132,7 @@ class _Run:
             )
             stack.callback(summaries.close)
             built.graph.finalize()
+            input_threads, hook_threads = tf.train.Coordinator(), tf.train.Coordinator()
             opened = stack.enter_context(
                 session.open_session(
                     job,
@@ -130,11 +140,13 @@ class _Run:
                     self._initialize,
                     self._restorer,
                     built.initializers,
-                    coordinator,
+                    input_threads,
                 )
             )
-            self.hooks.after_create_session(opened, coordinator)
+            stack.enter_context(session.threads_of_hooks(hook_threads))
+            self.hooks.after_create_session(opened, hook_threads)
             first = self._first = int(opened.run(built.global_step))
+            self._check_first(first)
             summaries.start(first)
             if job.training:
                 TENSORFLOW.info("%s", report.running_will_end(job.max_steps))
@@ -142,10 +154,23 @@ class _Run:
                 self._save(opened, first)
             console = stack.enter_context(open_console(job.mode.lower(), _last_step(job, first)))
             save = (lambda step: self._save(opened, step)) if self._saver else None
-            loop = Loop(job, built, opened, self.hooks, console, summaries, save, stop, first)
+            loop = Loop(
+                job,
+                built,
+                opened,
+                self.hooks,
+                console,
+                summaries,
+                save,
+                lambda: stop.signal is not None or hook_threads.should_stop(),
+                first,
+            )
             progress = loop.run()
-            with blame.noted(built.graph, session.QUEUE_THREAD):
-                coordinator.raise_requested_exception()
+            hook_threads.raise_requested_exception()
+            if progress.input_ended:
+                # A queue also ends where the thread that fills it failed.
+                with blame.noted(built.graph, "in a thread that fills a queue of input_fn"):
+                    input_threads.raise_requested_exception()
             if not self._input_steps:
                 check_data(progress)
             if self._saver is not None:
@@ -153,6 +178,17 @@ class _Run:
             if not stop:
                 self.hooks.end(opened)
         return progress
+
+    def _check_first(self, first: int) -> None:
+        """Raises where a run on other weights would end before its first step."""
+        start, job = self._start, self._job
+        if job.training and first >= job.max_steps and start is not None and not start.resume:
+            raise MoxValueError(
+                f"The checkpoint {start.prefix} is at global step {first} already, and"
+                f" max_number_of_steps is {job.max_steps}: there is nothing to train. Raise"
+                " max_number_of_steps, or count from 0 with"
+                " --checkpoint_exclude_patterns=global_step."
+            )
 
     def _save(self, opened: tf.Session, step: int, input_ended: bool = False) -> None:
         assert self._saver is not None

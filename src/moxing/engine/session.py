@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,10 +12,9 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame, devices, executor
 from moxing.engine.checkpoint import Restorer
 from moxing.engine.job import Job
-from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
-_JOIN_SECONDS = 10.0
-QUEUE_THREAD = "in a thread that fills a queue of input_fn"
+_END_SECONDS = 10.0  # For all that the user's code still does after the last step.
 
 
 @contextmanager
@@ -25,7 +26,10 @@ def open_session(
     input_initializers: Sequence[tf.Operation],
     coordinator: tf.train.Coordinator,
 ) -> Iterator[tf.Session]:
-    """A session on the final `graph`; its queue runners end with the block.
+    """A session on the final `graph`; it and its queue runners end with the block.
+
+    What a queue runner raised is in `coordinator`, for the caller to raise where the data of it was
+    missed. Where none was, as after the last step, the block ends with a warning of it.
 
     Args:
         job: thread pool sizes.
@@ -33,23 +37,36 @@ def open_session(
         initialize: gives values to whatever `restorer` does not restore.
         restorer: restores the rest; None: `initialize` does all.
         input_initializers: run after the variables have values.
-        coordinator: for queue runners and hooks.
+        coordinator: for queue runners.
     """
-    with tf.Session(graph=graph, config=_config(job, graph)) as session:
-        with blame.noted(graph, "while variables were initialized"):
-            session.run(initialize)
-        if restorer is not None:
-            restorer.run(session)
-        with blame.noted(graph, "while the datasets of input_fn were opened"):
-            session.run(list(input_initializers))
-        threads = []
-        if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
-            threads = tf.train.start_queue_runners(session, coordinator)
-        try:
+    session = tf.Session(graph=graph, config=_config(job, graph))
+    threads: list[threading.Thread] = []
+    try:
+        with graph.as_default(), session.as_default():
+            with blame.noted(graph, "while variables were initialized"):
+                session.run(initialize)
+            if restorer is not None:
+                restorer.run(session)
+            with blame.noted(graph, "while the datasets of input_fn were opened"):
+                session.run(list(input_initializers))
+            if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
+                threads = tf.train.start_queue_runners(session, coordinator)
             yield session
-        finally:
-            with blame.noted(graph, QUEUE_THREAD):
-                _stop(coordinator, threads)
+    except BaseException:
+        _end(session, coordinator, threads)
+        raise
+    fault = _end(session, coordinator, threads)
+    if fault is not None:
+        TENSORFLOW.warning("An input thread failed behind the data that was needed: %s", fault)
+
+
+@contextmanager
+def threads_of_hooks(coordinator: tf.train.Coordinator) -> Iterator[None]:
+    """Tells the threads that hooks registered to stop, at the end of the block, and waits."""
+    try:
+        yield
+    finally:
+        _join(coordinator, ())
 
 
 def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
@@ -73,17 +90,34 @@ def _config(job: Job, graph: tf.Graph) -> tf.ConfigProto:
     return config
 
 
-def _stop(coordinator: tf.train.Coordinator, threads: Sequence[object]) -> None:
-    """Ends the queue runners; an error of one of them, such as a missing file, is raised here."""
-    if not threads:
-        return
+def _end(
+    session: tf.Session, coordinator: tf.train.Coordinator, threads: Sequence[threading.Thread]
+) -> Exception | None:
+    """Ends the queue runners and the session, and returns what one of the former raised.
+
+    TensorFlow waits for Python code that runs inside the session, such as a generator that reads
+    ahead. Where that does not return, the session is left to a thread that waits for it.
+    """
+    until = time.monotonic() + _END_SECONDS
+    fault = _join(coordinator, threads)
+    closing = threading.Thread(target=session.close, name="close session", daemon=True)
+    closing.start()
+    closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
+    if closing.is_alive():
+        TENSORFLOW.warning(
+            "input_fn still runs %.0f seconds after the last step; going on without it. Look in its"
+            " generator, py_func or queue for a wait without a limit.",
+            _END_SECONDS,
+        )
+    return fault
+
+
+def _join(
+    coordinator: tf.train.Coordinator, threads: Sequence[threading.Thread]
+) -> Exception | None:
     coordinator.request_stop()
     try:
-        coordinator.join(threads, stop_grace_period_secs=_JOIN_SECONDS)
-    except tf.errors.OutOfRangeError:
-        pass
-    except RuntimeError as error:
-        raise MoxRuntimeError(
-            f"An input thread did not end within {_JOIN_SECONDS:.0f} seconds after the last step."
-            " It runs code of input_fn (a py_func or a queue): look there for an endless wait."
-        ) from error
+        coordinator.join(threads, stop_grace_period_secs=_END_SECONDS, ignore_live_threads=True)
+    except Exception as error:
+        return error
+    return None
