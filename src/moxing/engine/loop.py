@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame, callbacks, report
+from moxing.engine import blame, callbacks, report, streaming
 from moxing.engine.console import Console
 from moxing.engine.finite import check_losses
 from moxing.engine.hooks import HookChain
@@ -35,6 +35,7 @@ class Progress:
         input_ended: whether the input had no more data.
         values: the values last logged.
         means: sample-weighted means of the logged values, in EVAL.
+        running: last values of streaming metrics, in EVAL.
     """
 
     first: int
@@ -46,11 +47,17 @@ class Progress:
     input_ended: bool = False
     values: Mapping[str, float] = field(default_factory=dict)
     means: Means = field(default_factory=Means)
+    running: dict[str, float] = field(default_factory=dict)
 
     @property
     def global_step(self) -> int:
         """The global step of a training run; other modes do not move it."""
         return self.first + self.step
+
+    @property
+    def evaluated(self) -> dict[str, float]:
+        """Every logged value over all samples, in EVAL."""
+        return {name: float(v) for name, v in {**self.means.result(), **self.running}.items()}
 
     @property
     def samples_per_second(self) -> float | None:
@@ -84,6 +91,7 @@ class Loop:
         self._fetches = _fetches(job, program, summaries)
         self._callables: dict[tuple[str, ...], Callable[[], Any]] = {}
         self._samples = program.inputs.samples
+        self._streaming = _streaming(job, program)
         self._always = _always(job)
         self._reports_rate = job.training and job.log_dir is not None
         self.progress = Progress(first)
@@ -128,6 +136,9 @@ class Loop:
             if self._save is not None and self._save_due():
                 self._save(progress.global_step)
                 self._saved_at = time.monotonic()
+        if self._streaming and progress.step:
+            final = streaming.readable(self._streaming)
+            progress.running.update(self._session.run(final))
 
     def _where(self) -> str:
         progress = self.progress
@@ -167,6 +178,7 @@ class Loop:
         if "means" in values:
             batch = values["means"]
             progress.means.add(batch["values"], batch.get("samples", self._samples))
+            progress.running.update({name: batch["values"][name] for name in self._streaming})
         if "outputs" in values:
             self._outputs.append(values["outputs"])
             if len(self._outputs) >= self._job.output_every:
@@ -237,6 +249,12 @@ def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, 
     if summaries.op is not None:
         fetches["summary"] = summaries.op
     return fetches
+
+
+def _streaming(job: Job, program: Program) -> dict[str, tf.Tensor]:
+    """The logged values that are over all batches by themselves, in EVAL."""
+    log = program.model.log if job.mode == EVAL else {}
+    return {name: log[name] for name in streaming.names(log)}
 
 
 def _always(job: Job) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from moxing.engine import (
     inter,
     precision,
     stateless,
+    streaming,
     structure,
     updates,
 )
@@ -97,6 +98,8 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         _check_reads(made, [step_op, *results], job.make_batches)
+        if not model.hooks:  # Else one of them may update the metrics.
+            streaming.check(model.log, [step_op, *results])
         if job.seed is not None:
             stateless.replace_in_model([step_op, *results], job.seed, global_step)
         hooks = model.hooks
@@ -172,15 +175,20 @@ def _check_reads(made: Inputs, targets: Iterable[Any], batched: bool) -> None:
     Such a tensor reached the model through a global variable or a closure, and would belong to
     another sample than the tensors in `inputs`.
     """
-    if not made.cut:
-        return
+    name = _reads(made, targets)
+    if name is not None and not batched:
+        raise _ReadsInputsDirectly
+    if name is not None:
+        raise MoxValueError(
+            f"model_fn uses a tensor of input_fn ({name}) that is not among its inputs."
+            " With auto_batch=True that is a single sample, not the batch: return the tensor"
+            " from input_fn and take it from model_fn's inputs."
+        )
+
+
+def _reads(made: Inputs, targets: Iterable[Any]) -> str | None:
+    """The operation of input_fn that the targets read past the pipeline; None: there is none."""
     cut = {op.name for op in made.cut}
-    for op in ancestry.behind(targets):
-        if op.name in cut and not batched:
-            raise _ReadsInputsDirectly
-        if op.name in cut:
-            raise MoxValueError(
-                f"model_fn uses a tensor of input_fn ({op.name}) that is not among its inputs."
-                " With auto_batch=True that is a single sample, not the batch: return the tensor"
-                " from input_fn and take it from model_fn's inputs."
-            )
+    if not cut:
+        return None
+    return next((op.name for op in ancestry.behind(targets) if op.name in cut), None)

@@ -218,7 +218,7 @@ def _evaluation_summary(progress: Progress) -> str:
         batches=progress.means.batches,
         samples=progress.means.samples,
         seconds=progress.seconds,
-        means=progress.means.result(),
+        means=progress.evaluated,
     )
 
 
@@ -241,7 +241,7 @@ def _already_finished(job: Job, start: Checkpoint | None) -> str | None:
 
 
 def _finish(job: Job, run: _Run, progress: Progress, target: str | None) -> Result:
-    metrics = progress.means.result() if job.mode == EVAL else dict(progress.values)
+    metrics = progress.evaluated if job.mode == EVAL else dict(progress.values)
     if job.training:
         TENSORFLOW.info("%s", _training_summary(job, run, progress, target))
     elif job.mode == EVAL:
