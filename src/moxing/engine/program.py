@@ -29,6 +29,7 @@ from moxing.engine.feed import Feed
 from moxing.engine.inputs import Inputs
 from moxing.engine.job import EXPORT, Job, Model
 from moxing.errors import MoxTypeError, MoxValueError
+from moxing.logs import TENSORFLOW
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         results = [*model.log.values(), *model.outputs.values()]
         step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
-        _check_reads(made, [step_op, *results], job.make_batches)
+        shown = _summaries(made, job) if job.training and job.log_dir is not None else []
+        _check_reads(made, [step_op, *results, *shown], job.make_batches)
         if not model.hooks:  # Else one of them may update the metrics.
             streaming.check(model.log, [step_op, *results])
         if job.seed is not None:
@@ -167,6 +169,21 @@ def _build_export(
         names = export.checkpoint_names(trained)
         export.check_variables(model.export, names, f"the {job.mode} graph")
     return built, model.export
+
+
+def _summaries(made: Inputs, job: Job) -> list[tf.Tensor]:
+    """The graph's summaries; without those of single samples, of which a step has no particular."""
+    summaries: list[tf.Tensor] = tf.get_collection_ref(tf.GraphKeys.SUMMARIES)
+    if job.make_batches:
+        lost = [summary for summary in summaries if _reads(made, [summary]) is not None]
+        summaries[:] = [summary for summary in summaries if summary not in lost]
+        if lost:
+            TENSORFLOW.warning(
+                "Left out are summaries of single samples, which input_fn made: %s. Make summaries"
+                " in model_fn, of its inputs, which are the batch.",
+                ", ".join(summary.op.name for summary in lost),
+            )
+    return list(summaries)
 
 
 def _check_reads(made: Inputs, targets: Iterable[Any], batched: bool) -> None:
