@@ -13,8 +13,9 @@ def location(function: Any) -> str:
     inner = function
     while isinstance(inner, functools.partial) or hasattr(inner, "__wrapped__"):
         inner = inner.func if isinstance(inner, functools.partial) else inner.__wrapped__
-    code = getattr(getattr(inner, "__func__", inner), "__code__", None)
     name = getattr(inner, "__name__", None) or type(inner).__name__
+    body = inner if hasattr(inner, "__name__") else type(inner).__call__
+    code = getattr(getattr(body, "__func__", body), "__code__", None)
     if code is None:
         return str(name)
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
