@@ -16,7 +16,8 @@ def positional(role: str, function: Callable[..., Any], offered: int) -> Callabl
     """`function`, taking up to `offered` positional arguments of which it drops those it lacks.
 
     Users write `input_fn(mode)`, `input_fn(mode, **kwargs)` or `input_fn()`, and name the
-    arguments as they like; so arguments are passed by position.
+    arguments as they like; so arguments are passed by position. A parameter with a default of its
+    own, as in `input_fn(path=path)`, keeps it unless it is called some kind of mode.
 
     Args:
         role: what the function is to the user, for messages.
@@ -42,11 +43,12 @@ def positional(role: str, function: Callable[..., Any], offered: int) -> Callabl
     if len(needed) > offered or named:
         asked = ", ".join([p.name for p in needed] + named)
         raise MoxTypeError(
-            f"{role} {location(function)} demands the arguments ({asked}), but it is called with"
-            f" {offered}: {_CALLS[role]}."
+            f"{role} {location(function)} demands the arguments ({asked}), but it is called by"
+            f" position with {offered}: {_CALLS[role]}."
         )
-    # What has a default beyond the first argument is the user's own.
-    count = max(len(needed), min(len(taken), offered))
+    count = len(needed)
+    while count < min(len(taken), offered) and _is_wanted(role, taken[count].name, count):
+        count += 1
     if count >= offered:
         return function
 
@@ -54,6 +56,11 @@ def positional(role: str, function: Callable[..., Any], offered: int) -> Callabl
         return function(*arguments[:count])
 
     return presented_as(function, call)
+
+
+def _is_wanted(role: str, name: str, position: int) -> bool:
+    """Whether a parameter with a default is meant for what a run passes at that position."""
+    return "mode" in name.lower() or (position == 0 and role != "input_fn")
 
 
 def presented_as(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import precision
-from moxing.errors import MoxTypeError
+from moxing.errors import MoxTypeError, shown
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
@@ -41,7 +41,13 @@ def var_scope(force_dtype: Any = None) -> Iterator[None]:
     if force_dtype is None:
         yield
         return
-    stored = tf.as_dtype(force_dtype)
+    try:
+        stored = tf.as_dtype(force_dtype)
+    except TypeError as error:
+        raise MoxTypeError(
+            f"mox.var_scope: force_dtype={shown(force_dtype)} is no type of TensorFlow's, such as"
+            " tf.float32."
+        ) from error
     if not stored.is_floating:
         raise MoxTypeError(f"mox.var_scope: force_dtype={stored.name} is no floating-point type.")
     with precision.stored_as(stored):
