@@ -19,8 +19,8 @@ Build = Callable[..., tuple[tf.Tensor, dict[str, tf.Tensor]]]
 class Published(NamedTuple):
     """A parameter count, what it counts, and where it was published.
 
-    `counted` is "trainable" (as we count), "gamma" (the source's batch norm has a gamma where
-    slim's has none), "weights" (without batch norm) or "millions" (rounded in the source).
+        `counted` is "trainable" (as we count), "gamma" (the source's batch norm has a gamma where
+    x (without batch norm) or "millions" (rounded in the source).
     """
 
     parameters: float
@@ -32,11 +32,12 @@ class Published(NamedTuple):
 TORCHVISION = "https://docs.pytorch.org/vision/stable/models.html, num_params"
 KERAS = "keras.applications, trainable parameters of model.summary()"
 TIMM = "huggingface/pytorch-image-models, results-imagenet.csv, param_count"
+SLIM = "tensorflow/models research/slim/nets"
 MOBILENET = "tensorflow/models research/slim/nets/mobilenet/README.md, Params"
 
 PUBLISHED = {
-    "alexnet_v2": Published(50_303_912, "trainable", "sum over layers-imagenet-1gpu.cfg's sizes"),
-    "cifarnet": Published(1_756_426, "trainable", "sum over cifarnet.py's sizes", 10),
+    "alexnet_v2": Published(50_303_912, "trainable", f"sum of the sizes in {SLIM}/alexnet.py"),
+    "cifarnet": Published(1_756_426, "trainable", f"sum of the sizes in {SLIM}/cifarnet.py", 10),
     "inception_v1": Published(6_624_904, "gamma", TORCHVISION + " of googlenet, ported from slim"),
     "inception_v2": Published(11.2, "millions", "taehoonlee/tensornets README, Inception2"),
     "inception_v3": Published(23_817_352, "trainable", KERAS),
@@ -53,17 +54,21 @@ PUBLISHED = {
     "nasnet_cifar": Published(3.3, "millions", "arXiv:1707.07012, table 1, NASNet-A (6@768)", 10),
     "nasnet_mobile": Published(5_289_978, "trainable", KERAS),
     "nasnet_large": Published(88_753_150, "trainable", KERAS),
-    "overfeat": Published(145.7, "millions", "arXiv:1312.6229, table 4: 145 million, fast model"),
+    "overfeat": Published(
+        145_704_424, "trainable", "sum of table 1 in arXiv:1312.6229, which says 145 million"
+    ),
     "pnasnet_mobile": Published(5.1, "millions", "arXiv:1712.00559, table 4"),
     "pnasnet_large": Published(86_057_668, "trainable", TIMM + ", pnasnet5large"),
-    "pvanet": Published(3_289_720, "trainable", "see test_pvanet.py for the paper's table", 1000),
+    "pvanet": Published(
+        3.27, "kernels", "2.883 million in arXiv:1608.08021, table 1, and 384 x 1000 of logits"
+    ),
     "resnet_v1_18": Published(11_689_512, "trainable", TORCHVISION),
     "resnet_v1_20": Published(0.27, "millions", "arXiv:1512.03385, table 6", 10),
     "resnet_v1_50": Published(25_557_032, "trainable", TORCHVISION),
     "resnet_v1_101": Published(44_549_160, "trainable", TORCHVISION),
     "resnet_v1_110": Published(1.7, "millions", "arXiv:1512.03385, table 6", 10),
     "resnet_v1_152": Published(60_192_808, "trainable", TORCHVISION),
-    "resnet_v1_200": Published(64_673_832, "trainable", "TIMM's resnet200"),
+    "resnet_v1_200": Published(64_673_832, "trainable", TIMM + ", resnet200"),
     "resnet_v2_50": Published(25_568_360, "trainable", KERAS),
     "resnet_v2_101": Published(44_577_896, "trainable", KERAS),
     "resnet_v2_152": Published(60_236_904, "trainable", KERAS),
@@ -119,6 +124,8 @@ def test_network_is_as_published(name: str, build: Build, graph: tf.Graph) -> No
     else:
         if published.counted == "weights":
             count -= _count(lambda name: "/BatchNorm/" in name)
+        elif published.counted == "kernels":
+            count = _count(lambda name: name.endswith("/weights"))
         digits = len(str(published.parameters).partition(".")[2])
         assert round(count / 1e6, digits) == published.parameters
     _check_logits_pattern(name, published.num_classes)
