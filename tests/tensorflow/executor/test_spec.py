@@ -60,7 +60,7 @@ def test_loss_types(dtype: tf.DType) -> None:
 
 
 def test_log_info_keeps_its_order_and_takes_any_number() -> None:
-    info = OrderedDict(
+    info: OrderedDict[str, tf.Tensor] = OrderedDict(
         [
             ("z", scalar()),
             ("a", tf.constant(3)),

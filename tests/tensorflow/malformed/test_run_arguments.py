@@ -133,6 +133,8 @@ ROWS: list[tuple[str, Any, str]] = [
     ("log_dir", "out\0", "log_dir='out\\x00': it has characters that no path"),
     ("log_dir", "out\udc80", "log_dir='out\\udc80': it has characters that no path"),
     ("log_dir", "  ", "log_dir='  ': it is blank. Give a path, or None."),
+    ("log_dir", "out[1]", "log_dir='out[1]': TensorFlow reads [ in the path of a checkpoint as a"),
+    ("log_dir", "what?/*", "log_dir='what?/*': TensorFlow reads * ? in the path of a checkpoint"),
     (
         "log_dir",
         "s3://bucket/out",

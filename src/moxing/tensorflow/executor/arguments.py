@@ -17,6 +17,7 @@ from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+_WILDCARDS = frozenset("*?[\\")
 _LONGEST_PATH = 4096  # Bytes, on Linux.
 _STORES = ("s3://", "obs://")
 # TensorFlow counts elements of a dimension with 64 bits, and a batch has several dimensions.
@@ -159,6 +160,11 @@ def check_path(name: str, value: Any) -> str | None:
         )
     if len(text.encode()) >= _LONGEST_PATH:
         raise MoxValueError(f"{name}={shown(text)}: no path can be that long.")
+    if found := sorted(_WILDCARDS.intersection(text)):
+        raise MoxValueError(
+            f"{name}={shown(text)}: TensorFlow reads {' '.join(found)} in the path of a checkpoint"
+            " as a pattern. Give a path without it."
+        )
     if text and not text.strip():
         raise MoxValueError(f"{name}={shown(text)}: it is blank. Give a path, or None.")
     return os.path.expanduser(text) or None
