@@ -7,14 +7,19 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import legacy, run
+from moxing.cli import convert, legacy, run
 from moxing.errors import near_matches
 
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"run": run.main, "legacy": legacy.main}
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "run": run.main,
+    "convert": convert.main,
+    "legacy": legacy.main,
+}
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
 _EPILOG = """\
 commands:
   run SCRIPT.py [flags]     run a program, also one written for TensorFlow 1.x
+  convert SRC DST --to=...  turn folders of images into TFRecord files
   legacy on|off|status      let plain `python SCRIPT.py` run such programs too
 
 `mox COMMAND --help` says more."""
@@ -46,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     if not command.startswith("-"):
-        hint = near_matches(command, COMMANDS) or f" The commands are {' and '.join(COMMANDS)}."
+        hint = near_matches(command, COMMANDS) or f" The commands are {', '.join(COMMANDS)}."
         if command.endswith(".py"):
             hint = f" To run a program: mox run {command}"
         print(f"mox: error: there is no command {command!r}.{hint}", file=sys.stderr)

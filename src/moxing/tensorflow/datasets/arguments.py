@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,14 @@ def flag(reader: str, name: str, value: Any) -> bool:
     return value
 
 
+def path(reader: str, name: str, value: Any) -> str:
+    """A path as text."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        hint = " Was a flag of the program left out?" if not value else ""
+        raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a path.{hint}")
+    return str(os.fspath(value))
+
+
 def function(reader: str, name: str, value: Any) -> Any:
     """A function, or None."""
     if value is not None and not callable(value):
@@ -47,6 +56,16 @@ def image_size(reader: str, value: Any) -> tuple[int, int] | None:
         )
     height, width = (count(reader, "image_size", part, 1) for part in pair)
     return height, width
+
+
+def features(reader: str, name: str, keys: Any, values: Any) -> dict[str, Any]:
+    """Features by name, of two lists given as `<name>_keys` and `<name>_values`."""
+    if len(keys) != len(values):
+        raise MoxValueError(
+            f"{reader}: {len(keys)} {name}_keys, but {len(values)} {name}_values; they belong"
+            " together one by one."
+        )
+    return dict(zip(keys, values, strict=True))
 
 
 def items(reader: str, wanted: Any, legal: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import tensorflow.compat.v1 as tf
 
@@ -10,6 +11,7 @@ from moxing.tensorflow.datasets import bitmap, decode, formats
 
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _DECODED = ("JPEG", "PNG", "GIF", "BMP", "WebP")
+_PLACE = re.compile(r"\ADetected at node .*?\nNode: '[^']*'\n", re.DOTALL)
 _TAIL = 64  # Some programs append a few bytes to a file.
 
 
@@ -20,11 +22,12 @@ def of_file(path: str) -> str:
             content = file.read()
     except OSError as error:
         return f"{path} can't be read: {os.strerror(error.errno or 0)}."
-    return f"{path} {of_content(content)}"
+    what = of_content(content) or "can be read now, but could not when its turn came."
+    return f"{path} {what}"
 
 
 def of_content(content: bytes) -> str:
-    """What is wrong with the content of an image file: the end of a sentence."""
+    """What is wrong with the content of an image file, as the end of a sentence; "" if nothing."""
     if not content:
         return "is empty (0 bytes)."
     kind = formats.of(content[: formats.HEAD])
@@ -35,9 +38,7 @@ def of_content(content: bytes) -> str:
     if kind in _ENDS and _ENDS[kind] not in content[-_TAIL:]:
         return f"is a {kind} image that is cut off: {len(content):,} bytes, without its end."
     reason = _refusal(content)
-    if reason:
-        return f"is a {kind} image that can't be decoded: {reason}."
-    return f"is a {kind} image that can be decoded now, but could not when its turn came."
+    return f"is a {kind} image that can't be decoded: {reason}." if reason else ""
 
 
 def _refusal(content: bytes) -> str:
@@ -59,5 +60,8 @@ def _refusal(content: bytes) -> str:
 
 def first_line(error: tf.errors.OpError) -> str:
     """What an error of TensorFlow says, without where."""
-    lines = error.message.removeprefix("Graph execution error:").strip().splitlines()
+    text = error.message.removeprefix("Graph execution error:").strip()
+    # Where it knows the Python line of the operation, that comes first.
+    text = _PLACE.sub("", text)
+    lines = text.splitlines()
     return lines[0].split(" [[{{")[0].strip().rstrip(".") if lines else type(error).__name__

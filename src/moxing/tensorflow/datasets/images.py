@@ -59,12 +59,12 @@ def open_images(
     def connect() -> stream.Read:
         paths, label = names.tensor([*files.paths, os.devnull]), files.connect_labels()
 
-        def read(number: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def read(number: tf.Tensor, seed: tf.Tensor, _: stream.Call) -> tuple[tf.Tensor, ...]:
             # The mark of an epoch's end, -1, takes the last path, of an empty file.
             place = tf.math.floormod(number, len(files.paths) + 1)
             path = paths[place]
             content = tf.io.read_file(path)
-            made = _made(content, place >= len(files.paths), seed, settings, processing)
+            made = make(content, place >= len(files.paths), seed, settings, processing)
             return (made, *label(place), _relative(path, files.base))
 
         return read
@@ -74,7 +74,7 @@ def open_images(
 
     samples = Samples(len(files.paths), connect, explain)
     return stream.open_stream(
-        samples, settings, _per_sample(reader, processing), _per_batch(reader, processing)
+        samples, settings, per_sample(reader, processing), per_batch(reader, processing)
     )
 
 
@@ -89,14 +89,21 @@ def check_batchable(reader: str, settings: Settings, processing: Processing) -> 
         )
 
 
-def _made(
+def make(
     content: tf.Tensor,
-    is_mark: tf.Tensor,
+    is_mark: tf.Tensor | None,
     seed: tf.Tensor,
     settings: Settings,
     processing: Processing,
 ) -> tf.Tensor:
-    """What the first map makes of a file: all that can be done without the user's functions."""
+    """What is made of a file before the user's functions see it.
+
+    Args:
+        content: of the file.
+        is_mark: bool scalar: any image will do; None: it never is.
+        seed: int64 [2], of the sample.
+        settings, processing: of the reader.
+    """
     if processing.preprocess is not None:
         return content
     augmentation = processing.augmentation
@@ -121,7 +128,8 @@ def _relative(path: tf.Tensor, base: str) -> tf.Tensor:
     return tf.strings.substr(path, tf.minimum(start, length), length)
 
 
-def _per_sample(reader: str, processing: Processing) -> stream.Change | None:
+def per_sample(reader: str, processing: Processing) -> stream.Change | None:
+    """The user's augmentation_fn, as a change of an image and what comes with it."""
     augmentation = processing.augmentation
     if augmentation is None or isinstance(augmentation, Augmentation):
         return None
@@ -137,13 +145,19 @@ def _per_sample(reader: str, processing: Processing) -> stream.Change | None:
     return augment
 
 
-def _per_batch(reader: str, processing: Processing) -> stream.Change | None:
+def per_batch(reader: str, processing: Processing) -> stream.Change | None:
+    """The user's preprocess_fn, as a change of contents, labels, descriptions, names and more."""
     preprocess = processing.preprocess
     if preprocess is None:
         return None
 
     def process(
-        call: stream.Call, content: tf.Tensor, label: tf.Tensor, text: tf.Tensor, name: tf.Tensor
+        call: stream.Call,
+        content: tf.Tensor,
+        label: tf.Tensor,
+        text: tf.Tensor,
+        name: tf.Tensor,
+        *rest: tf.Tensor,
     ) -> tuple[tf.Tensor, ...]:
         made = call(preprocess, name, content, label, text)
         if not isinstance(made, list | tuple) or len(made) != 4:
@@ -153,6 +167,6 @@ def _per_batch(reader: str, processing: Processing) -> stream.Change | None:
                 " image, label, label_desc."
             )
         name, image, label, text = (tf.convert_to_tensor(item) for item in made)
-        return image, label, text, name
+        return image, label, text, name, *rest
 
     return process

@@ -11,7 +11,7 @@ from moxing.engine import stateless
 
 
 def call(
-    function: Callable[..., Any], tensors: Sequence[tf.Tensor], seed: int | None, number: tf.Tensor
+    function: Callable[..., Any], tensors: Sequence[Any], seed: int | None, number: tf.Tensor
 ) -> Any:
     """`function(*tensors)`, in the graph of a tf.data function.
 
@@ -21,7 +21,7 @@ def call(
         seed: of the run; None leaves random operations as they are.
         number: int64 scalar, of the sample or batch.
     """
-    if seed is None:
+    if seed is None or not all(isinstance(tensor, tf.Tensor) for tensor in tensors):
         return function(*tensors)
     try:
         graph, inputs, results = _trace(function, tensors)

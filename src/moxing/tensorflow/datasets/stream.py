@@ -19,10 +19,10 @@ from moxing.tensorflow.datasets.skipped import Skipped
 _READERS = "openmox/readers"
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.
 
-Seed = tf.Tensor  # int64 [2]
-Read = Callable[[tf.Tensor, Seed], tuple[tf.Tensor, ...]]
 # Calls a user's function with tensors, so that its random numbers follow from the seed.
 Call = Callable[..., Any]
+# From the number of a sample, a seed of its own (int64 [2]), and a Call, to its tensors.
+Read = Callable[[tf.Tensor, tf.Tensor, Call], tuple[Any, ...]]
 # From a Call and the tensors of a sample or batch to as many tensors.
 Change = Callable[..., Sequence[tf.Tensor]]
 
@@ -56,8 +56,8 @@ class Samples:
 
     Attributes:
         count: how many samples there are; at least 1.
-        connect: makes, in the current graph, the function from the number of a sample and its seed
-            to its tensors. For the number MARK that gives anything, but does not fail.
+        connect: makes, in the current graph, the function that reads a sample. For the number MARK
+            it gives anything, but does not fail.
         explain: which sample that number is, and what is wrong with it.
     """
 
@@ -95,7 +95,7 @@ def open_stream(
         taken = demand.start * (settings.batch_size or 1)
         bad = _find_bad(samples) if settings.skip_bad and taken else ()
         first = order.first_position(taken, bad)
-        numbered = _guarded(samples, settings, order, first, sample_seed)
+        numbered = _guarded(samples, settings, order, first, sample_seed, demand.seed)
         changed = _changed(numbered, settings, demand.seed, per_sample, per_batch)
         return _next(changed, settings)
 
@@ -115,11 +115,21 @@ def _int64(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _guarded(samples: Samples, settings: Settings, order: Order, first: int, seed: int) -> Any:
+def _guarded(
+    samples: Samples,
+    settings: Settings,
+    order: Order,
+    first: int,
+    seed: int,
+    demanded: int | None,
+) -> Any:
     read = samples.connect()
 
     def function(position: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        return read(number, tf.stack([tf.constant(seed, tf.int64), position]))
+        def call(function: Callable[..., Any], *tensors: Any) -> Any:
+            return seeded.call(function, tensors, demanded, position)
+
+        return read(number, tf.stack([tf.constant(seed, tf.int64), position]), call)
 
     if settings.skip_bad:
         skipped = Skipped(order, samples.explain)
@@ -138,9 +148,12 @@ def _find_bad(samples: Samples) -> set[int]:
         read = samples.connect()
         order = Order(samples.count, 1, shuffle=False, seed=0)
         skipped = Skipped(order, samples.explain)
-        checked = guard.tolerant_map(
-            order, 0, lambda _, number: read(number, tf.constant([0, 0], tf.int64)), skipped
-        )
+
+        def function(position: tf.Tensor, number: tf.Tensor) -> tuple[Any, ...]:
+            seed = tf.stack([tf.constant(0, tf.int64), position])
+            return read(number, seed, lambda function, *tensors: function(*tensors))
+
+        checked = guard.tolerant_map(order, 0, function, skipped)
         (position, _), _ = tf.data.make_one_shot_iterator(checked).get_next()
         with contextlib.suppress(tf.errors.OutOfRangeError):
             while True:

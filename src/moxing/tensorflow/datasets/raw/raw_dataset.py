@@ -45,7 +45,8 @@ class ImageClassificationRawMetadata:
         redirect_dir: str | os.PathLike[str] | None = None,
         labels_filename: str = "labels.txt",
     ) -> None:
-        self.base_dir = os.fspath(redirect_dir or base_dir)
+        name, path = ("redirect_dir", redirect_dir) if redirect_dir else ("base_dir", base_dir)
+        self.base_dir = arguments.path(type(self).__name__, name, path)
         folders = tree.class_folders(self.base_dir)
         self.labels_list = _labels(self.base_dir, labels_filename, [item.name for item in folders])
         self.labels_to_names = dict(enumerate(self.labels_list))

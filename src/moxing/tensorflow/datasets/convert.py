@@ -1,0 +1,221 @@
+"""Turns a tree of class folders into TFRecord files that slim's readers and ours understand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow.datasets import arguments, decode, diagnose, labels, names, stream
+from moxing.tensorflow.datasets.order import MARK
+from moxing.tensorflow.datasets.progress import Progress
+from moxing.tensorflow.datasets.raw.raw_dataset import ImageClassificationRawMetadata
+from moxing.tensorflow.datasets.stream import Samples, Settings
+
+_PART = 128 << 20  # Bytes of a file, where the number of files is not given.
+_LABELS = "labels.txt"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What was written.
+
+    Attributes:
+        files: the TFRecord files.
+        images: how many images they hold.
+        left_out: how many images could not be read and were left out.
+    """
+
+    files: tuple[Path, ...]
+    images: int
+    left_out: int
+
+
+def to_tfrecord(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    parts: int | None = None,
+    skip_bad: bool = False,
+) -> Converted:
+    """Writes the images of a tree of class folders as TFRecord files, and `labels.txt` beside them.
+
+    Records are in a random order that is the same each time, and have the features image/encoded,
+    image/format ('jpg' or 'png'), image/class/label, image/class/text, image/height, image/width
+    and image/filename. JPEG and PNG files are taken as they are, other formats become PNG. Each
+    image is decoded once, so that a bad one is found here and not in training.
+
+    Files have temporary names until all are written and read again.
+
+    Args:
+        src: the tree, see `ImageClassificationRawMetadata`.
+        dst: folder to write to; made if it is not there.
+        parts: how many files; None: so many that each has about 128 MB.
+        skip_bad: whether to leave out images that can't be read.
+
+    Raises:
+        MoxValueError: the tree is wrong, an image can't be read, or a file is there already.
+        MoxRuntimeError: what was written does not hold what it should.
+    """
+    metadata = ImageClassificationRawMetadata(src)
+    files = [
+        (label, os.path.join(name, image))
+        for label, (name, found) in enumerate(
+            zip(metadata.labels_list, metadata.images, strict=True)
+        )
+        for image in found
+    ]
+    count = arguments.optional_count("to_tfrecord", "parts", parts, 1)
+    count = min(count or _parts_for(metadata.base_dir, files), len(files))
+    stem = os.path.basename(os.path.abspath(metadata.base_dir))
+    targets = [Path(dst) / f"{stem}-{part:05d}-of-{count:05d}.tfrecord" for part in range(count)]
+    _check_free(targets)
+    with _staging(Path(dst)) as staging:
+        staged = [staging / target.name for target in targets]
+        counts = _write(metadata, files, staged, skip_bad)
+        _check(staged, counts)
+        for path, target in zip(staged, targets, strict=True):
+            path.replace(target)
+    labels.write(metadata.labels_list, Path(dst) / _LABELS)
+    written = sum(counts.values())
+    return Converted(tuple(targets), written, len(files) - written)
+
+
+def _parts_for(base: str, files: Sequence[tuple[int, str]]) -> int:
+    sizes = 0
+    for _, name in files:
+        with suppress(OSError):  # It is named when it is read.
+            sizes += os.path.getsize(os.path.join(base, name))
+    return max(1, round(sizes / _PART))
+
+
+def _check_free(targets: Sequence[Path]) -> None:
+    there = [target for target in targets if target.exists()]
+    if there:
+        raise MoxValueError(f"{there[0]} exists already. Delete it or choose another folder.")
+
+
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    """A folder on the same file system as `folder`, gone at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".converting-", dir=folder))
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write(
+    metadata: ImageClassificationRawMetadata,
+    files: Sequence[tuple[int, str]],
+    parts: Sequence[Path],
+    skip_bad: bool,
+) -> dict[int, int]:
+    """Writes the parts; returns how many images of each label they hold."""
+    progress = Progress(f"Converting {len(files)} images", len(files))
+    counts = dict.fromkeys(range(metadata.num_classes), 0)
+    paths = [os.path.join(metadata.base_dir, name) for _, name in files]
+    writers = [tf.io.TFRecordWriter(str(path)) for path in parts]
+    try:
+        for done, (number, *image) in enumerate(_images(paths, skip_bad)):
+            label, name = files[number]
+            example = _example(image, label, metadata.labels_list[label], name)
+            writers[done * len(parts) // len(files)].write(example)
+            counts[label] += 1
+            progress.update(done + 1)
+    finally:
+        for writer in writers:
+            writer.close()
+    return counts
+
+
+def _images(paths: Sequence[str], skip_bad: bool) -> Iterator[tuple[Any, ...]]:
+    """Number, content, format and shape of each image, in a random order."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(0)
+        samples = Samples(
+            len(paths), lambda: _reader(paths), lambda number: diagnose.of_file(paths[number])
+        )
+        tensors = stream.open_stream(samples, Settings(epochs=1, skip_bad=skip_bad))
+        step = session.make_callable(tensors)
+        try:
+            while True:
+                yield tuple(step())
+        except tf.errors.OutOfRangeError:
+            return
+        except tf.errors.InvalidArgumentError as error:
+            raise MoxValueError(_message(error)) from None
+
+
+def _message(error: tf.errors.OpError) -> str:
+    return diagnose.first_line(error).split("MoxValueError: ", 1)[-1] + "."
+
+
+def _reader(paths: Sequence[str]) -> stream.Read:
+    all_paths = names.tensor([*paths, os.devnull])
+
+    def read(number: tf.Tensor, seed: tf.Tensor, call: stream.Call) -> tuple[tf.Tensor, ...]:
+        del seed, call
+        content = tf.io.read_file(all_paths[tf.math.floormod(number, len(paths) + 1)])
+        image = decode.decode(content, blank=tf.equal(number, MARK))
+        is_jpeg = tf.io.is_jpeg(content)
+        is_png = tf.equal(tf.strings.substr(content, 0, 4), b"\x89PNG")
+        kept = tf.cond(is_jpeg | is_png, lambda: content, lambda: tf.io.encode_png(image))
+        kind = tf.where(is_jpeg, tf.constant(b"jpg"), tf.constant(b"png"))
+        return number, kept, kind, tf.shape(image)
+
+    return read
+
+
+def _example(image: Sequence[Any], label: int, text: str, name: str) -> bytes:
+    content, kind, shape = image
+    features: dict[str, bytes | int] = {
+        "image/encoded": content,
+        "image/format": kind,
+        "image/class/label": label,
+        "image/class/text": text.encode(),
+        "image/height": int(shape[0]),
+        "image/width": int(shape[1]),
+        "image/filename": os.fsencode(name),
+    }
+    feature = {key: _feature(value) for key, value in features.items()}
+    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+
+def _feature(value: bytes | int) -> tf.train.Feature:
+    if isinstance(value, bytes):
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+
+
+def _check(parts: Sequence[Path], counts: dict[int, int]) -> None:
+    """Reads the parts again and compares how many images of each label they hold."""
+    found = dict.fromkeys(counts, 0)
+    spec = {"image/class/label": tf.io.FixedLenFeature([], tf.int64)}
+    with tf.Graph().as_default(), tf.Session() as session:
+        records = tf.data.TFRecordDataset([str(part) for part in parts]).batch(256)
+        parsed = records.map(lambda batch: tf.io.parse_example(batch, spec)["image/class/label"])
+        batch = tf.data.make_one_shot_iterator(parsed).get_next()
+        try:
+            while True:
+                numbers, times = np.unique(session.run(batch), return_counts=True)
+                for label, count in zip(numbers.tolist(), times.tolist(), strict=True):
+                    found[label] = found.get(label, 0) + count
+        except tf.errors.OutOfRangeError:
+            pass
+    if found != counts:
+        raise MoxRuntimeError(
+            f"wrote {sum(counts.values())} images, but reading {parts[0].parent} again finds"
+            f" {sum(found.values())}, or other labels. The disk may be failing; nothing was kept."
+        )
+    TENSORFLOW.info("Read %d records again: all are there.", sum(found.values()))

@@ -1,0 +1,158 @@
+"""A reader of TFRecord files to be made for any kind of records, by a subclass or by handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.tensorflow.datasets import arguments, stream
+from moxing.tensorflow.datasets.examples import Examples
+from moxing.tensorflow.datasets.handlers import item_builder
+from moxing.tensorflow.datasets.stream import Settings
+from moxing.tensorflow.datasets.tfrecord_metadata import (
+    BaseTFRecordMetadata,
+    ImageClassificationTFRecordMetadata,
+)
+
+__all__ = [
+    "BaseTFRecordDataset",
+    "BaseTFRecordMetadata",
+    "ImageClassificationTFRecordMetadata",
+]
+
+
+class BaseTFRecordDataset:
+    """Reads records that are tf.train.Example messages. Make it in `input_fn`.
+
+    A subclass says what the items are: its `_build_features` is given the parsed features, in the
+    order of feature_keys, and calls `self._add_feature(name, tensor)` for each item:
+
+        class Points(BaseTFRecordDataset):
+            def _build_features(self, x, y):
+                self._add_feature("point", tf.stack([x, y]))
+
+        dataset = Points(metadata, ["x", "y"], [tf.FixedLenFeature([], tf.float32)] * 2)
+        [point] = dataset.get(["point"])
+
+    Without a subclass, items are the features, or what keys_to_features and items_to_handlers of
+    slim say. Every epoch goes through all records once; see `ImageClassificationRawDataset` for
+    what order, batches and the arguments mean that are not listed here.
+
+    Args:
+        metadata: the files.
+        feature_keys: names of features to parse.
+        feature_values: a `tf.io.FixedLenFeature` or the like for each.
+        num_parallel: at least 1; the pipeline tunes itself.
+        keys_to_features: instead of the two above, a dict.
+        items_to_handlers: for each item a handler as slim's tfexample_decoder has them: an object
+            with `keys` and `tensors_to_item`.
+        num_readers: an older name of num_parallel.
+        skip_bad: whether to leave out, count and report records that are damaged or can't be
+            parsed; else they end the run with an error that says which record of which file.
+    """
+
+    def __init__(
+        self,
+        metadata: BaseTFRecordMetadata,
+        feature_keys: Sequence[str] | None = None,
+        feature_values: Sequence[Any] | None = None,
+        shuffle: bool = True,
+        num_parallel: int = 8,
+        num_epochs: int | None = None,
+        batch_size: int | None = None,
+        shuffle_buffer_size: int = 6400,
+        private_num_threads: int = 0,
+        drop_remainder: bool = False,
+        skip_bad: bool = False,
+        *,
+        keys_to_features: Mapping[str, Any] | None = None,
+        items_to_handlers: Mapping[str, Any] | None = None,
+        num_readers: int | None = None,
+    ) -> None:
+        self._name = type(self).__name__
+        self._metadata = metadata
+        arguments.count(self._name, "num_parallel", num_readers or num_parallel, 1)
+        arguments.count(self._name, "shuffle_buffer_size", shuffle_buffer_size, 1)
+        self._settings = Settings(
+            arguments.optional_count(self._name, "num_epochs", num_epochs, 1),
+            arguments.flag(self._name, "shuffle", shuffle),
+            arguments.optional_count(self._name, "batch_size", batch_size, 1),
+            arguments.flag(self._name, "drop_remainder", drop_remainder),
+            arguments.flag(self._name, "skip_bad", skip_bad),
+            arguments.count(self._name, "private_num_threads", private_num_threads, 0),
+        )
+        self._check_subclass()
+        self._keys = self._features(feature_keys, feature_values, keys_to_features)
+        self._handlers = items_to_handlers
+        self._items: dict[str, Any] = {}
+        self._tensors: dict[str, Any] = {}
+
+    def get(self, items: Sequence[str]) -> list[Any]:
+        """The tensors of the next record, or batch of records, in the order asked for.
+
+        Raises:
+            MoxValueError: an unknown item, or files that can't be read.
+        """
+        if not self._tensors:
+            records = self._metadata.records(self._settings.skip_bad)
+            examples = Examples(records, self._keys, self._build)
+            samples, names = examples.samples()
+            made = stream.open_stream(samples, self._settings, self._per_sample())
+            self._tensors = dict(zip(names, made, strict=True))
+        wanted = arguments.items(self._name, items, list(self._tensors))
+        return [self._tensors[name] for name in wanted]
+
+    def _build_features(self, *values: Any) -> None:
+        """Makes items of the parsed features; to be overridden. Here, features are the items."""
+        for name, value in zip(self._keys, values, strict=True):
+            self._add_feature(name, value)
+
+    def _add_feature(self, name: str, tensor: Any) -> None:
+        """Adds an item that `get` can be asked for; called by `_build_features`."""
+        self._items[name] = tensor
+
+    def _per_sample(self) -> stream.Change | None:
+        """What is done to the items of a record after reading, in the order they were added."""
+        return None
+
+    def _build(
+        self, features: dict[str, Any], seed: tf.Tensor, call: stream.Call
+    ) -> dict[str, Any]:
+        del seed
+        if self._handlers is not None:
+            return item_builder(self._keys, self._handlers)(features)
+        return call(self._items_of, *(features[key] for key in self._keys))
+
+    def _items_of(self, *values: Any) -> dict[str, Any]:
+        self._items = {}
+        self._build_features(*values)
+        if not self._items:
+            raise MoxValueError(
+                f"{self._name}._build_features added no item: call self._add_feature(name, tensor)."
+            )
+        return dict(self._items)
+
+    def _features(
+        self,
+        keys: Sequence[str] | None,
+        values: Sequence[Any] | None,
+        together: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        if together is not None:
+            return dict(together)
+        if keys is None or values is None:
+            raise MoxTypeError(f"{self._name} needs feature_keys and feature_values.")
+        return arguments.features(self._name, "feature", keys, values)
+
+    def _check_subclass(self) -> None:
+        for old in ("_parser", "_build_feature"):
+            if hasattr(self, old):
+                raise MoxNotSupportedError(
+                    f"{self._name} overrides {old}, as subclasses did in 2018. Override"
+                    " _build_features(self, *values) instead: it is given the parsed features in"
+                    " the order of feature_keys and calls self._add_feature(name, tensor) for each"
+                    " item."
+                )

@@ -1,0 +1,155 @@
+"""A reader of TFRecord files of labeled images, as slim and `mox convert` write them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.tensorflow.datasets import arguments, diagnose, images, labels, stream
+from moxing.tensorflow.datasets.examples import Examples
+from moxing.tensorflow.datasets.images import Processing
+from moxing.tensorflow.datasets.stream import Settings
+from moxing.tensorflow.datasets.tfrecord_metadata import ImageClassificationTFRecordMetadata
+
+__all__ = ["ImageClassificationTFRecordDataset", "ImageClassificationTFRecordMetadata"]
+
+_ITEMS = ("image", "label", "label_desc", "image_name")
+_IMAGE, _LABEL = "image/encoded", "image/class/label"
+_TEXT, _NAME = "image/class/text", "image/filename"
+
+
+class ImageClassificationTFRecordDataset:
+    """Reads images and labels from records. Make it in `input_fn`: it makes operations.
+
+    Records have the features image/encoded (content of an image file of any format) and
+    image/class/label, and may have image/class/text and image/filename.
+
+    Args:
+        metadata: the files; `meta` is another name.
+        batch_size, shuffle, num_epochs, image_size, augmentation_fn, preprocess_fn,
+        private_num_threads, drop_remainder, skip_bad: see `ImageClassificationRawDataset`.
+        shuffle_buffer_size, num_parallel: at least 1; every epoch is a permutation of all records,
+            and the pipeline tunes itself.
+        custom_feature_keys: names of more features to parse; they become items of these names.
+        custom_feature_values: a `tf.io.FixedLenFeature` or the like for each. One for a feature
+            named above changes how that is parsed.
+        label_one_hot: whether labels are one-hot vectors; the metadata must know num_classes.
+
+    Raises:
+        MoxError: an argument that can't be used.
+    """
+
+    def __init__(
+        self,
+        metadata: ImageClassificationTFRecordMetadata | None = None,
+        batch_size: int | None = None,
+        shuffle: bool = True,
+        shuffle_buffer_size: int = 6400,
+        num_parallel: int = 8,
+        num_epochs: int | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        preprocess_fn: Callable[..., Any] | None = None,
+        image_size: Any = None,
+        remove_cache_on_finish: bool = True,
+        private_num_threads: int = 0,
+        custom_feature_keys: Sequence[str] | None = None,
+        custom_feature_values: Sequence[Any] | None = None,
+        drop_remainder: bool = False,
+        augmentation_fn: Callable[..., Any] | None = None,
+        label_one_hot: bool = False,
+        skip_bad: bool = False,
+        *,
+        meta: ImageClassificationTFRecordMetadata | None = None,
+    ) -> None:
+        self._name = type(self).__name__
+        found = metadata if metadata is not None else meta
+        if found is None:
+            raise MoxTypeError(f"{self._name} needs metadata.")
+        self._metadata = found
+        arguments.count(self._name, "num_parallel", num_parallel, 1)
+        arguments.count(self._name, "shuffle_buffer_size", shuffle_buffer_size, 1)
+        self._settings = Settings(
+            arguments.optional_count(self._name, "num_epochs", num_epochs, 1),
+            arguments.flag(self._name, "shuffle", shuffle),
+            arguments.optional_count(self._name, "batch_size", batch_size, 1),
+            arguments.flag(self._name, "drop_remainder", drop_remainder),
+            arguments.flag(self._name, "skip_bad", skip_bad),
+            arguments.count(self._name, "private_num_threads", private_num_threads, 0),
+        )
+        self._processing = Processing(
+            arguments.image_size(self._name, image_size),
+            arguments.function(self._name, "augmentation_fn", augmentation_fn),
+            arguments.function(self._name, "preprocess_fn", preprocess_fn),
+        )
+        self._one_hot = arguments.flag(self._name, "label_one_hot", label_one_hot)
+        if self._one_hot and not self._metadata.num_classes:
+            raise MoxValueError(
+                f"{self._name}: label_one_hot=True needs the number of classes: pass num_classes to"
+                " the metadata, or put labels.txt beside the files."
+            )
+        self._custom = arguments.features(
+            self._name, "custom_feature", custom_feature_keys or (), custom_feature_values or ()
+        )
+        self._tensors: dict[str, tf.Tensor] = {}
+
+    def get(self, items: Sequence[str]) -> list[tf.Tensor]:
+        """The tensors of the next image, or batch of images, in the order asked for.
+
+        Args:
+            items: of image (uint8 [rows, columns, 3] or what was made of it), label (int64, or
+                float32 [num_classes]), label_desc (name of the class; "" where neither labels.txt
+                nor the record has it), image_name ("" where the record has none), and
+                custom_feature_keys.
+        """
+        if not self._tensors:
+            self._tensors = self._open()
+        wanted = arguments.items(self._name, items, list(self._tensors))
+        return [self._tensors[name] for name in wanted]
+
+    def _open(self) -> dict[str, tf.Tensor]:
+        images.check_batchable(self._name, self._settings, self._processing)
+        features = {
+            _IMAGE: tf.io.FixedLenFeature([], tf.string),
+            _LABEL: tf.io.FixedLenFeature([], tf.int64),
+            _TEXT: tf.io.FixedLenFeature([], tf.string, ""),
+            _NAME: tf.io.FixedLenFeature([], tf.string, ""),
+        }
+        records = self._metadata.records(self._settings.skip_bad)
+        examples = Examples(records, features | self._custom, self._build, _inspect)
+        samples, names = examples.samples()
+        made = stream.open_stream(
+            samples,
+            self._settings,
+            images.per_sample(self._name, self._processing),
+            images.per_batch(self._name, self._processing),
+        )
+        if self._metadata.labels_list:
+            labels.announce(self._metadata.labels_list)
+        return dict(zip(names, made, strict=True))
+
+    def _build(
+        self, features: dict[str, Any], seed: tf.Tensor, call: stream.Call
+    ) -> dict[str, Any]:
+        del call
+        label = tf.cast(tf.reshape(features[_LABEL], []), tf.int64)
+        text = features[_TEXT]
+        if self._metadata.labels_list:
+            known = tf.constant([*self._metadata.labels_list, ""])
+            inside = (label >= 0) & (label < len(self._metadata.labels_list))
+            text = known[tf.where(inside, label, len(self._metadata.labels_list))]
+        value = tf.one_hot(label, self._metadata.num_classes) if self._one_hot else label
+        image = images.make(features[_IMAGE], None, seed, self._settings, self._processing)
+        items = dict(zip(_ITEMS, (image, value, text, features[_NAME]), strict=True))
+        return items | {key: features[key] for key in self._custom}
+
+
+def _inspect(example: Any) -> str:
+    for content in example.features.feature[_IMAGE].bytes_list.value:
+        problem = diagnose.of_content(content)
+        if problem:
+            return f"can't be used: its {_IMAGE} {problem}"
+    return ""
