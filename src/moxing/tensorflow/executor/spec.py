@@ -16,6 +16,7 @@ from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
 # TensorFlow Serving reads versions as int64.
 _MOST_VERSION = (1 << 63) - 1
+_COMPOSITE = (tf.SparseTensor, tf.RaggedTensor, tf.IndexedSlices)
 _HANDLES = (tf.resource, tf.variant)
 _FIELDS = ("loss", "var_scopes", "log_info", "output_info", "export_spec", "hooks")
 
@@ -196,7 +197,7 @@ def _tensors(owner: str, field: str, value: Any) -> dict[str, tf.Tensor]:
 
 
 def _tensor(owner: str, name: str, value: Any) -> tf.Tensor:
-    if is_variable(value):
+    if is_variable(value) or _is_lazy(value):
         return tf.convert_to_tensor(value)
     if isinstance(value, tf.SparseTensor) and name.startswith(("inputs_dict", "outputs_dict")):
         return value
@@ -211,6 +212,11 @@ def _tensor(owner: str, name: str, value: Any) -> tf.Tensor:
             " its own: give a tensor that this call of model_fn built."
         )
     return value
+
+
+def _is_lazy(value: Any) -> bool:
+    """Whether `value` is a regularization loss, which TensorFlow makes when it is first read."""
+    return tf.is_tensor(value) and not isinstance(value, (tf.Tensor, *_COMPOSITE))
 
 
 def _logged(name: str, value: tf.Tensor) -> tf.Tensor:
