@@ -39,6 +39,10 @@ def old_control_flow() -> None:
     tf.raw_ops.Switch(data=tf.constant(1), pred=tf.constant(True))
 
 
+def reference_variable() -> None:
+    tf.get_variable("W", [784, 10], use_resource=False)
+
+
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
@@ -48,6 +52,7 @@ def old_control_flow() -> None:
         (wide_layer, ""),
         (queue, ""),
         (old_control_flow, ""),
+        (reference_variable, ""),
     ],
 )
 def test_choice(build: Callable[[], None], expected: str) -> None:

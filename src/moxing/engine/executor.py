@@ -4,7 +4,7 @@ TensorFlow's default executor hands every operation to a thread pool. On a CPU, 
 small operations, the handing over costs more than the operations: the single-threaded executor then
 makes a step 1.5 to 2.2 times faster. It runs operations one after another, so it is wrong for a
 graph with heavy operations side by side, and it can't run what waits for another operation of the
-same step (queues) or control flow of TensorFlow's first generation.
+same step (queues), nor control flow and variables of TensorFlow's first generation.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ SINGLE_THREADED = "SINGLE_THREADED_EXECUTOR"
 # saved hand-overs: about a millisecond of one core.
 _HEAVY = 4_000_000
 _BLOCKING = ("Queue", "Barrier", "Stage", "Reader", "Recv", "Collective", "Accumulator")
-_LOW_LEVEL_CONTROL_FLOW = ("Switch", "RefSwitch", "Merge", "Enter", "NextIteration", "LoopCond")
+_FIRST_GENERATION = (
+    *("Switch", "RefSwitch", "Merge", "Enter", "NextIteration", "LoopCond"),
+    *("Variable", "VariableV2", "TemporaryVariable"),
+)
 _HEAVY_TYPES = ("Conv", "DepthwiseConv", "MatMul", "Einsum", "RNN", "LSTM", "GRU", "While", "Fft")
 
 
 def choose(operations: Iterable[tf.Operation]) -> str:
     """The `executor_type` of a session that runs these operations; "" is TensorFlow's default."""
     for op in operations:
-        if op.type in _LOW_LEVEL_CONTROL_FLOW or any(part in op.type for part in _BLOCKING):
+        if op.type in _FIRST_GENERATION or any(part in op.type for part in _BLOCKING):
             return ""
         if any(part in op.type for part in _HEAVY_TYPES) and _is_heavy(op):
             return ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,10 +77,27 @@ def build(job: Job, input_steps: int = 0) -> Program:
             positioned starts behind them.
     """
     devices.has_gpu()
+    with _resource_variables():
+        try:
+            return _build(job, input_steps, may_lift=True)
+        except _ReadsInputsDirectly:
+            return _build(job, input_steps, may_lift=False)
+
+
+@contextmanager
+def _resource_variables() -> Iterator[None]:
+    """Variables are resources also where the program has turned TensorFlow 2's behavior off.
+
+    Reads and writes of a reference variable have no defined order, and the executor that is fast
+    for small graphs can't run them.
+    """
+    before = tf.resource_variables_enabled()
+    tf.enable_resource_variables()
     try:
-        return _build(job, input_steps, may_lift=True)
-    except _ReadsInputsDirectly:
-        return _build(job, input_steps, may_lift=False)
+        yield
+    finally:
+        if not before:
+            tf.disable_resource_variables()
 
 
 def _build(job: Job, input_steps: int, may_lift: bool) -> Program:

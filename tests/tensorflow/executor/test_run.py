@@ -66,9 +66,7 @@ def test_nothing_is_written_without_a_log_dir(
     assert os.listdir(tmp_path) == []
 
 
-def test_log_dir_may_be_any_path(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_log_dir_may_be_any_path(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for log_dir in (tmp_path / "日志 目录" / "a b", "~/model%20{1}", f"{tmp_path}/'quoted'/"):
         run(log_dir=log_dir)
@@ -154,6 +152,18 @@ def test_variables_made_by_tf_variable_are_trained(run: Run) -> None:
     result = run(model_fn=model_fn, max_number_of_steps=40, log_every_n_steps=1)
     assert result.metrics["loss"] < 0.4
     assert result.metrics["count"] >= 39
+
+
+def test_reference_variables_are_trained_too(run: Run) -> None:
+    def model_fn(inputs: Any, mode: str) -> mox.ModelSpec:
+        weights = tf.get_variable("w", [3, 2], use_resource=False)
+        assert weights.op.type == "VariableV2"
+        loss = tf.losses.sparse_softmax_cross_entropy(inputs[1], tf.matmul(inputs[0], weights))
+        return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+
+    optimizer_fn = mox.get_optimizer_fn("adam", learning_rate=0.1)
+    result = run(model_fn=model_fn, optimizer_fn=optimizer_fn, max_number_of_steps=30)
+    assert result.metrics["loss"] < 0.4
 
 
 def test_same_seed_same_numbers(run: Run, model_with: Run) -> None:
