@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-HEAVY = ("tensorflow", "numpy", "s3fs", "fsspec", "aiobotocore", "botocore", "boto3", "aiohttp")
+HEAVY = ("tensorflow", "numpy", "botocore", "boto3", "urllib3")
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def translate(error: Exception, doing: str, url: str, settings: Settings) -> Mox
     """The error to raise for `error`; its `transient` says whether another try may succeed.
 
     Args:
-      error: what botocore, aiohttp or asyncio raised.
+      error: what botocore raised.
       doing: the S3 operation, such as `"get_object"`.
       url: what the request was for.
       settings: the settings of the client that asked.
@@ -59,7 +59,7 @@ def translate(error: Exception, doing: str, url: str, settings: Settings) -> Mox
             url,
             transient=False,
         )
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError | exceptions.ReadTimeoutError):
         return _connection(
             f"{doing} of {url} at {settings.endpoint} did not end within its time limit", url
         )
@@ -83,7 +83,6 @@ def is_mistake(error: Exception) -> bool:
 
 def is_network(error: Exception) -> bool:
     """Whether `error` comes from the store or the way to it, and not from a mistake of ours."""
-    from aiohttp import ClientError as AioClientError
     from botocore import exceptions
 
     kinds = (
@@ -92,7 +91,6 @@ def is_network(error: Exception) -> bool:
         exceptions.HTTPClientError,
         exceptions.ResponseStreamingError,
         exceptions.IncompleteReadError,
-        AioClientError,
         ConnectionError,
         EOFError,
         TimeoutError,

@@ -164,15 +164,13 @@ class BucketStore:
 
     def put(self, where: Location, data: bytes) -> None:
         """Makes or replaces an object."""
-        self.client.call("put_object", str(where), sends=len(data), Body=data, **_of(where))
+        self.client.call("put_object", str(where), Body=data, **_of(where))
 
     def copy(self, src: Location, dst: Location, info: Info) -> None:
         """Copies an object of at most 5 GiB inside the store."""
         source = {"Bucket": src.bucket, "Key": src.key}
         match = {"CopySourceIfMatch": info.etag} if info.etag else {}
-        self.client.call(
-            "copy_object", str(dst), sends=info.size, CopySource=source, **match, **_of(dst)
-        )
+        self.client.call("copy_object", str(dst), CopySource=source, **match, **_of(dst))
 
     def assemble(self, where: Location, spans: Sequence[Span]) -> Assembly:
         """Begins to make an object of `spans`, one after the other."""
@@ -260,7 +258,6 @@ class _InParts:
         return self._store.client.call(
             "upload_part",
             self._url,
-            sends=len(data),
             Body=data,
             PartNumber=number,
             **self._upload,
@@ -271,7 +268,6 @@ class _InParts:
         answer = self._store.client.call(
             "upload_part_copy",
             self._url,
-            sends=span.size,
             CopySource={"Bucket": span.where.bucket, "Key": span.where.key},
             CopySourceRange=f"bytes={span.start}-{span.stop - 1}",
             PartNumber=number,
