@@ -16,10 +16,10 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, decode, diagnose, labels, names, stream
+from moxing.tensorflow.datasets import arguments, decode, diagnose, labels, packed, stream
 from moxing.tensorflow.datasets.order import MARK
 from moxing.tensorflow.datasets.progress import Progress
-from moxing.tensorflow.datasets.raw.raw_dataset import ImageClassificationRawMetadata
+from moxing.tensorflow.datasets.raw.image_classification import ImageClassificationRawMetadata
 from moxing.tensorflow.datasets.stream import Samples, Settings
 
 _PART = 128 << 20  # Bytes of a file, where the number of files is not given.
@@ -162,7 +162,7 @@ def _message(error: tf.errors.OpError) -> str:
 
 
 def _reader(paths: Sequence[str]) -> stream.Read:
-    all_paths = names.tensor([*paths, os.devnull])
+    all_paths = packed.strings([*paths, os.devnull])
 
     def read(number: tf.Tensor, seed: tf.Tensor, call: stream.Call) -> tuple[tf.Tensor, ...]:
         del seed, call

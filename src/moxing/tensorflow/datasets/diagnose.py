@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets import bitmap, decode, formats
+from moxing.tensorflow.datasets import bitmap, decode, formats, storage
 
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _DECODED = ("JPEG", "PNG", "GIF", "BMP", "WebP")
@@ -18,10 +17,9 @@ _TAIL = 64  # Some programs append a few bytes to a file.
 def of_file(path: str) -> str:
     """`path` and what is wrong with it, as a sentence."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = storage.read(path)
     except OSError as error:
-        return f"{path} can't be read: {os.strerror(error.errno or 0)}."
+        return f"{path} can't be read: {storage.reason(error)}."
     what = of_content(content) or "can be read now, but could not when its turn came."
     return f"{path} {what}"
 

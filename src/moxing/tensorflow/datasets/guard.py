@@ -9,6 +9,7 @@ ends of epochs never fail, so that what is missing is noticed even where no good
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -17,27 +18,41 @@ from moxing.errors import MoxValueError
 from moxing.tensorflow.datasets.order import MARK, Order, plain
 from moxing.tensorflow.datasets.skipped import Skipped
 
-Function = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
 Explain = Callable[[int], str]
 _REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
 
 
-def strict_map(order: Order, first: int, function: Function, explain: Explain) -> Any:
+@dataclass(frozen=True)
+class Work:
+    """What is done for each sample.
+
+    Attributes:
+        function: from position and number of a sample (int64 scalars), and what was fetched for it,
+            to its tensors. It must not fail for the number MARK, for which it may give anything.
+        fetch: from the number of a sample to a tensor; done ahead of `function`. None: nothing is.
+        fetches: how many at a time.
+    """
+
+    function: Callable[..., tuple[tf.Tensor, ...]]
+    fetch: Callable[[tf.Tensor], tf.Tensor] | None = None
+    fetches: int = 1
+
+
+def strict_map(order: Order, first: int, work: Work, explain: Explain) -> Any:
     """A dataset that ends with an error at the first sample that fails.
 
     Args:
         order: of the samples.
         first: position to start at.
-        function: from position and number of a sample (int64 scalars) to its tensors. It must not
-            fail for the number MARK, for which it may give anything.
-        explain: what is wrong with the sample of a number; called only if `function` fails.
+        work: what is done for each.
+        explain: what is wrong with the sample of a number; called only if the work fails.
 
     Returns:
         elements ((position, number), (position, number, *results)), twice because taking parts of
         an element would cost more than keeping them.
     """
     indices = order.dataset(first)
-    pairs = tf.data.Dataset.zip((indices, _results(indices, function)))
+    pairs = tf.data.Dataset.zip((indices, _results(indices, work)))
 
     @plain
     def is_sample(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
@@ -48,7 +63,7 @@ def strict_map(order: Order, first: int, function: Function, explain: Explain) -
     return pairs.filter(is_sample)
 
 
-def tolerant_map(order: Order, first: int, function: Function, skipped: Skipped) -> Any:
+def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
     """Like `strict_map`, but leaves out the samples that fail, and tells `skipped`.
 
     It ends with an error where a whole epoch has no good sample.
@@ -72,16 +87,23 @@ def tolerant_map(order: Order, first: int, function: Function, skipped: Skipped)
         after = position + tf.math.floormod(order.shard - position, order.shards)
         return (tf.where(ends, after, position + order.shards), good), (result[:2], result)
 
-    results = _results(order.dataset(first), function)
+    results = _results(order.dataset(first), work)
     start = (tf.constant(first, tf.int64), tf.constant(0, tf.int64))
     both = results.scan(start, step)
     return both.filter(plain(lambda index, result: tf.not_equal(index[1], MARK)))
 
 
-def _results(indices: Any, function: Function) -> Any:
-    """(position, number, *results) of all for which `function` does not fail."""
-    results = indices.map(
-        plain(lambda position, number: (position, number, *function(position, number))),
+def _results(indices: Any, work: Work) -> Any:
+    """(position, number, *results) of all samples for which the work does not fail."""
+    source, fetch = indices, work.fetch
+    if fetch is not None:
+        source = indices.map(
+            plain(lambda position, number: (position, number, fetch(number))),
+            num_parallel_calls=work.fetches,
+            deterministic=True,
+        ).ignore_errors()
+    results = source.map(
+        plain(lambda *index: (*index[:2], *work.function(*index))),
         num_parallel_calls=tf.data.experimental.AUTOTUNE,
         deterministic=True,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError
-from moxing.tensorflow.datasets import decode, diagnose, names, stream
+from moxing.framework import file
+from moxing.tensorflow.datasets import decode, diagnose, packed, storage, stream
 from moxing.tensorflow.datasets.stream import Samples, Settings
 from moxing.tensorflow.preprocessing import Augmentation
+
+_REMOTE_FILES = 16  # Under way at once, where a store is read without a cache.
 
 Label = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
@@ -55,15 +59,28 @@ def open_images(
 ) -> list[tf.Tensor]:
     """The tensors image, label, description and name of the next file, or batch of files."""
     check_batchable(reader, settings, processing)
+    remote = file.is_remote(files.base)
+    if remote and not settings.files_at_once:
+        settings = dataclasses.replace(settings, files_at_once=_REMOTE_FILES)
+
+    def place_of(number: tf.Tensor) -> tf.Tensor:
+        # The mark of an epoch's end, -1, takes the last path, of an empty file.
+        return tf.math.floormod(number, len(files.paths) + 1)
+
+    def connect_fetch() -> Callable[[tf.Tensor], tf.Tensor]:
+        paths = packed.strings([*files.paths, os.devnull])
+        return lambda number: _content(paths[place_of(number)], remote)
 
     def connect() -> stream.Read:
-        paths, label = names.tensor([*files.paths, os.devnull]), files.connect_labels()
+        paths, label = packed.strings([*files.paths, os.devnull]), files.connect_labels()
 
-        def read(number: tf.Tensor, seed: tf.Tensor, _: stream.Call) -> tuple[tf.Tensor, ...]:
-            # The mark of an epoch's end, -1, takes the last path, of an empty file.
-            place = tf.math.floormod(number, len(files.paths) + 1)
+        def read(
+            number: tf.Tensor, seed: tf.Tensor, _: stream.Call, content: tf.Tensor | None = None
+        ) -> tuple[tf.Tensor, ...]:
+            place = place_of(number)
             path = paths[place]
-            content = tf.io.read_file(path)
+            if content is None:
+                content = tf.io.read_file(path)
             made = make(content, place >= len(files.paths), seed, settings, processing)
             return (made, *label(place), _relative(path, files.base))
 
@@ -72,10 +89,22 @@ def open_images(
     def explain(number: int) -> str:
         return diagnose.of_file(files.paths[number])
 
-    samples = Samples(len(files.paths), connect, explain)
+    samples = Samples(len(files.paths), connect, explain, connect_fetch)
     return stream.open_stream(
         samples, settings, per_sample(reader, processing), per_batch(reader, processing)
     )
+
+
+def _content(path: tf.Tensor, remote: bool) -> tf.Tensor:
+    if not remote:
+        return tf.io.read_file(path)
+
+    def read(text: bytes) -> bytes:
+        return storage.read(os.fsdecode(text))
+
+    content = tf.numpy_function(read, [path], tf.string)
+    content.set_shape([])
+    return content
 
 
 def check_batchable(reader: str, settings: Settings, processing: Processing) -> None:

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, near_matches
 from moxing.logs import TENSORFLOW
+from moxing.tensorflow.datasets import storage
 
 _ANNOUNCED = "openmox/labels"
 _LINE = re.compile(r"\s*(\d+)\s*:\s*(.*?)\s*$")
@@ -21,12 +22,11 @@ _FORMAT = "One class a line, numbered from 0: `0: daisy`."
 def read(path: str) -> list[str] | None:
     """The names of a labels file; None where there is none. Raises MoxValueError if it is bad."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return parse(file.read(), path)
+        return parse(storage.read(path).decode(), path)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise MoxValueError(f"{path} can't be read: {error.strerror}.") from error
+        raise MoxValueError(f"{path} can't be read: {storage.reason(error)}.") from error
     except UnicodeDecodeError as error:
         raise MoxValueError(f"{path} is not UTF-8 text: {error}. Save it as UTF-8.") from error
 
@@ -143,9 +143,14 @@ def announced(graph: tf.Graph) -> tuple[str, ...] | None:
     return found.pop() if len(found) == 1 else None
 
 
+def as_text(names: Sequence[str]) -> str:
+    """The content of a labels file, as `parse` reads it."""
+    return "".join(f"{label}: {name}\n" for label, name in enumerate(names))
+
+
 def write(names: Sequence[str], path: Path) -> None:
-    """Writes a labels file that `parse` reads, if it is not there with this content already."""
-    content = "".join(f"{label}: {name}\n" for label, name in enumerate(names))
+    """Writes a labels file, if it is not there with this content already."""
+    content = as_text(names)
     try:
         if path.read_text(encoding="utf-8") == content:
             return

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets import names
+from moxing.tensorflow.datasets import packed
 from moxing.tensorflow.datasets.record_index import HEAD, TAIL, RecordFile, masked_crc32c
 
 
@@ -41,8 +40,8 @@ class Records:
 
         It fails where the content does not have its checksum.
         """
-        paths = names.tensor([file.path for file in self.files])
-        sizes = _packed(np.concatenate([np.diff(file.starts) for file in self.files]))
+        paths = packed.strings([file.path for file in self.files])
+        sizes = packed.numbers(np.concatenate([np.diff(file.starts) for file in self.files]))
         ends = tf.constant(self._ends)
         before = tf.concat([tf.zeros([1], tf.int64), tf.cumsum(sizes)], 0)
         # Numbers count over all files; so do bytes, of which the earlier files' are taken off.
@@ -85,13 +84,6 @@ def _read_at(path: tf.Tensor, offset: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     signature = {"output_types": [tf.string], "output_shapes": [[]]}
     one = tf.raw_ops.TakeDataset(input_dataset=file, count=tf.constant(1, tf.int64), **signature)
     return tf.raw_ops.DatasetToSingleElement(dataset=one, **signature)[0]
-
-
-def _packed(numbers: np.ndarray) -> tf.Tensor:
-    """int64 numbers as a tensor whose constant in the graph is compressed."""
-    content = tf.constant([zlib.compress(numbers.astype("<i8").tobytes(), 6)])
-    values = tf.io.decode_raw(tf.io.decode_compressed(content, "ZLIB"), tf.int64)[0]
-    return tf.ensure_shape(values, [len(numbers)])
 
 
 def _crc_of_one(data: np.ndarray) -> int:

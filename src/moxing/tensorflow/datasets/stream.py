@@ -21,8 +21,9 @@ _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apa
 
 # Calls a user's function with tensors, so that its random numbers follow from the seed.
 Call = Callable[..., Any]
-# From the number of a sample, a seed of its own (int64 [2]), and a Call, to its tensors.
-Read = Callable[[tf.Tensor, tf.Tensor, Call], tuple[Any, ...]]
+# From the number of a sample, a seed of its own (int64 [2]), a Call, and, if it was read before,
+# the content of a file, to its tensors.
+Read = Callable[..., tuple[Any, ...]]
 # From a Call and the tensors of a sample or batch to as many tensors.
 Change = Callable[..., Sequence[tf.Tensor]]
 
@@ -40,6 +41,8 @@ class Settings:
             batches cross the ends of epochs.
         skip_bad: whether to leave out samples that can't be read.
         private_threads: size of a thread pool of its own; 0: the process's.
+        files_at_once: how many files to read at a time, ahead of what is made of them; None: read
+            each where it is decoded.
     """
 
     epochs: int | None = None
@@ -48,6 +51,7 @@ class Settings:
     drop_remainder: bool = False
     skip_bad: bool = False
     private_threads: int = 0
+    files_at_once: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,14 @@ class Samples:
         connect: makes, in the current graph, the function that reads a sample. For the number MARK
             it gives anything, but does not fail.
         explain: which sample that number is, and what is wrong with it.
+        connect_fetch: makes, in the current graph, the function from the number of a sample to
+            what a Read takes as its last argument, where `Settings.files_at_once` says so.
     """
 
     count: int
     connect: Callable[[], Read]
     explain: Callable[[int], str]
+    connect_fetch: Callable[[], Callable[[tf.Tensor], tf.Tensor]] | None = None
 
 
 def open_stream(
@@ -93,7 +100,7 @@ def open_stream(
             demand.shards,
         )
         taken = demand.start * (settings.batch_size or 1)
-        bad = _find_bad(samples) if settings.skip_bad and taken else ()
+        bad = _find_bad(samples, settings) if settings.skip_bad and taken else ()
         first = order.first_position(taken, bad)
         numbered = _guarded(samples, settings, order, first, sample_seed, demand.seed)
         changed = _changed(numbered, settings, demand.seed, per_sample, per_batch)
@@ -125,19 +132,24 @@ def _guarded(
 ) -> Any:
     read = samples.connect()
 
-    def function(position: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    def function(
+        position: tf.Tensor, number: tf.Tensor, *fetched: tf.Tensor
+    ) -> tuple[tf.Tensor, ...]:
         def call(function: Callable[..., Any], *tensors: Any) -> Any:
             return seeded.call(function, tensors, demanded, position)
 
-        return read(number, tf.stack([tf.constant(seed, tf.int64), position]), call)
+        return read(number, tf.stack([tf.constant(seed, tf.int64), position]), call, *fetched)
 
+    work = guard.Work(function)
+    if settings.files_at_once and samples.connect_fetch is not None:
+        work = guard.Work(function, samples.connect_fetch(), settings.files_at_once)
     if settings.skip_bad:
         skipped = Skipped(order, samples.explain)
-        return guard.tolerant_map(order, first, function, skipped)
-    return guard.strict_map(order, first, function, samples.explain)
+        return guard.tolerant_map(order, first, work, skipped)
+    return guard.strict_map(order, first, work, samples.explain)
 
 
-def _find_bad(samples: Samples) -> set[int]:
+def _find_bad(samples: Samples, settings: Settings) -> set[int]:
     """The numbers of all samples that can't be read; reads every one."""
     TENSORFLOW.info(
         "Reading all %d samples once, because with skip_bad=True the place where this run goes on"
@@ -149,11 +161,16 @@ def _find_bad(samples: Samples) -> set[int]:
         order = Order(samples.count, 1, shuffle=False, seed=0)
         skipped = Skipped(order, samples.explain)
 
-        def function(position: tf.Tensor, number: tf.Tensor) -> tuple[Any, ...]:
+        def function(
+            position: tf.Tensor, number: tf.Tensor, *fetched: tf.Tensor
+        ) -> tuple[Any, ...]:
             seed = tf.stack([tf.constant(0, tf.int64), position])
-            return read(number, seed, lambda function, *tensors: function(*tensors))
+            return read(number, seed, lambda function, *tensors: function(*tensors), *fetched)
 
-        checked = guard.tolerant_map(order, 0, function, skipped)
+        work = guard.Work(function)
+        if settings.files_at_once and samples.connect_fetch is not None:
+            work = guard.Work(function, samples.connect_fetch(), settings.files_at_once)
+        checked = guard.tolerant_map(order, 0, work, skipped)
         (position, _), _ = tf.data.make_one_shot_iterator(checked).get_next()
         with contextlib.suppress(tf.errors.OutOfRangeError):
             while True:

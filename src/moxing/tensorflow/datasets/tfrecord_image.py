@@ -30,8 +30,9 @@ class ImageClassificationTFRecordDataset:
 
     Args:
         metadata: the files; `meta` is another name.
-        batch_size, shuffle, num_epochs, image_size, augmentation_fn, preprocess_fn,
-        private_num_threads, drop_remainder, skip_bad: see `ImageClassificationRawDataset`.
+        batch_size, shuffle, num_epochs, image_size, augmentation_fn, preprocess_fn, cache_dir,
+        remove_cache_on_finish, private_num_threads, drop_remainder, skip_bad: see
+            `ImageClassificationRawDataset`.
         shuffle_buffer_size, num_parallel: at least 1; every epoch is a permutation of all records,
             and the pipeline tunes itself.
         custom_feature_keys: names of more features to parse; they become items of these names.
@@ -91,6 +92,10 @@ class ImageClassificationTFRecordDataset:
                 f"{self._name}: label_one_hot=True needs the number of classes: pass num_classes to"
                 " the metadata, or put labels.txt beside the files."
             )
+        self._cache_dir = cache_dir
+        self._remove_cache = arguments.flag(
+            self._name, "remove_cache_on_finish", remove_cache_on_finish
+        )
         self._custom = arguments.features(
             self._name, "custom_feature", custom_feature_keys or (), custom_feature_values or ()
         )
@@ -118,7 +123,9 @@ class ImageClassificationTFRecordDataset:
             _TEXT: tf.io.FixedLenFeature([], tf.string, ""),
             _NAME: tf.io.FixedLenFeature([], tf.string, ""),
         }
-        records = self._metadata.records(self._settings.skip_bad)
+        records = self._metadata.records(
+            self._settings.skip_bad, self._cache_dir, self._remove_cache
+        )
         examples = Examples(records, features | self._custom, self._build, _inspect)
         samples, names = examples.samples()
         made = stream.open_stream(

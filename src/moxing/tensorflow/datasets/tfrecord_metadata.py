@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from moxing.errors import MoxTypeError, MoxValueError
+from moxing.framework import file
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, labels, record_index
+from moxing.tensorflow.datasets import arguments, labels, record_index, storage
 from moxing.tensorflow.datasets.record_index import RecordFile
 from moxing.tensorflow.datasets.records import Records
 
@@ -61,6 +62,7 @@ class BaseTFRecordMetadata:
         self.files = _matching(self.base_dir, given[0])
         self._lock = threading.Lock()
         self._index: list[RecordFile] | None = None
+        self._cached = False
         self.total_num_samples = self._count(
             arguments.optional_count(self._name, "num_samples", num_samples, 1)
         )
@@ -76,33 +78,57 @@ class BaseTFRecordMetadata:
             len(self.files),
             self.base_dir,
         )
-        return sum(file.count for file in self.index())
+        return sum(found.count for found in self.index())
 
-    def index(self) -> list[RecordFile]:
+    def index(
+        self, cache_dir: str | os.PathLike[str] | None = None, remove_cache: bool = True
+    ) -> list[RecordFile]:
         """The records of each file, found once.
+
+        Args:
+            cache_dir: read copies of the files in this folder. Files in an object store are always
+                copied, by default to where mox.file keeps temporary files.
+            remove_cache: whether to delete the copies when the process ends.
 
         Raises:
             MoxValueError: a file that can't be read, or is no TFRecord file; or none has a record.
         """
         with self._lock:
-            if self._index is None:
-                self._index = record_index.index_files(self.files)
-            if not any(file.count for file in self._index):
+            if self._index is None or (cache_dir is not None and not self._cached):
+                local = self._local_files(cache_dir, remove_cache)
+                self._index = record_index.index_files(local)
+                self._cached = cache_dir is not None
+            if not any(found.count for found in self._index):
                 raise MoxValueError(f"{self._name}: {_some(self.files)} have no records.")
             return self._index
 
-    def records(self, skip_bad: bool) -> Records:
+    def _local_files(
+        self, cache_dir: str | os.PathLike[str] | None, remove_cache: bool
+    ) -> list[str]:
+        if cache_dir is None and not file.is_remote(self.base_dir):
+            return self.files
+        names = [os.path.relpath(path, self.base_dir) for path in self.files]
+        folder = storage.local_copy(self.base_dir, cache_dir, remove_cache, names)
+        return [os.path.join(folder, name) for name in names]
+
+    def records(
+        self,
+        skip_bad: bool,
+        cache_dir: str | os.PathLike[str] | None = None,
+        remove_cache: bool = True,
+    ) -> Records:
         """The records, for a reader.
 
         Args:
+            cache_dir, remove_cache: see `index`.
             skip_bad: whether to be content with the records before the damage where a file is
                 damaged so that those behind it can't be found.
 
         Raises:
             MoxValueError: what `index` raises, or a damaged file.
         """
-        index = self.index()
-        damaged = [file.damage for file in index if file.damage]
+        index = self.index(cache_dir, remove_cache)
+        damaged = [found.damage for found in index if found.damage]
         if damaged and not skip_bad:
             raise MoxValueError(
                 f"{damaged[0]} Write the file again, or pass skip_bad=True to use the records"
@@ -169,15 +195,12 @@ def _matching(folder: str, patterns: Any) -> list[str]:
     found = {
         path
         for pattern in wanted
-        for path in glob.glob(os.path.join(glob.escape(folder), pattern))
-        if os.path.isfile(path)
+        for path in file.glob(os.path.join(glob.escape(folder), pattern))
+        if file.is_file(path)  # type: ignore[attr-defined]
     }
     if found:
         return sorted(found)
-    try:
-        present = sorted(os.listdir(folder))
-    except OSError as error:
-        raise MoxValueError(f"the folder {folder} can't be read: {error.strerror}.") from error
+    present = sorted(name for name, _ in storage.entries(folder))
     shown = ", ".join(repr(pattern) for pattern in wanted)
     raise MoxValueError(
         f"no file in {folder} matches {shown}. {_held(present)}{_near(present, wanted)}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import formats
+from moxing.tensorflow.datasets import formats, storage
 
 # What people call files of images. Whether they are any is seen when they are decoded.
 _EXTENSIONS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
@@ -34,8 +33,8 @@ def class_folders(base: str) -> list[ClassFolder]:
     Raises:
         MoxValueError: the tree is not there, can't be read, or has no image in class folders.
     """
-    entries = _scan(base)
-    folders = sorted(entry.name for entry in entries if entry.is_dir())
+    entries = storage.entries(base)
+    folders = sorted(name for name, is_folder in entries if is_folder)
     if not folders:
         raise MoxValueError(f"{base} has no class folders. {_layout(entries)}")
     found = [ClassFolder(name, images(os.path.join(base, name))) for name in folders]
@@ -58,9 +57,9 @@ def class_folders(base: str) -> list[ClassFolder]:
 
 def images(folder: str) -> tuple[str, ...]:
     """The names of the images in a folder, sorted."""
-    entries = _scan(folder)
-    inner = [entry.name for entry in entries if entry.is_dir()]
-    files = [entry.name for entry in entries if not entry.is_dir()]
+    entries = storage.entries(folder)
+    inner = [name for name, is_folder in entries if is_folder]
+    files = [name for name, is_folder in entries if not is_folder]
     taken = [name for name in files if _is_image(folder, name)]
     left_out = sorted([name + os.sep for name in inner] + list(set(files) - set(taken)))
     if left_out:
@@ -70,27 +69,8 @@ def images(folder: str) -> tuple[str, ...]:
     return tuple(sorted(taken))
 
 
-def _scan(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for entry in entries if not entry.name.startswith(".")]
-    except FileNotFoundError as error:
-        raise MoxValueError(f"the folder {folder} does not exist.{_hint(folder)}") from error
-    except NotADirectoryError as error:
-        raise MoxValueError(f"{folder} is a file; it must be a folder.") from error
-    except OSError as error:
-        raise MoxValueError(f"the folder {folder} can't be read: {error.strerror}.") from error
-
-
-def _hint(folder: str) -> str:
-    parent = PurePath(folder).parent
-    while not os.path.isdir(parent) and parent != parent.parent:
-        parent = parent.parent
-    return f" {parent} is there." if str(parent) not in ("", ".", os.sep) else ""
-
-
-def _layout(entries: Sequence[os.DirEntry[str]]) -> str:
-    names = sorted(entry.name for entry in entries)
+def _layout(entries: Sequence[tuple[str, bool]]) -> str:
+    names = sorted(name for name, _ in entries)
     if any("tfrecord" in name.lower() for name in names):
         return "It has TFRecord files: use mox.ImageClassificationTFRecordMetadata for them."
     holds = f"It holds {len(names)} files ({_some(names)})" if names else "It is empty"
@@ -102,8 +82,7 @@ def _is_image(folder: str, name: str) -> bool:
     if extension:
         return extension in _EXTENSIONS
     try:
-        with open(os.path.join(folder, name), "rb") as file:
-            return formats.of(file.read(formats.HEAD)) is not None
+        return formats.of(storage.read(os.path.join(folder, name))[: formats.HEAD]) is not None
     except OSError:
         return False
 

@@ -1,0 +1,114 @@
+"""Splits a tree of class folders into trees to train and to evaluate with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import numpy as np
+
+from moxing.errors import MoxValueError
+from moxing.framework import file
+from moxing.framework.file.trees import copy_files
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow.datasets import labels, tree
+
+_LABELS = "labels.txt"
+
+
+def split_image_classification_dataset(
+    split_spec: Mapping[str, float] | str,
+    src_dir: str | os.PathLike[str],
+    dst_dir: str | os.PathLike[str],
+    overwrite: bool = False,
+) -> dict[str, int]:
+    """Copies the images of class folders into a tree for each split, at random but always alike.
+
+    Each class is split in the same proportions, to the image. Each split gets `labels.txt`, so that
+    all number the classes alike.
+
+    Args:
+        split_spec: fractions by name, such as {'train': 0.9, 'eval': 0.1}, or the text
+            'train:0.9,eval:0.1'. They sum to at most 1; with less, images are left out.
+        src_dir: the tree.
+        dst_dir: folder for the new trees, which have the names of the splits.
+        overwrite: whether to delete trees of these names that are there already.
+
+    Returns:
+        how many images each split has.
+
+    Raises:
+        MoxValueError: fractions that make no sense, a wrong tree, or a split that is there.
+    """
+    fractions = _fractions(split_spec)
+    source, target = os.fspath(src_dir), os.fspath(dst_dir)
+    folders = tree.class_folders(source)
+    names = labels.read(os.path.join(source, _LABELS)) or [folder.name for folder in folders]
+    for split in fractions:
+        _make_room(source, os.path.join(target, split), overwrite)
+    counts = dict.fromkeys(fractions, 0)
+    pairs = []
+    for number, folder in enumerate(folders):
+        chosen = _split(folder.images, fractions, number)
+        for split, images in chosen.items():
+            counts[split] += len(images)
+            pairs += [
+                (
+                    os.path.join(source, folder.name, image),
+                    os.path.join(target, split, folder.name, image),
+                )
+                for image in images
+            ]
+    for split in fractions:
+        for folder in folders:
+            file.make_dirs(os.path.join(target, split, folder.name))
+        content = labels.as_text(names)
+        file.write(os.path.join(target, split, _LABELS), content)
+    copy_files(pairs)
+    shares = ", ".join(f"{count} to {split}" for split, count in counts.items())
+    TENSORFLOW.info("Copied images of %s: %s.", source, shares)
+    return counts
+
+
+def _fractions(spec: Mapping[str, float] | str) -> dict[str, float]:
+    try:
+        if isinstance(spec, str):
+            parts = (part.split(":") for part in spec.split(","))
+            found = {name.strip(): float(value) for name, value in parts}
+        else:
+            found = {str(name): float(value) for name, value in spec.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise MoxValueError(
+            f"split_spec={spec!r}; it must be fractions by name: {{'train': 0.9, 'eval': 0.1}}."
+        ) from error
+    total = sum(found.values())
+    if not found or min(found.values()) <= 0 or total > 1 + 1e-6:
+        raise MoxValueError(
+            f"split_spec={spec!r}: fractions must be above 0 and sum to at most 1, not {total:g}."
+        )
+    return found
+
+
+def _make_room(source: str, target: str, overwrite: bool) -> None:
+    inside = os.path.join(os.path.abspath(source), "").startswith(
+        os.path.join(os.path.abspath(target), "")
+    )
+    if inside:
+        raise MoxValueError(f"the split {target} would replace {source}. Choose another dst_dir.")
+    if not file.exists(target):
+        return
+    if not overwrite:
+        raise MoxValueError(
+            f"{target} exists already. Pass overwrite=True to replace it, or another dst_dir."
+        )
+    file.remove(target, recursive=True)
+
+
+def _split(
+    images: tuple[str, ...], fractions: Mapping[str, float], seed: int
+) -> dict[str, list[str]]:
+    """The images of one class by split: rounded so that sizes differ by less than one image."""
+    mixed = np.random.default_rng([0, seed]).permutation(np.array(images, dtype=object))
+    ends = np.round(np.cumsum(list(fractions.values())) * len(images) + 1e-9).astype(int)
+    parts = np.split(mixed, np.minimum(ends, len(images)))
+    return {name: sorted(part) for name, part in zip(fractions, parts, strict=False)}

@@ -1,0 +1,114 @@
+"""Where data sets are: folders and files on a disk or in an object store, and local copies."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+
+from filelock import FileLock, Timeout
+
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.framework import file
+from moxing.logs import TENSORFLOW
+
+_COMPLETE = ".complete"
+_LOCK_SECONDS = 6 * 3600.0  # Another process copies; large sets take hours.
+
+
+def entries(folder: str) -> list[tuple[str, bool]]:
+    """Name, and whether it is a folder, of all that is in a folder and not hidden.
+
+    Raises:
+        MoxValueError: it is not there, is a file, or can't be read.
+    """
+    try:
+        with file.scan_dir(folder) as found:  # type: ignore[attr-defined]
+            return [(item.name, item.is_dir()) for item in found if item.name[:1] != "."]
+    except FileNotFoundError as error:
+        raise MoxValueError(f"the folder {folder} does not exist.{_hint(folder)}") from error
+    except NotADirectoryError as error:
+        raise MoxValueError(f"{folder} is a file; it must be a folder.") from error
+    except OSError as error:
+        raise MoxValueError(f"the folder {folder} can't be read: {reason(error)}.") from error
+
+
+def read(path: str) -> bytes:
+    """The content of a file. Raises OSError."""
+    if not file.is_remote(path):
+        with open(path, "rb") as stream:
+            return stream.read()
+    return file.read(path, binary=True)
+
+
+def reason(error: OSError) -> str:
+    """What an error of the system, or of a store, says, without the path."""
+    return error.strerror or str(error).rstrip(".")
+
+
+def local_copy(
+    folder: str,
+    cache_dir: str | os.PathLike[str] | None,
+    remove: bool,
+    names: Sequence[str] | None = None,
+) -> str:
+    """A local folder with the files of `folder`, copied there unless an earlier copy is whole.
+
+    Args:
+        folder: local or remote.
+        cache_dir: where to make it; 'ENV' means `$DLS_LOCAL_CACHE_PATH`; None: the directory that
+            mox.file keeps temporary files in.
+        remove: whether to delete it when the process ends.
+        names: only these files; None: all.
+
+    Raises:
+        MoxValueError: 'ENV' without the environment variable.
+        OSError: files that can't be copied.
+    """
+    root = _root(cache_dir)
+    origin = folder if file.is_remote(folder) else os.path.abspath(folder)
+    key = "\0".join([origin, *(names or ())])
+    target = os.path.join(root, f"dataset-{hashlib.sha256(key.encode()).hexdigest()[:16]}")
+    os.makedirs(root, exist_ok=True)
+    try:
+        with FileLock(f"{target}.lock", timeout=_LOCK_SECONDS):
+            if not os.path.exists(os.path.join(target, _COMPLETE)):
+                TENSORFLOW.info("Copying %s to %s", folder, target)
+                file.copy_parallel(folder, target, file_list=names)
+                with open(os.path.join(target, _COMPLETE), "w", encoding="utf-8") as mark:
+                    mark.write(folder)
+    except Timeout as error:
+        raise MoxRuntimeError(
+            f"another process has been copying {folder} to {target} for hours. If there is none,"
+            f" delete {target}.lock."
+        ) from error
+    if remove:
+        atexit.register(shutil.rmtree, target, ignore_errors=True)
+    return target
+
+
+def _root(cache_dir: str | os.PathLike[str] | None) -> str:
+    if cache_dir is None:
+        from moxing.framework.file import tuning
+
+        return os.path.join(tuning.staging_dir(), "moxing-datasets")
+    if os.fspath(cache_dir) != "ENV":
+        return os.fspath(cache_dir)
+    named = os.environ.get("DLS_LOCAL_CACHE_PATH", "")
+    if not named:
+        raise MoxValueError(
+            "cache_dir='ENV' means the folder that the environment variable DLS_LOCAL_CACHE_PATH"
+            " names, but it is not set. Set it, or pass a folder."
+        )
+    return named
+
+
+def _hint(folder: str) -> str:
+    if file.is_remote(folder):
+        return ""
+    parent = os.path.dirname(os.path.abspath(folder))
+    while not os.path.isdir(parent) and parent != os.path.dirname(parent):
+        parent = os.path.dirname(parent)
+    return f" {parent} is there." if parent != os.sep else ""
