@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,34 @@ import tensorflow.compat.v1 as tf
 import moxing.tensorflow as mox
 
 Run = Callable[..., Any]
+
+
+def test_arguments_are_the_documented_ones() -> None:
+    parameters = inspect.signature(mox.run).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    unset = defaults["save_model_secs"]
+    assert list(defaults.items()) == [
+        ("input_fn", None),
+        ("output_fn", None),
+        ("model_fn", None),
+        ("optimizer_fn", None),
+        ("run_mode", "invalid"),
+        ("inter_mode", None),
+        ("batch_size", None),
+        ("auto_batch", True),
+        ("log_dir", None),
+        ("max_number_of_steps", 0),
+        ("checkpoint_path", None),
+        ("log_every_n_steps", 10),
+        ("output_every_n_steps", 0),
+        ("save_summary_steps", 100),
+        ("save_model_secs", unset),
+        ("export_model", False),
+        ("fetch_strategy_fn", None),
+        ("save_model_steps", unset),
+    ]
+    kinds = {parameter.kind for parameter in parameters.values()}
+    assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
 
 def test_functions_are_called_once_and_in_order(run: Run, model_with: Run, tmp_path: Path) -> None:

@@ -117,6 +117,36 @@ def test_request_stop_ends_the_run_after_that_step(
     assert again.steps == 2
 
 
+def test_the_coordinator_ends_the_run_too(run: Run, model_with: Run) -> None:
+    class Stopping(Diary):
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            self.coordinator = coord
+
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            self.coordinator.request_stop()
+
+    result = run(model_fn=model_with(hooks=lambda x, loss: [Stopping()]), max_number_of_steps=99)
+    assert result.steps == 1
+
+
+def test_a_hook_may_use_the_session(run: Run, model_with: Run) -> None:
+    class Reading(Diary):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            self.results.append(run_context.session.run("steps:0"))
+
+        def end(self, session: Any) -> None:
+            self.results.append(session.run("steps:0"))
+
+    diary = Reading()
+
+    def hooks(inputs: Any, loss: Any) -> list[Diary]:
+        tf.identity(tf.train.get_global_step(), name="steps")
+        return [diary]
+
+    run(model_fn=model_with(hooks=hooks))
+    assert diary.results == [1, 2, 3, 3]
+
+
 def test_begin_may_still_build(run: Run, model_with: Run) -> None:
     class Building(Diary):
         def begin(self) -> None:

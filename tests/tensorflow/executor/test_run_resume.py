@@ -181,3 +181,9 @@ def test_steps_of_an_evaluation_do_not_depend_on_the_global_step(run: Run, tmp_p
     for mode in ("EVAL", "PREDICT"):
         result = run(run_mode=mode, log_dir=tmp_path, max_number_of_steps=4)
         assert (result.global_step, result.steps) == (9, 4)
+
+
+def test_two_evaluations_give_the_same_numbers(run: Run, tmp_path: Path) -> None:
+    run(log_dir=tmp_path, max_number_of_steps=5)
+    first, second = (run(run_mode="EVAL", log_dir=tmp_path).metrics for _ in range(2))
+    assert dict(first) == dict(second)
