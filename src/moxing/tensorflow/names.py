@@ -9,8 +9,19 @@ from moxing.errors import MoxAttributeError, near_matches
 
 # What most programs do not need would make each of them start later.
 LAZY: Final = {
+    "AsyncRawGenerator": "moxing.tensorflow.datasets",
+    "BaseTFRecordDataset": "moxing.tensorflow.datasets",
+    "BaseTFRecordMetadata": "moxing.tensorflow.datasets",
     "ImageClassificationRawDataset": "moxing.tensorflow.datasets",
     "ImageClassificationRawMetadata": "moxing.tensorflow.datasets",
+    "ImageClassificationTFRecordDataset": "moxing.tensorflow.datasets",
+    "ImageClassificationTFRecordMetadata": "moxing.tensorflow.datasets",
+    "MultilabelClassificationRawDataset": "moxing.tensorflow.datasets",
+    "MultilabelClassificationRawMetadata": "moxing.tensorflow.datasets",
+    "get_dataset": "moxing.tensorflow.datasets",
+    "get_dataset_meta": "moxing.tensorflow.datasets",
+    "get_tfrecord": "moxing.tensorflow.datasets",
+    "split_image_classification_dataset": "moxing.tensorflow.datasets",
     "NetworkKeys": "moxing.tensorflow.nets",
     "get_model_fn": "moxing.tensorflow.nets",
     "get_model_meta": "moxing.tensorflow.nets",
@@ -18,27 +29,9 @@ LAZY: Final = {
     "OptimizerKeys": "moxing.tensorflow.optimizer",
     "OptimizerWrapperKeys": "moxing.tensorflow.optimizer",
     "get_optimizer_wrapper_fn": "moxing.tensorflow.optimizer",
+    "file": "moxing",
 }
-MISSING: Final = frozenset(
-    (
-        "AsyncRawGenerator",
-        "BaseTFRecordDataset",
-        "BaseTFRecordMetadata",
-        "ImageClassificationTFRecordDataset",
-        "ImageClassificationTFRecordMetadata",
-        "InputSpec",
-        "MultilabelClassificationRawDataset",
-        "MultilabelClassificationRawMetadata",
-        "PlateauLREarlyStoppingHook",
-        "auto",
-        "cache",
-        "file",
-        "get_dataset",
-        "get_dataset_meta",
-        "get_tfrecord",
-        "split_image_classification_dataset",
-    )
-)
+MISSING: Final = frozenset(("InputSpec", "PlateauLREarlyStoppingHook", "auto", "cache"))
 
 
 def load(name: str, public: list[str]) -> Any:
