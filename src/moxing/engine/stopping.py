@@ -12,8 +12,9 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from moxing.engine import signals
@@ -21,7 +22,7 @@ from moxing.engine.signals import StopRequest
 from moxing.logs import TENSORFLOW
 
 _HANDLED = (signal.SIGTERM, signal.SIGINT)
-_ONE_REQUEST = 0.5  # Seconds in which a signal to the process and one to its group are the same.
+_ONE_REQUEST = 0.5  # Seconds in which one who asks once may signal twice.
 _PATIENCE = 0.5  # Seconds after which a step is said to be in the way of a signal.
 
 # Signal handlers belong to the process, and so does what its forked children must put back.
@@ -32,15 +33,18 @@ _handlers_before: dict[int, Any] = {}
 def stop_on_signals() -> Iterator[StopRequest]:
     """`signals.stop_on_signals`, made to work in any state of the process.
 
-    A second signal, at least half a second after the first, ends the process with 143 or 130 if
-    the main thread has not come to handle the first. Children forked inside the block, such as
-    workers of a generator, get the handlers of before: they end when they are told to.
+    What follows within half a second of a signal is the same request: `timeout` signals a process
+    and then its group. After that, a second signal acts as it did before the block, or ends the
+    process with 143 or 130 where the main thread has not come to handle the first. Children forked
+    inside the block, such as workers of a generator, get the handlers of before: they end when they
+    are told to.
     """
     before: dict[int, Any] = {number: signal.getsignal(number) for number in _HANDLED}
     with signals.stop_on_signals() as request:
         if threading.current_thread() is not threading.main_thread():
             yield request
             return
+        _take_one_request(request, before)
         outer = dict(_handlers_before)  # Of a run whose hook makes this one.
         _handlers_before.update(outer or before)
         try:
@@ -49,6 +53,29 @@ def stop_on_signals() -> Iterator[StopRequest]:
         finally:
             _handlers_before.clear()
             _handlers_before.update(outer)
+
+
+def _take_one_request(request: StopRequest, before: Mapping[int, Any]) -> None:
+    """Stands before the handlers of `signals`, which would let the second signal act at once."""
+    ask: dict[int, Any] = {number: signal.getsignal(number) for number in _HANDLED}
+    asked = 0.0
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if not request:
+            asked = time.monotonic()
+            ask[number](number, frame)
+            _install(dict.fromkeys(_HANDLED, handle))
+        elif time.monotonic() - asked >= _ONE_REQUEST:
+            _install(before)
+            os.kill(os.getpid(), number)
+
+    _install(dict.fromkeys(_HANDLED, handle))
+
+
+def _install(handlers: Mapping[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
@@ -102,8 +129,7 @@ def _leave_child_alone() -> None:
     if not _handlers_before:
         return
     signal.set_wakeup_fd(-1)
-    for number, handler in _handlers_before.items():
-        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    _install(_handlers_before)
     _handlers_before.clear()
 
 
