@@ -120,7 +120,9 @@ class Loop:
             due = self._due(progress.step)
             try:
                 values = self._step(due)
-            except tf.errors.OutOfRangeError:
+            except tf.errors.OutOfRangeError as error:
+                if hasattr(error, "__notes__"):  # A hook raised it, of data of its own.
+                    raise
                 progress.input_ended = True
                 break
             except tf.errors.OpError as error:
@@ -207,7 +209,8 @@ class Loop:
             line = report.step_line(progress.step, progress.global_step, rate, progress.values)
         else:
             seen = progress.samples if progress.means.samples is None else progress.means.samples
-            line = report.eval_line(seen or progress.samples, progress.values)
+            steps_done = progress.step + 1  # An element without a first dimension is one example.
+            line = report.eval_line(seen or progress.samples or steps_done, progress.values)
         TENSORFLOW.info("%s", line)
         if self._console.live:
             self._console.update(progress.step + 1, rate, progress.wait, progress.values)
