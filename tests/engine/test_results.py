@@ -68,6 +68,16 @@ def test_the_mean_of_an_evaluation_is_over_samples(
     ]
 
 
+def test_elements_without_a_dimension_are_one_example_each(
+    tmp_path: Path, log: pytest.LogCaptureFixture
+) -> None:
+    execute(log_dir=tmp_path)
+    log.clear()
+    execute(log_dir=tmp_path, mode=EVAL, input_fn=numbers(5), max_steps=sys.maxsize, log_every=2)
+    counts = [line.split("\t")[-1] for line in messages(log) if line.startswith("loss: ")]
+    assert counts == ["[1 examples]", "[3 examples]", "[5 examples]"]
+
+
 @pytest.mark.parametrize("logged", ["update", "both"])
 def test_streaming_metrics_are_not_averaged_again(tmp_path: Path, logged: str) -> None:
     """The last batch is short, and both the mean and the count would come out wrong."""

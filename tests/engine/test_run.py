@@ -115,6 +115,14 @@ def test_a_finished_run_still_exports(tmp_path: Path) -> None:
     assert exported(result.export_dir, 2.0) == pytest.approx(6.0 * values(result.checkpoint)["w"])
 
 
+def test_a_run_whose_input_ended_still_exports(tmp_path: Path) -> None:
+    fields = {"log_dir": tmp_path, "input_fn": numbers(4), "max_steps": sys.maxsize}
+    execute(**fields, model_fn=exporting)
+    result = execute(**fields, model_fn=exporting, export=True)
+    assert (result.steps, result.export_dir) == (0, f"{tmp_path}/1")
+    assert exported(result.export_dir, 1.0) == pytest.approx(3.0 * values(result.checkpoint)["w"])
+
+
 def test_weights_past_the_last_step_are_refused_before_anything_is_saved(tmp_path: Path) -> None:
     old = execute(log_dir=tmp_path / "old").checkpoint
     with pytest.raises(MoxValueError) as caught:

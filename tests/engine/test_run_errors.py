@@ -24,6 +24,7 @@ from runs import (  # noqa: E402
     messages,
     model_fn,
     numbers,
+    once,
     only_step_zero,
     same,
     values,
@@ -76,6 +77,23 @@ def test_a_hook_that_raises_is_the_error_of_the_run(tmp_path: Path, limit: str) 
     with pytest.raises(KeyError, match="no such metric") as caught:
         execute(log_dir=tmp_path, model_fn=hooked, input_fn=numbers(9 if limit == "data" else 99))
     assert "in step 2 (global step 2) of TRAIN" in " ".join(caught.value.__notes__)
+    assert only_step_zero(tmp_path)
+
+
+def test_data_of_a_hook_that_ends_is_no_end_of_the_input(tmp_path: Path) -> None:
+    class Validate(tf.train.SessionRunHook):
+        def begin(self) -> None:
+            self._number = once(tf.data.Dataset.range(2)).get_next()
+
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            run_context.session.run(self._number)
+
+    def hooked(inputs: Any, mode: str) -> Model:
+        return dataclasses.replace(model_fn(inputs, mode), hooks=(Validate(),))
+
+    with pytest.raises(tf.errors.OutOfRangeError) as caught:
+        execute(log_dir=tmp_path, model_fn=hooked, input_fn=numbers(50))
+    assert "the hook Validate's" in caught.value.__notes__[0]
     assert only_step_zero(tmp_path)
 
 

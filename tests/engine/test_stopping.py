@@ -16,9 +16,10 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.job import EVAL, Model
+from moxing.errors import MoxRuntimeError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from runs import execute, exporting, model_fn, only_step_zero  # noqa: E402
+from runs import execute, exporting, model_fn, numbers, only_step_zero  # noqa: E402
 from zygote import Zygote  # noqa: E402
 
 
@@ -188,6 +189,20 @@ def test_a_process_that_trains_saves_and_exits(
         child.send(number)
     assert child.code() == code, child.text
     assert not only_step_zero(tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_another_process_can_t_train_in_the_same_directory(zygote: Zygote, tmp_path: Path) -> None:
+    child = zygote.start(TRAIN, tmp_path / "output", tmp_path / "run")
+    child.wait_for("RUNNING")
+    with pytest.raises(MoxRuntimeError) as caught:
+        execute(log_dir=tmp_path / "run")
+    assert str(caught.value).startswith(
+        f"Another run is training in {tmp_path}/run: process {child.pid} on "
+    )
+    child.send(signal.SIGKILL)
+    assert child.code() == -signal.SIGKILL
+    assert execute(log_dir=tmp_path / "run", max_steps=1 << 40, input_fn=numbers(3)).steps == 3
 
 
 @pytest.mark.slow

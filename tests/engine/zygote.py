@@ -72,7 +72,7 @@ class Child:
     """A program that was started."""
 
     def __init__(self, zygote: Zygote, pid: int, output: Path) -> None:
-        self._zygote, self._pid, self._output = zygote, pid, output
+        self._zygote, self.pid, self._output = zygote, pid, output
         self.ended = False
 
     @property
@@ -88,7 +88,7 @@ class Child:
             time.sleep(0.005)
 
     def send(self, number: int) -> None:
-        os.kill(self._pid, number)
+        os.kill(self.pid, number)
 
     def code(self) -> int:
         """Waits for the end: the exit code, or minus the signal that killed it."""
