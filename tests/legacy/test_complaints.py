@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import moxing
 from moxing.errors import MoxValueError
 from moxing.legacy import complaints, importer
 from moxing.legacy.faces import Faces, Spec
@@ -207,3 +208,74 @@ def test_errors_without_a_line_of_the_user(capsys: pytest.CaptureFixture[str]) -
     code = complaints.report(MoxValueError("bad."), "/nowhere/train.py", lambda file: False)
 
     assert (code, capsys.readouterr().err) == (1, "mox: error: bad.\n")
+
+
+def test_lines_that_are_too_long_are_cut(run: Run) -> None:
+    source = f"from moxing.errors import MoxValueError as E; raise E('bad.' or '{'x' * 1000}')"
+
+    assert run(source + "\n") == (
+        f"mox: error: bad.\n  at DIR/train.py:1: {source[:157]}...\nexit 1"
+    )
+
+
+def test_programs_of_oneflow_are_a_sentence(run: Run) -> None:
+    assert run("import oneflow as flow\n") == (
+        "mox: error: OneFlow programs (import oneflow as flow) are not supported yet by openmox"
+        f" {moxing.__version__}\n"
+        "  at DIR/train.py:1: import oneflow as flow\n"
+        "exit 1"
+    )
+
+
+@pytest.mark.parametrize("hook", ["sys.excepthook = None", "del sys.excepthook"])
+def test_an_excepthook_that_is_none(run: Run, hook: str) -> None:
+    assert run(f"import sys\n{hook}\nraise ValueError('v')\n") == (
+        "Traceback (most recent call last):\n"
+        '  File "DIR/train.py", line 3, in <module>\n'
+        "    raise ValueError('v')\n"
+        "ValueError: v\nexit 1"
+    )
+
+
+def test_an_excepthook_that_fails(run: Run) -> None:
+    text = run("import sys\nsys.excepthook = lambda *error: 1 / 0\nraise ValueError('v')\n")
+
+    assert text.startswith("Error in sys.excepthook:\nTraceback (most recent call last):\n")
+    assert "ZeroDivisionError: division by zero\nOriginal exception was:\nTraceback" in text
+    assert text.endswith("ValueError: v\nexit 1")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            b"# coding: foo\nx = 1\n",
+            "FILE cannot be read as text (unknown encoding: foo). ENCODING",
+        ),
+        (
+            b"y = 1\nx = '\xff'\n",
+            "FILE, line 2 cannot be read as text ((unicode error) 'utf-8' codec can't decode byte"
+            " 0xff in position 0: invalid start byte). ENCODING",
+        ),
+        (
+            b"x = 'C:\\Users'\n",
+            "FILE, line 1 is not Python 3: x = 'C:\\Users' ((unicode error) 'unicodeescape' codec"
+            " can't decode bytes in position 2-3: truncated \\UXXXXXXXX escape). If the program was"
+            " written for Python 2, port it to Python 3 (with the tool 2to3).",
+        ),
+        (
+            b"print '" + b"x" * 1000 + b"'\n",
+            f"FILE, line 1 is not Python 3: print '{'x' * 150}... (Missing parentheses in call to"
+            " 'print'. Did you mean print(...)?). This is Python 2; port the program to Python 3"
+            " (the tool 2to3 does most of it).",
+        ),
+    ],
+)
+def test_files_that_python_cannot_read(source: bytes, message: str) -> None:
+    encoding = (
+        "Name the file's encoding in its first line, as in # coding: latin-1, or save it as UTF-8."
+    )
+
+    with pytest.raises(SyntaxError) as raised:
+        compile(source, "FILE", "exec")
+    assert complaints.about_syntax(raised.value) == message.replace("ENCODING", encoding)

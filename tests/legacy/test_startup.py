@@ -43,6 +43,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (site / "tensorflow" / "data.py").write_text(
         "class Dataset:\n    pass\nDataset.__module__ = 'tensorflow.data'\n"
     )
+    (site / "user_of_flow.py").write_text("import oneflow\n")
     (site / "user_of_tf.py").write_text("import tensorflow as tf\ntf.flags\n")
     return folder
 
@@ -65,11 +66,14 @@ def _script(environment: Path, source: str) -> str:
     return "train.py"
 
 
-def _sentence(environment: Path, what: str) -> str:
+PORT = "port it by writing `import tensorflow.compat.v1 as tf` where it imports tensorflow"
+ARM = "let plain `python` do so with `mox legacy on`"
+
+
+def _sentence(environment: Path, what: str, other: str = PORT) -> str:
     return (
         f"mox: error: {environment}/train.py is written for TensorFlow 1.x ({what}): run it with"
-        " `mox run train.py`, or port it by writing `import tensorflow.compat.v1 as tf` where it"
-        " imports tensorflow.\n"
+        f" `mox run train.py`, or {other}.\n"
     )
 
 
@@ -80,6 +84,22 @@ def _sentence(environment: Path, what: str) -> str:
         (
             "from tensorflow.examples.tutorials.mnist import input_data\nimport moxing\n",
             "No module named 'tensorflow.examples'",
+        ),
+        (
+            "from tensorflow import flags\nimport moxing\nfrom tensorflow.train import Saver\n",
+            "cannot import name 'flags' from 'tensorflow' (ENV/__init__.py)",
+        ),
+        (
+            "from tensorflow.train import Saver\nimport moxing\n",
+            "cannot import name 'Saver' from 'tensorflow.train' (ENV/train.py)",
+        ),
+        (
+            "import tensorflow.contrib.slim as slim\nimport moxing\n",
+            "No module named 'tensorflow.contrib'",
+        ),
+        (
+            "import tensorflow.train.no_such\nimport moxing\n",
+            "No module named 'tensorflow.train.no_such'; 'tensorflow.train' is not a package",
         ),
         (
             "from tensorflow import contrib\nfrom moxing.tensorflow import run\n",
@@ -112,7 +132,28 @@ def test_programs_of_tensorflow_1_get_one_sentence(
 
     code, _, error = _python(environment, _script(environment, source))
 
-    assert (code, error) == (1, _sentence(environment, what.replace("ENV", str(site))))
+    # What compat.v1 does not have either is not there after the port.
+    gone = any(name in what for name in ("contrib", "examples", "no_such"))
+    other = ARM if gone else PORT
+    assert (code, error) == (1, _sentence(environment, what.replace("ENV", str(site)), other))
+
+
+def test_programs_of_oneflow_get_one_sentence(environment: Path) -> None:
+    program = _script(environment, "import oneflow as flow\n")
+    told = _python(environment, program)
+    library = _python(environment, _script(environment, "import moxing, user_of_flow\n"))
+    debugging = _python(
+        environment, _script(environment, "from oneflow import nn\n"), MOX_DEBUG="1"
+    )
+
+    assert told == (
+        1,
+        "",
+        "mox: error: OneFlow programs (import oneflow as flow) are not supported yet by openmox"
+        f" {moxing.__version__}\n",
+    )
+    assert library[2].endswith("ModuleNotFoundError: No module named 'oneflow'\n")
+    assert debugging[2].endswith("ModuleNotFoundError: No module named 'oneflow'\n")
 
 
 @pytest.mark.parametrize(
@@ -207,6 +248,8 @@ def test_what_cannot_be_read_does_not_import_us(tmp_path: Path) -> None:
     assert not startup.imports_us(str(tmp_path / "none.py"))
     assert not startup.imports_us(str(tmp_path))
     assert not startup.imports_us("\0")
+    os.mkfifo(tmp_path / "pipe.py")
+    assert not startup.imports_us(str(tmp_path / "pipe.py"))
 
 
 ARGUMENTS = "import moxing, sys\nprint(sys.argv, sys.flags.optimize)\n"

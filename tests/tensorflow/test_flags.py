@@ -87,7 +87,8 @@ def test_hosts_are_text_so_that_programs_can_count_them() -> None:
         (["--num_gpu=2"], ["--num_gpu=2"], "num_gpus", 1),
         (["num_gpus=2"], ["num_gpus=2"], "num_gpus", 1),
         (["--nonum_gpus"], ["--nonum_gpus"], "num_gpus", 1),
-        (["--nouse_fp16=1"], ["--nouse_fp16=1"], "use_fp16", False),
+        # The last one counts, as everywhere.
+        (["--num_gpus=2", "--num_gpus="], [], "num_gpus", 1),
         (["-"], ["-"], "num_gpus", 1),
         (["--", "--num_gpus=2"], ["--", "--num_gpus=2"], "num_gpus", 1),
         (["--num_gpus=2", "--", "--num_gpus=3"], ["--", "--num_gpus=3"], "num_gpus", 2),
@@ -101,6 +102,16 @@ def test_flags_are_taken_out_of_a_command_line(
     assert flags.consume(arguments) == rest
     assert arguments == given
     assert mox.get_flag(name) == value
+
+
+def test_an_empty_value_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    flags.consume(["--num_gpus=", "--seed=", "--use_fp16=", "--worker_hosts="])
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "flag num_gpus is empty: its default 1 is used",
+        "flag seed is empty: it counts as not given",
+        "flag use_fp16 is empty: its default False is used",
+    ]
 
 
 def test_given_holds_the_text_of_the_command_line() -> None:

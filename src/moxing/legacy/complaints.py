@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from moxing.errors import MoxError
-from moxing.legacy import python2, tracebacks
+from moxing.legacy import python2, startup, tracebacks
 from moxing.legacy.hints import hints
 
 FAILED, INTERRUPTED = 1, 130
@@ -36,9 +36,22 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
         return FAILED
     for hint in hints(error, os.path.dirname(script), users):
         error.add_note(hint)
-    # The program may have an excepthook of its own.
-    sys.excepthook(type(error), error, error.__traceback__)
+    _show(error)
     return FAILED
+
+
+def _show(error: BaseException) -> None:
+    """Gives the error to the program's excepthook, or to Python's where that is none or fails."""
+    hook = getattr(sys, "excepthook", None)
+    if callable(hook) and hook is not sys.__excepthook__:
+        try:
+            hook(type(error), error, error.__traceback__)
+            return
+        except Exception as failure:
+            print("Error in sys.excepthook:", file=sys.stderr)
+            sys.__excepthook__(type(failure), failure, failure.__traceback__)
+            print("\nOriginal exception was:", file=sys.stderr)
+    sys.__excepthook__(type(error), error, error.__traceback__)
 
 
 def say(text: str) -> None:
@@ -53,13 +66,20 @@ def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) ->
         return "\n  ".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
         return about_syntax(error)
+    if users and (oneflow := startup.about_oneflow(error)):
+        return oneflow
     about = python2.about(error) if users else ""
     return f"{error}. {about}" if about else ""
 
 
 def about_syntax(error: SyntaxError) -> str:
     """The sentence on a file that Python 3 cannot read."""
-    line = (error.text or "").strip()
-    place = f"{error.filename}, line {error.lineno}"
+    place = f"{error.filename}, line {error.lineno}" if error.lineno else str(error.filename)
+    if python2.is_encoding(error):
+        return (
+            f"{place} cannot be read as text ({error.msg}). Name the file's encoding in its first"
+            " line, as in # coding: latin-1, or save it as UTF-8."
+        )
+    line = tracebacks.cut((error.text or "").strip())
     code = f": {line}" if line else ""
     return f"{place} is not Python 3{code} ({error.msg}). {python2.about_syntax(error)}"

@@ -79,15 +79,24 @@ def read_program(script: str) -> types.CodeType:
         raise MoxValueError(f"there is no file {script} in {os.getcwd()}.")
     if not script.endswith(".py"):
         raise MoxValueError(f"{script} is not a Python program: its name does not end in .py.")
+    if not os.path.isfile(script):
+        # Opening a pipe would wait for who writes to it.
+        raise MoxValueError(f"{script} is not a regular file.")
     try:
         with io.open_code(os.path.abspath(script)) as file:
             source = file.read()
     except OSError as error:
         raise MoxValueError(f"cannot read {script}: {error.strerror}.") from error
+    if b"\0" in source:
+        raise MoxValueError(
+            f"{script} is not a Python program: it holds NUL bytes, as damaged files and text in"
+            " UTF-16 do."
+        )
     try:
         return compile(source, os.path.abspath(script), "exec", dont_inherit=True)
     except (ValueError, MemoryError, RecursionError) as error:
-        raise MoxValueError(f"{script} is not a Python program: {error}.") from error
+        reason = str(error) or "an expression in it is too large or nested too deeply"
+        raise MoxValueError(f"{script} cannot be compiled: {reason}.") from error
 
 
 def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
@@ -108,10 +117,21 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
         expanded = absl_flags.FLAGS.read_flags_from_files(list(arguments))
     except absl_flags.CantOpenFlagFileError as error:
         raise MoxValueError(f"--flagfile: {error.__cause__ or error.__context__}.") from error
+    except UnicodeDecodeError as error:
+        raise MoxValueError(f"--flagfile: {_file_read(error)} is not a text file") from error
     except absl_flags.IllegalFlagValueError as error:
         raise MoxValueError("--flagfile needs a value: --flagfile=FILE.") from error
     rest = runtime.consume(expanded)
     return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
+
+
+def _file_read(error: UnicodeDecodeError) -> str:
+    """Name of the flag file that absl was reading; one may name another, and the error none."""
+    name, trace = "the file", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_locals.get("filename", name)
+        trace = trace.tb_next
+    return str(name)
 
 
 def _put_first_on_path(folder: str) -> None:

@@ -43,6 +43,15 @@ _SYNTAX = (
     "invalid decimal literal",
     "inconsistent use of tabs",
 )
+# And of its reader, about the bytes of a file.
+_ENCODING = ("unknown encoding", "encoding problem", "Non-UTF-8 code", "can't decode byte ")
+
+
+def is_encoding(error: SyntaxError) -> bool:
+    """Whether the bytes of a file are not in the encoding that it names, or UTF-8."""
+    message = error.msg or ""
+    # A backslash in a string, as in 'C:\\Users', has codecs of its own.
+    return "escape' codec" not in message and any(words in message for words in _ENCODING)
 
 
 def about_syntax(error: SyntaxError) -> str:

@@ -41,16 +41,33 @@ def explain(
     ours = type(getattr(main, "__loader__", None)).__module__.startswith("moxing.")
     if script is None or ours or os.environ.get("MOX_DEBUG") == "1":
         return False
+    if (sentence := about_oneflow(error)) and _in_users_code(trace):
+        print(f"mox: error: {sentence}", file=sys.stderr)
+        return True
     if not (_about_tensorflow(error) and _in_users_code(trace) and imports_us(script)):
         return False
     name = os.path.relpath(script) if os.path.isabs(script) else script
+    other = "let plain `python` do so with `mox legacy on`"
+    if _port_helps(error):
+        other = "port it by writing `import tensorflow.compat.v1 as tf` where it imports tensorflow"
     print(
         f"mox: error: {script} is written for TensorFlow 1.x ({error}): run it with"
-        f" `mox run {name}`, or port it by writing `import tensorflow.compat.v1 as tf` where it"
-        " imports tensorflow.",
+        f" `mox run {name}`, or {other}.",
         file=sys.stderr,
     )
     return True
+
+
+def about_oneflow(error: BaseException) -> str:
+    """The sentence on a program that imports OneFlow where it is not installed, or an empty one."""
+    if not isinstance(error, ModuleNotFoundError) or error.name != "oneflow":
+        return ""
+    import moxing
+
+    return (
+        "OneFlow programs (import oneflow as flow) are not supported yet by openmox"
+        f" {moxing.__version__}"
+    )
 
 
 def rerun() -> None:
@@ -70,6 +87,9 @@ def rerun() -> None:
 
 def imports_us(script: str) -> bool:
     """Whether a Python file imports moxing or oneflow, judged by its text."""
+    if not os.path.isfile(script):
+        # Reading a pipe would take the program away from Python.
+        return False
     try:
         with open(script, "rb") as file:
             source = file.read(_MOST_BYTES)
@@ -118,6 +138,23 @@ def _was_in_v1(module: str, name: str) -> bool:
     # tensorflow._api.v2.train stands for tf.train, and keras' losses stand for tf.losses.
     space = getattr(v1, rest.rpartition(".")[2], None) if rest else v1
     return space is not None and hasattr(space, name)
+
+
+def _port_helps(error: BaseException) -> bool:
+    """Whether tf.compat.v1 has what is missing; a method that is missing is one of its objects'."""
+    if isinstance(error, AttributeError):
+        return error.name not in _GONE
+    path = (getattr(error, "name", None) or "").split(".")[1:]
+    if not isinstance(error, ModuleNotFoundError):
+        # cannot import name 'contrib' from 'tensorflow'; only Python 3.12 has it as an attribute.
+        path += str(error).split("'")[1:2]
+    space = getattr(getattr(sys.modules.get("tensorflow"), "compat", None), "v1", None)
+    for name in path:
+        # In some versions looking up what is gone fails with an error of its own.
+        if name in _GONE or not hasattr(space, name):
+            return False
+        space = getattr(space, name)
+    return True
 
 
 def _in_users_code(trace: types.TracebackType | None) -> bool:

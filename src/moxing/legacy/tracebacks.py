@@ -10,6 +10,12 @@ from dataclasses import dataclass
 
 _OURS = os.path.dirname(__file__) + os.sep
 _IMPORTER = os.path.join(os.path.dirname(__file__), "importer.py")
+_LONGEST = 160
+
+
+def cut(line: str) -> str:
+    """A line of source, without what exceeds 160 characters."""
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class Line:
     number: int
 
     def __str__(self) -> str:
-        source = linecache.getline(self.file, self.number).strip()
+        source = cut(linecache.getline(self.file, self.number).strip())
         return f"{self.file}:{self.number}" + (f": {source}" if source else "")
 
 

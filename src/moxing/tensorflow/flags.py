@@ -5,6 +5,7 @@ The flags are also visible in `tf.flags.FLAGS`. A program reads them with `mox.g
 
 from __future__ import annotations
 
+import logging
 import numbers
 import operator
 import re
@@ -279,7 +280,12 @@ def _match(argument: str) -> tuple[str, str | None] | None:
             return name, value
         return name, _BARE if _VALUES[name].boolean else None
     negated = name.removeprefix("no")
-    if name.startswith("no") and negated in FLAG_NAMES and _VALUES[negated].boolean and not equals:
+    if name.startswith("no") and negated in FLAG_NAMES and _VALUES[negated].boolean:
+        if equals:
+            raise MoxValueError(
+                f"{shown(argument, plain=True)}: --{name} takes no value. Write --{name} or"
+                f" --{negated}=false."
+            )
         return negated, "false"
     return None
 
@@ -300,10 +306,16 @@ def _is_number(text: str) -> bool:
 
 def _set_text(name: str, text: str) -> None:
     spec = _spec(name)
+    flag = _VALUES[name]
     if text == "" and spec.kind != "string":
         # Platforms pass a field that was left empty as an empty value.
+        _given.pop(name, None)
+        flag.unparse()
+        says = "it counts as not given"
+        if spec.default is not None:
+            says = f"its default {spec.default} is used"
+        logging.getLogger().warning("flag %s is empty: %s", name, says)
         return
-    flag = _VALUES[name]
     flag.value = _checked(spec, text)
     flag.present += 1
     flag.using_default_value = False

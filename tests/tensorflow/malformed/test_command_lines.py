@@ -50,6 +50,10 @@ COMMAND_LINES: list[tuple[list[str], str]] = [
     (["--sync_replicas=maybe"], "--sync_replicas=maybe: expected a boolean, got 'maybe'."),
     (["--sync_replicas=2"], "--sync_replicas=2: expected a boolean, got '2'."),
     (["--log_first_clone= true"], "--log_first_clone= true: expected a boolean"),
+    (
+        ["--nouse_fp16=1"],
+        "--nouse_fp16=1: --nouse_fp16 takes no value. Write --nouse_fp16 or --use_fp16=false.",
+    ),
     (["--use_fp16=on"], "--use_fp16=on: expected a boolean, got 'on'."),
     (["--loss_scale=big"], "--loss_scale=big: expected a float, got 'big'."),
     (["--loss_scale=1,5"], "--loss_scale=1,5: expected a float"),
