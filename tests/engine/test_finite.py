@@ -14,11 +14,19 @@ def test_variables_that_are_not_finite_are_named() -> None:
         tf.get_variable("good", initializer=1.0)
         bad = tf.get_variable("bad", initializer=[1.0, 2.0])
         tf.get_variable("count", initializer=1)
-        finite = FiniteVariables(tf.trainable_variables())
+        best = tf.get_variable("best", initializer=float("inf"), trainable=False)
+        mean = tf.get_variable("mean", initializer=0.0, trainable=False)
+        finite = FiniteVariables(tf.global_variables(), tf.trainable_variables())
+        spoil = tf.assign(mean, float("nan"))
         poison = tf.assign(bad, [1.0, float("nan")])
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             finite.check(session, 7, "x/model.ckpt-5")
+            assert session.run(best) == float("inf")
+            session.run(spoil)
+            with pytest.raises(MoxRuntimeError, match="the variable mean holds nan or inf"):
+                finite.check(session, 7, "")
+            session.run(mean.initializer)
             session.run(poison)
             with pytest.raises(MoxRuntimeError) as caught:
                 finite.check(session, 8, "x/model.ckpt-5")

@@ -95,6 +95,24 @@ def test_an_overflow_is_left_out_counted_and_halves_the_scale() -> None:
         assert session.run([scale.value, scale.steps, scale.skipped, count]) == [4.0, 1, 1, 3]
 
 
+def test_an_overflow_leaves_batch_norm_statistics_alone() -> None:
+    mean = tf.get_variable("mean", initializer=1.0, trainable=False)
+    w = tf.get_variable("w", initializer=1.0)
+    fed = tf.placeholder(tf.float32, [])
+    tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, mean.assign_sub(0.5 * (mean - fed)))
+    count = tf.train.get_or_create_global_step()
+    scale = precision.make_loss_scale(8.0, True)
+    op = graph.train_op([Loss(w * fed)], [sgd], [w], count, scale)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(op, {fed: 3.0})
+        assert session.run(mean) == 2.0
+        session.run(op, {fed: np.inf})
+        assert session.run(mean) == 2.0
+        session.run(op, {fed: 4.0})
+        assert session.run(mean) == 3.0
+
+
 def test_the_scale_doubles_after_enough_good_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "_STEPS_TO_GROW", 3)
     w = tf.get_variable("w", initializer=1.0)

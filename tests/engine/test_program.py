@@ -239,3 +239,12 @@ def test_graphs_of_two_programs_do_not_meet() -> None:
         first, second = program.build(make_job()), program.build(make_job())
     assert first.graph is not second.graph
     assert outer.get_operations() == []
+
+
+def test_a_model_that_ignores_its_inputs_ends_with_them() -> None:
+    def ignoring(inputs: Any, mode: str) -> Model:
+        weight = tf.get_variable("w", initializer=1.0)
+        return Model(losses=(Loss(tf.square(weight)),), log={"w": weight})
+
+    result = execute(input_fn=numbers(7), model_fn=ignoring, max_steps=1000)
+    assert result.steps == 7

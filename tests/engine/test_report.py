@@ -184,3 +184,20 @@ def test_rates(per_second: float, text: str) -> None:
 )
 def test_percents(share: float, text: str) -> None:
     assert report.percent(share) == text
+
+
+def test_the_last_words_of_a_stopped_run() -> None:
+    assert report.stopped("SIGTERM", 7, "logs/model.ckpt-7") == (
+        "Stopped by SIGTERM at step 7, which is saved: logs/model.ckpt-7. The same command goes on"
+        " from there."
+    )
+    assert report.stopped("SIGINT", 7, None) == (
+        "Stopped by SIGINT at step 7; no log_dir was given, so nothing was saved."
+    )
+
+
+def test_the_last_words_of_a_prediction() -> None:
+    said = report.prediction_summary(global_step=5, batches=6, samples=300, seconds=0.5)
+    assert said == "Predicted 300 samples in 6 batches at global step 5 in 0.50 s"
+    said = report.prediction_summary(global_step=5, batches=1, samples=0, seconds=0.5)
+    assert said == "Predicted 1 batch at global step 5 in 0.50 s"

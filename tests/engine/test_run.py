@@ -61,11 +61,10 @@ def test_log_lines_of_a_run_and_of_the_one_that_resumes_it(
         f" Summaries: {log_dir}.",
     ]
     assert messages(log) == [
-        "the input of this program can't be positioned: after 4 steps of an earlier run it starts"
-        " from its beginning",
+        "the data of this run starts from its beginning, though an earlier run took 4 steps of"
+        " it: only readers of mox, such as mox.ImageClassificationRawDataset, know their place",
         f"Restoring parameters from {log_dir}/model.ckpt-4",
         "Running will end at step: 7",
-        f"Saving checkpoints for 4 into {log_dir}/model.ckpt.",
         "step: 0(global step: 4)\tloss: 0.051",
         "step: 2(global step: 6)\tloss: 0.066",
         f"Saving checkpoints for 7 into {log_dir}/model.ckpt.",
@@ -227,3 +226,15 @@ def test_a_run_without_log_dir_writes_nothing(
     assert (result.global_step, result.checkpoint) == (5, None)
     assert os.listdir(tmp_path) == []
     assert steps_saved(log) == []
+
+
+def test_a_number_that_was_taken_meanwhile_is_not_exported_to(tmp_path: Path) -> None:
+    class Taker(tf.train.SessionRunHook):
+        def end(self, session: Any) -> None:
+            (tmp_path / "1").mkdir()
+
+    def model(inputs: Any, mode: str) -> Model:
+        return dataclasses.replace(exporting(inputs, mode), hooks=(Taker(),))
+
+    result = execute(model_fn=model, log_dir=tmp_path, max_steps=2, export=True)
+    assert result.export_dir == str(tmp_path / "2")

@@ -254,3 +254,31 @@ def test_a_forked_worker_ends_when_it_is_told_to(zygote: Zygote, tmp_path: Path)
     child = zygote.start(WORKER, tmp_path / "output", tmp_path / "run")
     assert child.code() == 0, child.text
     assert "DONE" in child.text
+
+
+def test_two_signals_right_after_each_other_are_one_request(tmp_path: Path) -> None:
+    class Twice(Signal):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            super().after_run(run_context, run_values)
+            if not self._steps:
+                time.sleep(0.03)
+                os.kill(os.getpid(), self._number)
+
+    for count, number in enumerate((signal.SIGTERM, signal.SIGINT)):
+        log_dir = tmp_path / str(count)
+        with pytest.raises(SystemExit) as caught:
+            execute(model_fn=signalled(Twice(number, 3)), log_dir=log_dir, max_steps=50)
+        assert caught.value.code == 128 + number
+        found = checkpoint.newest(log_dir)
+        assert found is not None
+        assert found.step == 3
+
+
+def test_a_stopped_run_says_where_it_stopped(tmp_path: Path, caplog: Any) -> None:
+    hook = Signal(signal.SIGTERM, 3)
+    with caplog.at_level("INFO", "tensorflow"), pytest.raises(SystemExit):
+        execute(model_fn=signalled(hook), log_dir=tmp_path, max_steps=50)
+    assert caplog.messages[-1] == (
+        f"Stopped by SIGTERM at step 3, which is saved: {tmp_path}/model.ckpt-3. The same command"
+        " goes on from there."
+    )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
 _CURES = (
     "Lower the learning rate, clip gradients, or look for a logarithm or division of 0; in 16 bits"
@@ -16,11 +17,17 @@ _CURES = (
 
 
 class FiniteVariables:
-    """Checks trainable variables; made inside the graph before it is final."""
+    """Checks what is saved; made inside the graph before it is final.
 
-    def __init__(self, variables: Sequence[tf.Variable]) -> None:
+    A variable that is not trained may start out as infinite on purpose, such as the best loss so
+    far; it is then left alone.
+    """
+
+    def __init__(self, variables: Sequence[tf.Variable], trained: Sequence[tf.Variable]) -> None:
         floating = [v for v in variables if v.dtype.base_dtype.is_floating]
         self._names = [variable.name.split(":")[0] for variable in floating]
+        self._trained = {variable.name.split(":")[0] for variable in trained}
+        self._left_alone: set[str] | None = None
         with tf.name_scope(None), tf.device("/cpu:0"):
             checks = [tf.reduce_all(tf.math.is_finite(variable)) for variable in floating]
             self._finite = tf.stack(checks) if checks else None
@@ -40,6 +47,9 @@ class FiniteVariables:
             return
         finite = session.run(self._finite)
         bad = [name for name, good in zip(self._names, finite, strict=True) if not good]
+        if self._left_alone is None:
+            self._left_alone = set(bad) - self._trained
+        bad = [name for name in bad if name not in self._left_alone]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
             raise MoxRuntimeError(
@@ -61,3 +71,15 @@ def check_losses(step: int, losses: Mapping[str, float]) -> None:
     for name, value in losses.items():
         if not math.isfinite(value):
             raise MoxRuntimeError(f"the loss {name} is {value} at global step {step}. {_CURES}")
+
+
+def warn_of_metrics(metrics: Mapping[str, float]) -> None:
+    """Says that a result of an evaluation is not finite."""
+    for name, value in metrics.items():
+        if not math.isfinite(value):
+            TENSORFLOW.warning(
+                "%s is %s: look for nan or inf in the data, or in the checkpoint's variables, such"
+                " as batch-norm statistics.",
+                name,
+                value,
+            )

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, updates
+from moxing.engine import callbacks, precision, updates
 from moxing.engine.job import Loss
 from moxing.engine.precision import LossScale
 from moxing.errors import MoxTypeError, MoxValueError
@@ -55,8 +55,11 @@ def train_op(
             )
         )
 
+    finite = precision.all_finite(gradients) if scale.dynamic else tf.constant(True)
+    if scale.dynamic:
+        first = precision.undo_unless(finite, first)
     with tf.control_dependencies([*first, *(gradient.op for gradient in gradients)]):
-        applied = scale.apply(gradients, update)
+        applied = scale.apply(finite, update)
     with tf.control_dependencies([applied]):
         return global_step.assign_add(1, name="train_step", read_value=False)
 
@@ -116,8 +119,9 @@ def _gradients(
 ) -> GradsAndVars:
     label = "loss" if index is None else f"loss[{index}]"
     own = in_scopes(variables, loss.scopes) if loss.scopes else list(variables)
-    if not own:
-        raise _no_variables(label, loss, variables)
+    empty = [scope for scope in loss.scopes if not in_scopes(variables, [scope])]
+    if empty or not own:
+        raise _no_variables(label, empty, variables)
     about = f"of {label} ({loss.tensor.name})"
     role = f"{type(optimizer).__name__}'s"
     compute = optimizer.compute_gradients
@@ -139,7 +143,9 @@ def _apply(
     return callbacks.call(role, optimizer.apply_gradients, pairs, global_step)
 
 
-def _no_variables(label: str, loss: Loss, variables: Sequence[tf.Variable]) -> MoxValueError:
+def _no_variables(
+    label: str, scopes: Sequence[str], variables: Sequence[tf.Variable]
+) -> MoxValueError:
     if not variables:
         return MoxValueError(
             "model_fn made no trainable variables. Make them with tf.get_variable(...) inside"
@@ -147,7 +153,7 @@ def _no_variables(label: str, loss: Loss, variables: Sequence[tf.Variable]) -> M
         )
     roots = sorted({_name(variable).split("/")[0] for variable in variables})
     return MoxValueError(
-        f"var_scopes of {label} match no trainable variable: {list(loss.scopes)}. Scopes of this"
+        f"var_scopes of {label} match no trainable variable: {list(scopes)}. Scopes of this"
         f" model are {roots}; a scope matches whole components of a name."
     )
 

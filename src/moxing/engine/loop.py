@@ -28,8 +28,7 @@ class Progress:
     Attributes:
         first: the global step it started at.
         step: steps done in this run.
-        samples: samples seen up to the last log line, as far as known.
-        logged_seconds: time in the loop up to the last log line.
+        samples: samples seen, as far as known.
         seconds: time in the loop.
         wait: share of sampled steps' time spent waiting for data; None: not measured.
         input_ended: whether the input had no more data.
@@ -41,7 +40,6 @@ class Progress:
     first: int
     step: int = 0
     samples: int = 0
-    logged_seconds: float = 0.0
     seconds: float = 0.0
     wait: float | None = None
     input_ended: bool = False
@@ -61,8 +59,8 @@ class Progress:
 
     @property
     def samples_per_second(self) -> float | None:
-        """Mean over the steps up to the last log line; None where samples are not counted."""
-        return self.samples / self.logged_seconds if self.samples else None
+        """Mean over all steps; None where samples are not counted."""
+        return self.samples / max(self.seconds, 1e-9) if self.samples else None
 
 
 class Loop:
@@ -198,8 +196,8 @@ class Loop:
         steps, seconds = progress.step + 1 - step_before, now - before
         batch = self._job.batch_size or logged.get("samples", self._samples)
         rate = None if batch is None else float(steps * batch / max(seconds, 1e-9))
-        progress.samples += steps * int(batch or 0)
-        progress.logged_seconds = now - self._started
+        self._batch = int(batch or 0)
+        progress.samples += steps * self._batch
         if "wait" in logged:
             share = min(1.0, logged["wait"] * steps / max(seconds, 1e-9))
             progress.wait = _smooth(progress.wait, share)

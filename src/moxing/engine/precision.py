@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
+import tensorflow.compat.v2 as tf2
+
+from moxing.engine import ancestry
 
 _STEPS_TO_GROW = 2000
 _LARGEST = 2.0**24
@@ -52,11 +55,10 @@ class LossScale:
             return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
         return gradient / tf.cast(self.value, gradient.dtype)
 
-    def apply(self, gradients: Sequence[Any], update: Callable[[], tf.Operation]) -> tf.Operation:
-        """Runs `update`, unless a dynamic scale finds that a gradient overflowed."""
+    def apply(self, finite: tf.Tensor, update: Callable[[], tf.Operation]) -> tf.Operation:
+        """Runs `update` if all gradients are `finite`, and changes a dynamic scale either way."""
         if self.steps is None or self.skipped is None:
             return update()
-        finite = all_finite(gradients)
         done = tf.cond(finite, lambda: _as_true(update()), lambda: tf.constant(False))
         grown = tf.minimum(self.value * 2.0, _LARGEST)
         due = self.steps + 1 >= _STEPS_TO_GROW
@@ -120,6 +122,34 @@ def stored_as(stored: tf.DType) -> Iterator[None]:
     scope = tf.get_variable_scope()
     with tf.variable_scope(scope, custom_getter=getter, auxiliary_name_scope=False):
         yield
+
+
+def undo_unless(finite: tf.Tensor, updates: Sequence[tf.Operation]) -> list[tf.Operation]:
+    """Lets batch-norm updates of a step that overflowed not have happened.
+
+    Args:
+        finite: scalar bool, whether the step counts.
+        updates: operations that assign to resource variables, made before this call.
+
+    Returns:
+        Operations that run the updates, and then put back the old values if not `finite`.
+    """
+    handles = {v.handle.op.name: v for v in tf.global_variables() if hasattr(v, "handle")}
+    touched: dict[str, tf.Variable] = {}
+    for op in ancestry.behind(updates):
+        source = op.inputs[0].op.name if len(op.inputs) else ""
+        if op.type.startswith("Assign") and source in handles:
+            touched[source] = handles[source]
+    with tf.control_dependencies(None):
+        before = {name: tf.identity(variable) for name, variable in touched.items()}
+    for op in ancestry.behind(updates):
+        if op.type.startswith("Assign"):
+            op._add_control_inputs([value.op for value in before.values()])
+    with tf.control_dependencies(updates):
+        return [
+            variable.assign(tf2.where(finite, variable.read_value(), before[name])).op
+            for name, variable in touched.items()
+        ]
 
 
 def _as_true(op: tf.Operation) -> tf.Tensor:

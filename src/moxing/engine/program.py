@@ -114,6 +114,7 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
         before = {variable.name for variable in tf.global_variables()}
         results = [*model.log.values(), *model.outputs.values()]
         step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
+        step_op = _reading_inputs(step_op, made)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
         _check_reads(made, [step_op, *results, *shown], job.make_batches)
@@ -143,6 +144,14 @@ def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
     return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
 
 
+def _reading_inputs(step_op: tf.Operation, made: Inputs) -> tf.Operation:
+    """A step also takes an element that its model ignores: data that ends, ends the run."""
+    sources = {leaf.op.name: leaf.op for leaf in structure.tensors(made.structure)}
+    if not made.initializers or any(op.name in sources for op in ancestry.behind([step_op])):
+        return step_op
+    return tf.group(step_op, *sources.values())
+
+
 def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
     """Calls model_fn; with a compute type, on inputs of that type and float32 variables."""
     scope: AbstractContextManager[None] = nullcontext()
@@ -165,7 +174,8 @@ def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
     if len(functions) != len(model.losses):
         raise MoxValueError(
             f"optimizer_fn is a list of {len(functions)}, but ModelSpec has {len(model.losses)}"
-            " losses. Give one optimizer_fn, or one for each loss."
+            f" {'loss' if len(model.losses) == 1 else 'losses'}. Give one optimizer_fn, or one for"
+            " each loss."
         )
     variables = graph.trainable(job.trainable_include, job.trainable_exclude)
     scale = precision.make_loss_scale(job.loss_scale, job.dynamic_loss_scale)

@@ -88,9 +88,34 @@ def input_already_ended(log_dir: str, step: int) -> str:
 def input_starts_over(steps: int) -> str:
     """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
     return (
-        f"the input of this program can't be positioned: after {steps} steps of an earlier run it"
-        " starts from its beginning"
+        f"the data of this run starts from its beginning, though an earlier run took {steps} steps"
+        " of it: only readers of mox, such as mox.ImageClassificationRawDataset, know their place"
     )
+
+
+def stopped(signal: str, step: int, checkpoint: str | None) -> str:
+    """The last words of a run that a signal ended."""
+    if checkpoint is None:
+        return f"Stopped by {signal} at step {step}; no log_dir was given, so nothing was saved."
+    return (
+        f"Stopped by {signal} at step {step}, which is saved: {checkpoint}. The same command goes"
+        " on from there."
+    )
+
+
+def prediction_summary(*, global_step: int, batches: int, samples: int, seconds: float) -> str:
+    """What a prediction did.
+
+    Args:
+        global_step: step of the checkpoint that predicted.
+        batches: how many were seen.
+        samples: how many they held together; 0 where that is not known.
+        seconds: time it took.
+    """
+    seen = _count(batches, "batch", "batches")
+    if samples:
+        seen = f"{_count(samples, 'sample')} in {seen}"
+    return f"Predicted {seen} at global step {global_step} in {duration(seconds)}"
 
 
 def evaluation_summary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame, checkpoint, export, program, report, session
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver, reader
 from moxing.engine.console import open_console
-from moxing.engine.finite import FiniteVariables
+from moxing.engine.finite import FiniteVariables, warn_of_metrics
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
 from moxing.engine.loop import Loop, Progress, check_data
@@ -34,10 +35,11 @@ def execute(job: Job) -> Result:
         SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save.
     """
     with ExitStack() as stack:
+        held = None
         if job.log_dir is not None and (job.training or job.export):
             checkpoint.ensure_directory(job.log_dir)
         if job.log_dir is not None and job.training:
-            stack.enter_context(checkpoint.lock(job.log_dir))
+            held = stack.enter_context(checkpoint.lock(job.log_dir))
         start = checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
         finished = _already_finished(job, start)
         if finished is not None and start is not None:
@@ -48,16 +50,17 @@ def execute(job: Job) -> Result:
         built = program.build(job, input_steps)
         target = _export_target(job, built)
         if finished is not None and start is not None:
-            _export(built, start.prefix, target)
+            target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default():
-            run = _Run(job, built, start, input_steps)
+            run = _Run(job, built, start, input_steps, held)
             # Not around the export, which a signal may cut off: it is there whole or not at all.
             with stop_on_signals() as stop:
                 progress = run.train_or_evaluate(stop)
         if stop:
+            _say_stopped(job, run, progress, stop)
             raise SystemExit(stop.exit_code)
-        _export(built, run.committed, target)
+        target = _export(job, built, run.committed, target)
         return _finish(job, run, progress, target)
 
 
@@ -75,20 +78,31 @@ def _export_target(job: Job, built: Program) -> str | None:
     return export.target(job.log_dir, built.export_signature.version)
 
 
-def _export(built: Program, prefix: str, target: str | None) -> None:
-    if target is not None and built.export_graph is not None and built.export_signature is not None:
-        export.write(built.export_graph, built.export_signature, prefix, target)
+def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | None:
+    signature = built.export_signature
+    if target is None or built.export_graph is None or signature is None:
+        return None
+    if signature.version == -1:
+        # Another run may have taken the number meanwhile.
+        target = _export_target(job, built) or target
+    return export.write(built.export_graph, signature, prefix, target)
 
 
 class _Run:
     """The parts of one run that live while its graph is in use."""
 
     def __init__(
-        self, job: Job, built: Program, start: Checkpoint | None, input_steps: int
+        self,
+        job: Job,
+        built: Program,
+        start: Checkpoint | None,
+        input_steps: int,
+        held: checkpoint.Held | None,
     ) -> None:
         self._job, self._program, self._start = job, built, start
         self._input_steps = input_steps if built.inputs.positioned else 0
         self._first = 0
+        self._held = held
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain(built.hooks)
@@ -101,7 +115,7 @@ class _Run:
         self._saver = None
         if job.training and job.log_dir is not None:
             self._saver = Saver(job.log_dir, variables)
-            self._finite = FiniteVariables(tf.trainable_variables())
+            self._finite = FiniteVariables(variables, tf.trainable_variables())
         self.committed = start.prefix if start is not None else ""
 
     def _make_restorer(self, variables: list[tf.Variable], model: set[str]) -> Restorer | None:
@@ -150,7 +164,8 @@ class _Run:
             summaries.start(first)
             if job.training:
                 TENSORFLOW.info("%s", report.running_will_end(job.max_steps))
-            if self._saver is not None:
+            resumed = self._start is not None and self._start.resume
+            if self._saver is not None and not (resumed and first == self._start_step()):
                 self._save(opened, first)
             console = stack.enter_context(open_console(job.mode.lower(), _last_step(job, first)))
             save = (lambda step: self._save(opened, step)) if self._saver else None
@@ -179,6 +194,9 @@ class _Run:
                 self.hooks.end(opened)
         return progress
 
+    def _start_step(self) -> int | None:
+        return self._start.step if self._start is not None else None
+
     def _check_first(self, first: int) -> None:
         """Raises where a run on other weights would end before its first step."""
         start, job = self._start, self._job
@@ -192,11 +210,20 @@ class _Run:
 
     def _save(self, opened: tf.Session, step: int, input_ended: bool = False) -> None:
         assert self._saver is not None
+        if self._held is not None:
+            self._held.check()
         self._finite.check(opened, step, self.committed)
         extra: dict[str, Any] = {_INPUT_STEPS: self._input_steps + step - self._first}
         if input_ended:
             extra[_INPUT_ENDED] = self._job.max_steps
         self.committed = self._saver.save(opened, step, extra).prefix
+
+
+def _say_stopped(job: Job, run: _Run, progress: Progress, stop: StopRequest) -> None:
+    if job.training and stop.signal is not None:
+        name = signal.Signals(stop.signal).name
+        saved = (run.committed or None) if job.log_dir is not None else None
+        TENSORFLOW.info("%s", report.stopped(name, progress.global_step, saved))
 
 
 def _training_summary(job: Job, run: _Run, progress: Progress, target: str | None) -> str:
@@ -219,6 +246,15 @@ def _evaluation_summary(progress: Progress) -> str:
         samples=progress.means.samples,
         seconds=progress.seconds,
         means=progress.evaluated,
+    )
+
+
+def _prediction_summary(progress: Progress) -> str:
+    return report.prediction_summary(
+        global_step=progress.first,
+        batches=progress.step,
+        samples=progress.samples,
+        seconds=progress.seconds,
     )
 
 
@@ -246,6 +282,9 @@ def _finish(job: Job, run: _Run, progress: Progress, target: str | None) -> Resu
         TENSORFLOW.info("%s", _training_summary(job, run, progress, target))
     elif job.mode == EVAL:
         TENSORFLOW.info("%s", _evaluation_summary(progress))
+        warn_of_metrics(metrics)
+    else:
+        TENSORFLOW.info("%s", _prediction_summary(progress))
     return Result(
         progress.global_step if job.training else progress.first,
         progress.step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -46,8 +47,11 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
+        if request:
+            restore()
+            os.kill(os.getpid(), number)
+            return
         request.signal = number
-        restore()
         name = signal.Signals(number).name
         TENSORFLOW.warning("%s: stopping after this step. Send it again to stop at once.", name)
 

@@ -77,6 +77,15 @@ def leaves(structure: Any, path: str = "inputs") -> list[tuple[str, Any]]:
     return [leaf for name, value in items for leaf in leaves(value, name)]
 
 
+def tensors(structure: Any) -> list[tf.Tensor]:
+    """Every plain tensor of a normalized structure, the parts of sparse ones too."""
+    return [
+        part
+        for _, leaf in leaves(structure)
+        for part in tf.nest.flatten(leaf, expand_composites=True)
+    ]
+
+
 def replace(structure: Any, tensors: list[Any]) -> Any:
     """The same structure with its leaves, in order, replaced by `tensors`."""
     remaining = iter(tensors)

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -109,3 +110,19 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
         assert (tmp_path / ".mox.lock.json").exists()
         with lock(tmp_path):
             assert json.loads((tmp_path / ".mox.lock.json").read_text())["pid"] == os.getpid()
+
+
+def test_a_directory_that_was_replaced_is_not_the_one_that_was_locked(tmp_path: Path) -> None:
+    directory = tmp_path / "logs"
+    directory.mkdir()
+    with lock(directory) as held:
+        held.check()
+        shutil.rmtree(directory)
+        with pytest.raises(MoxRuntimeError, match="logs was removed or replaced while this run"):
+            held.check()
+        directory.mkdir()
+        with lock(directory) as other:
+            other.check()
+            with pytest.raises(MoxRuntimeError):
+                held.check()
+            assert (directory / ".mox.lock.json").exists()

@@ -14,6 +14,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
+from moxing.errors import MoxTypeError
 
 Run = Callable[..., Any]
 
@@ -41,9 +42,20 @@ def test_arguments_are_the_documented_ones() -> None:
         ("export_model", False),
         ("fetch_strategy_fn", None),
         ("save_model_steps", unset),
+        ("others", inspect.Parameter.empty),
     ]
-    kinds = {parameter.kind for parameter in parameters.values()}
-    assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    assert [p.kind for p in parameters.values()] == [
+        *[inspect.Parameter.POSITIONAL_OR_KEYWORD] * 18,
+        inspect.Parameter.VAR_KEYWORD,
+    ]
+
+
+def test_an_unknown_argument_is_told_the_near_ones() -> None:
+    with pytest.raises(MoxTypeError) as caught:
+        mox.run(max_number_of_step=20)
+    assert str(caught.value).startswith(
+        "mox.run has no argument 'max_number_of_step'. Did you mean 'max_number_of_steps'"
+    )
 
 
 def test_functions_are_called_once_and_in_order(run: Run, model_with: Run, tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def test_lines_of_a_resumed_training(run: Run, said: Said, tmp_path: Path) -> No
     run(log_dir=tmp_path, max_number_of_steps=7, log_every_n_steps=2)
     lines = said()[before:]
     assert lines[:3] == [
-        "the input of this program can't be positioned: after 3 steps of an earlier run it starts"
-        " from its beginning",
+        "the data of this run starts from its beginning, though an earlier run took 3 steps of"
+        " it: only readers of mox, such as mox.ImageClassificationRawDataset, know their place",
         f"Restoring parameters from {tmp_path}/model.ckpt-3",
         "Running will end at step: 7",
     ]

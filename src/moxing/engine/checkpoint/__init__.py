@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moxing.engine.checkpoint.directory import ensure_directory
-from moxing.engine.checkpoint.lock import lock
+from moxing.engine.checkpoint.lock import Held, lock
 from moxing.engine.checkpoint.manifest import read_extra
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.newest import newest
@@ -13,6 +13,7 @@ from moxing.engine.checkpoint.source import choose, locate
 
 __all__ = [
     "Checkpoint",
+    "Held",
     "Restorer",
     "Saver",
     "choose",

@@ -19,11 +19,44 @@ _LOCK = ".mox.lock"
 _HOLDER = ".mox.lock.json"
 
 
+class Held:
+    """A lock as it was taken.
+
+    Args:
+        path: the lock file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = _identity(path)
+
+    def check(self) -> None:
+        """Raises if the directory is not the one that was locked any more.
+
+        Raises:
+            MoxRuntimeError: it was removed, and perhaps made anew by another run.
+        """
+        if self._file != _identity(self._path):
+            raise MoxRuntimeError(
+                f"{os.path.dirname(self._path)} was removed or replaced while this run trained in"
+                " it; another run may train there now. Nothing was saved there. Start again, with a"
+                " log_dir of its own for each run."
+            )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 @contextmanager
-def lock(directory: str | Path) -> Iterator[None]:
+def lock(directory: str | Path) -> Iterator[Held]:
     """Holds the exclusive lock of a directory for the block; the kernel ends it with the process.
 
-    On a file system without locks it warns and goes on.
+    On a file system without locks it warns and goes on. Before each save, `check` what is held.
 
     Args:
         directory: an existing directory.
@@ -47,14 +80,16 @@ def lock(directory: str | Path) -> Iterator[None]:
         fault = error
     if fault is not None:
         _LOG.warning("Can't lock %s (%s): make sure that no other run trains in it.", root, fault)
-        yield
+        yield Held(os.path.join(root, _LOCK))
         return
     holder = os.path.join(root, _HOLDER)
+    taken = Held(os.path.join(root, _LOCK))
     try:
         _introduce(holder)
-        yield
+        yield taken
     finally:
-        with suppress(OSError):
+        with suppress(OSError, MoxRuntimeError):
+            taken.check()  # Else the note is another run's.
             os.remove(holder)
         held.release()
 

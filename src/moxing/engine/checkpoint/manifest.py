@@ -66,9 +66,11 @@ def encode(manifest: Manifest) -> bytes:
 def read(prefix: str) -> Manifest | None:
     """The manifest of a checkpoint; None where there is none that this version can read."""
     try:
+        if not os.path.isfile(prefix + MANIFEST):  # Opening a pipe would wait for a writer.
+            return None
         with open(prefix + MANIFEST, "rb") as file:
             return _decode(file.read())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -36,6 +36,8 @@ class Pointer:
 def read(directory: str) -> Pointer | None:
     """The pointer of a directory; None where there is none."""
     path = os.path.join(directory, POINTER)
+    if os.path.exists(path) and not os.path.isfile(path):  # To open a pipe would wait for a writer.
+        return Pointer(path, fault="is no file")
     try:
         with open(path, "rb") as file:
             content = file.read()

@@ -100,7 +100,7 @@ class Saver:
     def _commit(
         self, session: tf.Session, prefix: str, step: int, extra: Mapping[str, Any], aside: str
     ) -> None:
-        self._take_stock()
+        self._take_stock(aside)
         staged = os.path.join(aside, os.path.basename(prefix))
         self._serial += 1
         record = Manifest(step, self._serial, {}, self._names(), extra)
@@ -118,9 +118,9 @@ class Saver:
         pointer.write(self._directory, names, aside)
         self._kept = retain(kept, self._keep)
 
-    def _take_stock(self) -> None:
+    def _take_stock(self, aside: str) -> None:
         if self._kept is None:
-            stage.sweep(self._directory)
+            stage.sweep(self._directory, aside)
             clear_remains(self._directory)
             found = manifest.manifests(self._directory)
             self._serial = found[0][1].serial if found else 0

@@ -26,18 +26,24 @@ def stage(directory: str) -> Iterator[str]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep(directory: str) -> None:
-    """Removes the stages that killed runs left behind."""
+def sweep(directory: str, own: str) -> None:
+    """Removes the stages that killed runs left behind.
+
+    Args:
+        directory: whose lock this run holds.
+        own: the stage in use. Another one that bears this process's number is a dead one's too:
+            in a container every run may be process 1.
+    """
     for name in os.listdir(directory):
         match = _NAME.fullmatch(name)
         path = os.path.join(directory, name)
-        if match and _is_dead(path, int(match[1]), match[2]):
+        if match and path != own and _is_dead(path, int(match[1]), match[2]):
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_dead(path: str, pid: int, host: str) -> bool:
     if host == _host():
-        return pid != os.getpid() and not _alive(pid)
+        return pid == os.getpid() or not _alive(pid)
     try:
         return time.time() - os.stat(path).st_mtime > _STALE_SECONDS
     except OSError:
@@ -47,7 +53,7 @@ def _is_dead(path: str, pid: int, host: str) -> bool:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True

@@ -7,13 +7,13 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
@@ -24,6 +24,20 @@ _STORES = ("s3://", "obs://")
 _MOST_SAMPLES = (1 << 31) - 1
 # The global step is an int64 variable. `sys.maxsize` is this number.
 _MOST = (1 << 63) - 1
+
+
+def check_no_others(function: Callable[..., Any], others: Mapping[str, Any]) -> None:
+    """Refuses keywords that a function of the API does not have."""
+    legal = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    for name in others:
+        raise MoxTypeError(
+            f"mox.{function.__name__} has no argument {name!r}.{near_matches(name, legal)} It has:"
+            f" {', '.join(legal)}."
+        )
 
 
 def check_mode(run_mode: Any) -> str:

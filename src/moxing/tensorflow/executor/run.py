@@ -39,6 +39,7 @@ def run(
     export_model: Any = False,
     fetch_strategy_fn: Any = None,
     save_model_steps: int | None = _UNSET,
+    **others: Any,
 ) -> Result:
     """Trains, evaluates or predicts, in a graph and session of its own.
 
@@ -74,6 +75,7 @@ def run(
         MoxError: whatever cannot be run, before work starts where it can be known then.
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first.
     """
+    arguments.check_no_others(run, others)
     startup.say_hello()
     flags.read_command_line()
     flags.check_supported()
