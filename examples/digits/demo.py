@@ -72,7 +72,7 @@ class Stage:
 
 def training(name: str, *flags: str) -> Stage:
     """A stage that runs train.py on the demo's data."""
-    folders = [f"--data_url={DATA}", f"--train_url={RUN}"]
+    folders = [f"--data_url={DATA}", f"--train_url={RUN}", "--seed=1"]
     return Stage(name, ["mox", "run", str(HERE / "train.py"), *folders, *flags])
 
 

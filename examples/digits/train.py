@@ -9,10 +9,9 @@ FOLDER of `--data_url` holds MNIST's four files, or what make_data.py writes in 
 import gzip
 import os
 
+import moxing.tensorflow as mox  # isort: skip  # before TensorFlow, which it keeps quiet
 import numpy as np
 import tensorflow.compat.v1 as tf
-
-import moxing.tensorflow as mox
 
 tf.flags.DEFINE_string("data_url", None, "folder with MNIST's four idx .gz files")
 tf.flags.DEFINE_string("train_url", None, "folder for checkpoints, summaries and exports")

@@ -2,7 +2,8 @@
 
 A Python block with a `title` is a program and is written to a file of that name. A shell block
 after `<!-- run -->` is executed beside it. A text block after `<!-- output -->` must be in what the
-last command printed, where numbers may differ and `...` stands for anything.
+last command printed, where numbers may differ and `...` stands for anything; after
+`<!-- output within 0.01 -->` they may differ by that much only.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 CHINESE = ROOT / "README.zh-CN.md"
 BLOCK = re.compile(
-    r"^(?:<!-- (?P<marker>\w+) -->\n)?```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
+    r"^(?:<!-- (?P<marker>\w+)(?: within (?P<within>[0-9.]+))? -->\n)?"
+    r"```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
 NUMBER = r"[-+]?[0-9][0-9.]*(?:e[-+]?[0-9]+)?"
@@ -33,12 +35,19 @@ class Block:
     language: str
     title: str
     body: str
+    within: float | None
 
 
 def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     return [
-        Block(found["marker"] or "", found["language"], title(found["info"]), found["body"])
+        Block(
+            found["marker"] or "",
+            found["language"],
+            title(found["info"]),
+            found["body"],
+            float(found["within"]) if found["within"] else None,
+        )
         for found in BLOCK.finditer(text)
     ]
 
@@ -55,6 +64,19 @@ def pattern(line: str) -> str:
         ".*" if part == "..." else NUMBER if re.fullmatch(NUMBER, part) else re.escape(part)
         for part in parts
     )
+
+
+def appears(line: str, printed: str, within: float | None) -> bool:
+    """Whether a line like the expected one was printed, with numbers that are near enough."""
+    parts = re.split(rf"(\.\.\.|{NUMBER})", line.strip())
+    wanted = [float(part) for part in parts[1::2] if part != "..."]
+    shape = pattern(line).replace(NUMBER, f"({NUMBER})")
+    for found in re.finditer(shape, printed):
+        numbers = [float(text.rstrip(".")) for text in found.groups()]
+        pairs = zip(numbers, wanted, strict=True)
+        if within is None or all(abs(number - one) <= within for number, one in pairs):
+            return True
+    return False
 
 
 def run(script: str, folder: Path) -> str:
@@ -93,7 +115,8 @@ def test_readme_shows_the_same_code_in_both_languages() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=name)
 def test_commands_of_a_page_do_what_it_says(page: Path, tmp_path: Path, data_dir: Path) -> None:
-    (tmp_path / "mnist").symlink_to(data_dir / "mnist")
+    for name in ("mnist", "flowers"):
+        (tmp_path / name).symlink_to(data_dir / name)
     printed = ""
     for block in blocks(page):
         if block.title:
@@ -102,7 +125,7 @@ def test_commands_of_a_page_do_what_it_says(page: Path, tmp_path: Path, data_dir
             printed = run(block.body, tmp_path)
         elif block.marker == "output":
             for line in filter(str.strip, block.body.splitlines()):
-                assert re.search(pattern(line), printed), f"{line!r} is not in\n{printed}"
+                assert appears(line, printed, block.within), f"{line!r} is not in\n{printed}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -140,3 +163,12 @@ def test_expected_lines_match_what_they_should() -> None:
     assert re.fullmatch(pattern(line), "step: 50(global step: 50)\tsample/sec: 9\tloss: 1.2e-05")
     assert not re.search(pattern(line), "step: 50(global step: 50)\tloss: 0.5")
     assert not re.search(pattern("Saved to out/1/."), "Saved to out/x/.")
+
+
+def test_numbers_are_near_where_a_page_says_so() -> None:
+    printed = "slope 2.86\nstep 7\tslope 3.004\tin 1.5e-03 s."
+    assert appears("slope 3.00", printed, None)
+    assert appears("slope 3.00", printed, 0.01)
+    assert not appears("slope 3.02", printed, 0.01)
+    assert appears("step 7\tslope 3.00\tin ... s.", printed, 0.01)
+    assert not appears("step 8\tslope 3.00\tin ... s.", printed, 0.01)
