@@ -224,6 +224,42 @@ def test_a_bad_file_is_named(
     assert f"{base}/daisy/1.jpg {what}{REMEDY}" in caught.value.message
 
 
+@pytest.mark.parametrize("epochs", [None, 1])
+@pytest.mark.parametrize("place", [0, 5, 8])
+def test_a_bad_file_in_a_batch_is_named(
+    make_tree: Any, read: Any, place: int, epochs: int | None
+) -> None:
+    base = make_tree({"daisy": 9})
+    (base / "daisy" / f"{place}.jpg").write_bytes(b"")
+    metadata = ImageClassificationRawMetadata(base)
+
+    def dataset() -> ImageClassificationRawDataset:
+        return ImageClassificationRawDataset(
+            metadata, batch_size=4, image_size=8, shuffle=False, num_epochs=epochs
+        )
+
+    assert len(read(dataset, ["image"], most=place // 4)) == place // 4
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        read(dataset, ["image"])
+    assert f"{base}/daisy/{place}.jpg is empty (0 bytes).{REMEDY}" in caught.value.message
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_where_all_files_are_bad_it_does_not_hang(
+    make_tree: Any, read: Any, batch_size: int | None
+) -> None:
+    base = make_tree({"daisy": 3})
+    metadata = ImageClassificationRawMetadata(base)
+    for index in range(3):
+        (base / "daisy" / f"{index}.jpg").unlink()
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        read(
+            lambda: ImageClassificationRawDataset(metadata, batch_size=batch_size, image_size=8),
+            ["image"],
+        )
+    assert "jpg can't be read: No such file or directory." in caught.value.message
+
+
 def test_an_unreadable_or_missing_file_is_named(make_tree: Any, read: Any) -> None:
     base = make_tree({"daisy": 3})
     metadata = ImageClassificationRawMetadata(base)

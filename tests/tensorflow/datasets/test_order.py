@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets.order import MARK, Order
+from moxing.tensorflow.datasets.order import Order
 
 
 def pairs(order: Order, first: int = 0, most: int = 10_000) -> list[tuple[int, int]]:
@@ -24,12 +24,12 @@ def pairs(order: Order, first: int = 0, most: int = 10_000) -> list[tuple[int, i
 
 
 def samples(order: Order, first: int = 0) -> list[tuple[int, int]]:
-    return [pair for pair in pairs(order, first) if pair[1] != MARK]
+    return [pair for pair in pairs(order, first) if pair[1] != order.samples]
 
 
 def test_each_epoch_is_a_permutation_of_its_own() -> None:
     found = pairs(Order(50, 3, True, 7))
-    assert [pair for pair in found if pair[1] == MARK] == [(50, MARK), (100, MARK), (150, MARK)]
+    assert [pair for pair in found if pair[1] == 50] == [(50, 50), (100, 50), (150, 50)]
     numbers = [number for _, number in samples(Order(50, 3, True, 7))]
     epochs = [numbers[:50], numbers[50:100], numbers[100:]]
     assert all(sorted(epoch) == list(range(50)) for epoch in epochs)
@@ -67,7 +67,7 @@ def test_workers_see_each_sample_once_an_epoch(shards: int) -> None:
     for shard, share in enumerate(shares):
         assert [position % shards for position, _ in share] == [shard] * len(share)
         order = Order(7, 3, True, 11, shard, shards)
-        for taken in range(len(share)):
+        for taken in (1, len(share) - 1):
             assert samples(order, order.first_position(taken)) == share[taken:]
 
 
@@ -79,6 +79,27 @@ def test_goes_on_behind_samples_that_were_left_out(shards: int) -> None:
         good = [pair for pair in samples(order) if pair[1] not in bad]
         for taken in range(len(good)):
             assert order.first_position(taken, bad) == good[taken][0]
+
+
+@pytest.mark.parametrize("first", [0, 2, 20])
+def test_batches_end_with_marks_of_their_own(first: int) -> None:
+    order = Order(7, 3, True, 11)
+    with tf.Graph().as_default(), tf.Session() as session:
+        dataset = order.batches(first, 4).batch(4, drop_remainder=True)
+        element = tf.data.make_one_shot_iterator(dataset).get_next()
+        batches = []
+        try:
+            while True:
+                batches.append(session.run(element))
+        except tf.errors.OutOfRangeError:
+            pass
+    found = [
+        pair for batch in batches for pair in zip(*(part.tolist() for part in batch), strict=True)
+    ]
+    whole = samples(order, first)
+    assert found[: len(whole)] == whole
+    lacking = -len(whole) % 4
+    assert found[len(whole) :] == [(21, 7)] * (lacking + 4)
 
 
 def test_where_all_is_bad_there_is_no_search() -> None:

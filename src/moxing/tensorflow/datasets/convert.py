@@ -16,8 +16,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, decode, diagnose, labels, packed, stream
-from moxing.tensorflow.datasets.order import MARK
+from moxing.tensorflow.datasets import arguments, decode, diagnose, images, labels, packed, stream
 from moxing.tensorflow.datasets.progress import Progress
 from moxing.tensorflow.datasets.raw.image_classification import ImageClassificationRawMetadata
 from moxing.tensorflow.datasets.stream import Samples, Settings
@@ -127,7 +126,7 @@ def _write(
     paths = [os.path.join(metadata.base_dir, name) for _, name in files]
     writers = [tf.io.TFRecordWriter(str(path)) for path in parts]
     try:
-        for done, (number, *image) in enumerate(_images(paths, skip_bad)):
+        for done, (number, *image) in enumerate(_contents(paths, skip_bad)):
             label, name = files[number]
             example = _example(image, label, metadata.labels_list[label], name)
             writers[done * len(parts) // len(files)].write(example)
@@ -139,13 +138,11 @@ def _write(
     return counts
 
 
-def _images(paths: Sequence[str], skip_bad: bool) -> Iterator[tuple[Any, ...]]:
+def _contents(paths: Sequence[str], skip_bad: bool) -> Iterator[tuple[Any, ...]]:
     """Number, content, format and shape of each image, in a random order."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(0)
-        samples = Samples(
-            len(paths), lambda: _reader(paths), lambda number: diagnose.of_file(paths[number])
-        )
+        samples = Samples(len(paths), lambda: _reader(paths), images.problems_of(paths))
         tensors = stream.open_stream(samples, Settings(epochs=1, skip_bad=skip_bad))
         step = session.make_callable(tensors)
         try:
@@ -162,12 +159,12 @@ def _message(error: tf.errors.OpError) -> str:
 
 
 def _reader(paths: Sequence[str]) -> stream.Read:
-    all_paths = packed.strings([*paths, os.devnull])
+    all_paths = packed.strings([*paths, images.BLANK])
 
     def read(number: tf.Tensor, seed: tf.Tensor, call: stream.Call) -> tuple[tf.Tensor, ...]:
         del seed, call
-        content = tf.io.read_file(all_paths[tf.math.floormod(number, len(paths) + 1)])
-        image = decode.decode(content, blank=tf.equal(number, MARK))
+        content = tf.io.read_file(all_paths[number])
+        image = decode.decode(content)
         is_jpeg = tf.io.is_jpeg(content)
         is_png = tf.equal(tf.strings.substr(content, 0, 4), b"\x89PNG")
         kept = tf.cond(is_jpeg | is_png, lambda: content, lambda: tf.io.encode_png(image))

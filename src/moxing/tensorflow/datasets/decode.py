@@ -15,30 +15,22 @@ from moxing.tensorflow.preprocessing import Augmentation
 _JPEG_END = b"\xff\xd9"
 
 
-def decode(content: tf.Tensor, blank: tf.Tensor | None = None) -> tf.Tensor:
+def decode(content: tf.Tensor) -> tf.Tensor:
     """The image of a file, uint8 [rows, columns, 3]; of an animation, the first frame.
 
     JPEG (also gray and CMYK), PNG (16 bits are cut to 8, alpha is dropped), GIF, WebP, and BMP.
-
-    Args:
-        content: of the file.
-        blank: bool scalar: give one black pixel instead, if the content is no JPEG.
     """
     image = tf.cond(
         tf.io.is_jpeg(content),
         lambda: tf.io.decode_jpeg(content, channels=3),
-        lambda: _decode_other(content, blank),
+        lambda: _decode_other(content),
     )
     image.set_shape([None, None, 3])
     return image
 
 
 def decode_and_augment(
-    content: tf.Tensor,
-    augmentation: Augmentation,
-    seed: tf.Tensor,
-    whole: bool = False,
-    blank: tf.Tensor | None = None,
+    content: tf.Tensor, augmentation: Augmentation, seed: tf.Tensor, whole: bool = False
 ) -> tf.Tensor:
     """`augmentation` of the image, float32; of a JPEG no more is decoded than it uses.
 
@@ -47,11 +39,10 @@ def decode_and_augment(
         augmentation: what to do.
         seed: int64 [2], decides on all random numbers.
         whole: decode all of the image, so that damage is found wherever the augmentation looks.
-        blank: as in `decode`.
     """
 
     def of_whole() -> tf.Tensor:
-        return augmentation(decode(content, blank), seed)
+        return augmentation(decode(content), seed)
 
     if whole:
         return of_whole()
@@ -62,18 +53,13 @@ def decode_and_augment(
         return augmentation.finish(crop, plan)
 
     # A JPEG that does not end as one may be cut: then only decoding all of it shows the damage.
-    complete = tf.equal(_last(content, len(_JPEG_END)), _JPEG_END)
+    complete = tf.equal(tf.strings.substr(content, -len(_JPEG_END), len(_JPEG_END)), _JPEG_END)
     image = tf.cond(tf.io.is_jpeg(content) & complete, of_crop, of_whole)
     image.set_shape([augmentation.height, augmentation.width, 3])
     return image
 
 
-def _last(content: tf.Tensor, count: int) -> tf.Tensor:
-    length = tf.strings.length(content)
-    return tf.strings.substr(content, tf.maximum(length - count, 0), count)
-
-
-def _decode_other(content: tf.Tensor, blank: tf.Tensor | None) -> tf.Tensor:
+def _decode_other(content: tf.Tensor) -> tf.Tensor:
     def starts(magic: bytes) -> tf.Tensor:
         return tf.equal(tf.strings.substr(content, 0, len(magic)), magic)
 
@@ -82,8 +68,6 @@ def _decode_other(content: tf.Tensor, blank: tf.Tensor | None) -> tf.Tensor:
         (starts(b"GIF8"), lambda: tf.io.decode_gif(content)[0]),
         (starts(b"RIFF"), lambda: tf.raw_ops.DecodeWebP(contents=content, channels=3)[0]),
     ]
-    if blank is not None:
-        formats.insert(0, (blank, lambda: tf.zeros([1, 1, 3], tf.uint8)))
     return tf.case(formats, lambda: _bitmap(content), exclusive=False)
 
 

@@ -15,13 +15,12 @@ _TAIL = 64  # Some programs append a few bytes to a file.
 
 
 def of_file(path: str) -> str:
-    """`path` and what is wrong with it, as a sentence."""
+    """What is wrong with the file of an image, as the end of a sentence; "" if nothing is."""
     try:
         content = storage.read(path)
     except OSError as error:
-        return f"{path} can't be read: {storage.reason(error)}."
-    what = of_content(content) or "can be read now, but could not when its turn came."
-    return f"{path} {what}"
+        return f"can't be read: {storage.reason(error)}."
+    return of_content(content)
 
 
 def of_content(content: bytes) -> str:

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import near_matches
 from moxing.tensorflow.datasets import diagnose, stream
-from moxing.tensorflow.datasets.order import MARK
+from moxing.tensorflow.datasets.problems import Problems
 from moxing.tensorflow.datasets.records import Records
 
 _SHOWN = 20
@@ -62,7 +62,7 @@ class Examples:
                     return [_zeros(part) for part in _parts(made[-1])]
 
                 # The first branch is always built first, so that the second one knows its results.
-                flat = tf.cond(tf.not_equal(number, MARK), real, blank, strict=True)
+                flat = tf.cond(number < self.records.count, real, blank, strict=True)
                 for tensor, like in zip(flat, _parts(made[-1]), strict=True):
                     tensor.set_shape(like.shape)
                 items = tf.nest.pack_sequence_as(made[-1], flat, expand_composites=True)
@@ -70,12 +70,14 @@ class Examples:
 
             return read
 
-        return stream.Samples(self.records.count, connect, self._explain), item_names
+        problems = Problems(
+            self._name, lambda number: self.records.damage(number) or self._complaint(number)
+        )
+        return stream.Samples(self.records.count, connect, problems), item_names
 
-    def _explain(self, number: int) -> str:
+    def _name(self, number: int) -> str:
         file, index = self.records.place(number)
-        what = self.records.damage(number) or self._complaint(number)
-        return f"record {index} of {file.path} {what}"
+        return f"record {index} of {file.path}"
 
     def _complaint(self, number: int) -> str:
         """What TensorFlow says of a record whose bytes are whole."""
@@ -96,7 +98,7 @@ class Examples:
                 session.run([part.op for part in _parts(items)])
             except tf.errors.OpError as error:
                 return f"can't be used: {diagnose.first_line(error)}."
-        return "could be read now, but could not when its turn came."
+        return ""
 
     def _missing(self, example: tf.train.Example) -> str:
         present = sorted(key for key, value in example.features.feature.items() if _length(value))

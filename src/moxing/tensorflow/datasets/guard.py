@@ -15,10 +15,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
-from moxing.tensorflow.datasets.order import MARK, Order, plain
+from moxing.tensorflow.datasets.order import Order, plain
+from moxing.tensorflow.datasets.problems import Problems
 from moxing.tensorflow.datasets.skipped import Skipped
 
-Explain = Callable[[int], str]
 _REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
 
 
@@ -28,7 +28,8 @@ class Work:
 
     Attributes:
         function: from position and number of a sample (int64 scalars), and what was fetched for it,
-            to its tensors. It must not fail for the number MARK, for which it may give anything.
+            to its tensors. It must not fail for a mark (see `Order.dataset`), for which it may give
+            anything.
         fetch: from the number of a sample to a tensor; done ahead of `function`. None: nothing is.
         fetches: how many at a time.
     """
@@ -38,14 +39,14 @@ class Work:
     fetches: int = 1
 
 
-def strict_map(order: Order, first: int, work: Work, explain: Explain) -> Any:
+def strict_map(order: Order, first: int, work: Work, problems: Problems) -> Any:
     """A dataset that ends with an error at the first sample that fails.
 
     Args:
         order: of the samples.
         first: position to start at.
         work: what is done for each.
-        explain: what is wrong with the sample of a number; called only if the work fails.
+        problems: asked only where the work failed.
 
     Returns:
         elements ((position, number), (position, number, *results)), twice because taking parts of
@@ -56,11 +57,43 @@ def strict_map(order: Order, first: int, work: Work, explain: Explain) -> Any:
 
     @plain
     def is_sample(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
-        fine = tf.equal(index[0], result[0]) & tf.equal(index[1], result[1])
-        check = tf.cond(fine, lambda: fine, lambda: _fail(index[1], explain))
-        return check & tf.not_equal(index[1], MARK)
+        position, number = index
+        # Results are dropped, never added: at the first place where they differ, one is missing.
+        fine = tf.equal(position, result[0])
+        return tf.cond(fine, lambda: number < order.samples, lambda: _fail(number, problems))
 
     return pairs.filter(is_sample)
+
+
+def strict_batches(
+    order: Order, first: int, work: Work, problems: Problems, size: int, full: bool
+) -> Any:
+    """Like `strict_map`, in batches, which costs nearly nothing: whole batches are missing then.
+
+    Args:
+        size: samples a batch.
+        full: whether to leave out a last batch that is smaller.
+    """
+    indices = order.batches(first, size)
+    # TensorFlow makes one operation of map and batch where nothing stands between them.
+    results = _map(indices, work).batch(size, drop_remainder=True).ignore_errors()
+    pairs = tf.data.Dataset.zip((indices.batch(size, drop_remainder=True), results))
+
+    @plain
+    def is_batch(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
+        positions, numbers = index
+        fine = tf.equal(positions[0], result[0][0]) & tf.equal(positions[-1], result[0][-1])
+        # Marks come behind samples, so one end tells whether there are samples, or only samples.
+        number = numbers[-1 if full else 0]
+        return tf.cond(fine, lambda: number < order.samples, lambda: _fail(numbers, problems))
+
+    @plain
+    def without_marks(index: tuple[tf.Tensor, ...], result: tuple[Any, ...]) -> Any:
+        count = tf.math.count_nonzero(index[1] < order.samples)
+        return tf.nest.map_structure(lambda tensor: tensor[:count], (index, result))
+
+    batches = pairs.filter(is_batch)
+    return batches if full else batches.map(without_marks)
 
 
 def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
@@ -75,7 +108,7 @@ def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
     ) -> tuple[tuple[tf.Tensor, tf.Tensor], Any]:
         expected, good = state
         position, number = result[:2]
-        ends = tf.equal(number, MARK)
+        ends = tf.equal(number, order.samples)
         told = tf.cond(
             (position > expected) | ends,
             lambda: _tell(skipped, expected, position, ends, good),
@@ -90,11 +123,15 @@ def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
     results = _results(order.dataset(first), work)
     start = (tf.constant(first, tf.int64), tf.constant(0, tf.int64))
     both = results.scan(start, step)
-    return both.filter(plain(lambda index, result: tf.not_equal(index[1], MARK)))
+    return both.filter(plain(lambda index, result: index[1] < order.samples))
 
 
 def _results(indices: Any, work: Work) -> Any:
     """(position, number, *results) of all samples for which the work does not fail."""
+    return _map(indices, work).ignore_errors()
+
+
+def _map(indices: Any, work: Work) -> Any:
     source, fetch = indices, work.fetch
     if fetch is not None:
         source = indices.map(
@@ -102,19 +139,18 @@ def _results(indices: Any, work: Work) -> Any:
             num_parallel_calls=work.fetches,
             deterministic=True,
         ).ignore_errors()
-    results = source.map(
+    return source.map(
         plain(lambda *index: (*index[:2], *work.function(*index))),
         num_parallel_calls=tf.data.experimental.AUTOTUNE,
         deterministic=True,
     )
-    return results.ignore_errors()
 
 
-def _fail(number: tf.Tensor, explain: Explain) -> tf.Tensor:
-    def fail(sample: Any) -> bool:
-        raise MoxValueError(explain(int(sample)) + _REMEDY)
+def _fail(numbers: tf.Tensor, problems: Problems) -> tf.Tensor:
+    def fail(found: Any) -> bool:
+        raise MoxValueError(problems.first(found.ravel().tolist()) + _REMEDY)
 
-    return _python(fail, number)
+    return _python(fail, numbers)
 
 
 def _tell(skipped: Skipped, *arguments: tf.Tensor) -> tf.Tensor:

@@ -13,10 +13,14 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file
 from moxing.tensorflow.datasets import decode, diagnose, packed, storage, stream
+from moxing.tensorflow.datasets.problems import Problems
 from moxing.tensorflow.datasets.stream import Samples, Settings
 from moxing.tensorflow.preprocessing import Augmentation
 
 _REMOTE_FILES = 16  # Under way at once, where a store is read without a cache.
+_LONGEST = 1 << 16  # Bytes of a path.
+# A small image stands for the marks at the ends of epochs: it passes for any other.
+BLANK = os.path.join(os.path.dirname(__file__), "blank.jpg")
 
 Label = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
@@ -63,36 +67,36 @@ def open_images(
     if remote and not settings.files_at_once:
         settings = dataclasses.replace(settings, files_at_once=_REMOTE_FILES)
 
-    def place_of(number: tf.Tensor) -> tf.Tensor:
-        # The mark of an epoch's end, -1, takes the last path, of an empty file.
-        return tf.math.floormod(number, len(files.paths) + 1)
-
     def connect_fetch() -> Callable[[tf.Tensor], tf.Tensor]:
-        paths = packed.strings([*files.paths, os.devnull])
-        return lambda number: _content(paths[place_of(number)], remote)
+        paths = packed.strings([*files.paths, BLANK])
+        return lambda number: _content(paths[number], remote)
 
     def connect() -> stream.Read:
-        paths, label = packed.strings([*files.paths, os.devnull]), files.connect_labels()
+        start = len(os.fsencode(os.path.join(files.base, "")))
+        # Slashes more than needed are ignored; so there is something to cut off every path.
+        paths = packed.strings([*files.paths, "/" * start + BLANK])
+        label = files.connect_labels()
 
         def read(
             number: tf.Tensor, seed: tf.Tensor, _: stream.Call, content: tf.Tensor | None = None
         ) -> tuple[tf.Tensor, ...]:
-            place = place_of(number)
-            path = paths[place]
+            path = paths[number]
             if content is None:
                 content = tf.io.read_file(path)
-            made = make(content, place >= len(files.paths), seed, settings, processing)
-            return (made, *label(place), _relative(path, files.base))
+            name = tf.strings.substr(path, start, _LONGEST)
+            return (make(content, seed, settings, processing), *label(number), name)
 
         return read
 
-    def explain(number: int) -> str:
-        return diagnose.of_file(files.paths[number])
-
-    samples = Samples(len(files.paths), connect, explain, connect_fetch)
+    samples = Samples(len(files.paths), connect, problems_of(files.paths), connect_fetch)
     return stream.open_stream(
         samples, settings, per_sample(reader, processing), per_batch(reader, processing)
     )
+
+
+def problems_of(paths: Sequence[str]) -> Problems:
+    """What is wrong with files of images."""
+    return Problems(lambda number: paths[number], lambda number: diagnose.of_file(paths[number]))
 
 
 def _content(path: tf.Tensor, remote: bool) -> tf.Tensor:
@@ -120,7 +124,6 @@ def check_batchable(reader: str, settings: Settings, processing: Processing) -> 
 
 def make(
     content: tf.Tensor,
-    is_mark: tf.Tensor | None,
     seed: tf.Tensor,
     settings: Settings,
     processing: Processing,
@@ -129,7 +132,6 @@ def make(
 
     Args:
         content: of the file.
-        is_mark: bool scalar: any image will do; None: it never is.
         seed: int64 [2], of the sample.
         settings, processing: of the reader.
     """
@@ -137,10 +139,8 @@ def make(
         return content
     augmentation = processing.augmentation
     if isinstance(augmentation, Augmentation) and processing.image_size is None:
-        return decode.decode_and_augment(
-            content, augmentation, seed, whole=settings.skip_bad, blank=is_mark
-        )
-    image = decode.decode(content, blank=is_mark)
+        return decode.decode_and_augment(content, augmentation, seed, whole=settings.skip_bad)
+    image = decode.decode(content)
     if processing.image_size is not None:
         image = tf.image.resize_nearest_neighbor(
             image[tf.newaxis], processing.image_size, half_pixel_centers=True
@@ -148,13 +148,6 @@ def make(
     if isinstance(augmentation, Augmentation):
         image = augmentation(image, seed)
     return image
-
-
-def _relative(path: tf.Tensor, base: str) -> tf.Tensor:
-    # In bytes, like the path; the file of the mark may be shorter.
-    start = len(os.fsencode(os.path.join(base, "")))
-    length = tf.strings.length(path)
-    return tf.strings.substr(path, tf.minimum(start, length), length)
 
 
 def per_sample(reader: str, processing: Processing) -> stream.Change | None:

@@ -16,9 +16,8 @@ import tensorflow.compat.v1 as tf
 
 plain = tf.autograph.experimental.do_not_convert
 
-# In place of a sample's number: the epoch ends here.
-MARK = -1
 _ENDLESS = 1 << 62
+_BATCHES_A_MARK = 256
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,40 @@ class Order:
     def dataset(self, first: int) -> Any:
         """Pairs of int64 scalars, position and number of the sample, from position `first` on.
 
-        After the last one of each epoch comes a pair (first position of the next epoch, MARK).
+        After the last one of each epoch comes a mark: the first position of the next epoch, with
+        the number that the sample after the last one would have.
         """
-        end = _ENDLESS if self.epochs is None else self.epochs
-        epochs = tf.data.Dataset.range(min(first // self.samples, end), end)
-        return epochs.flat_map(plain(lambda epoch: self._epoch(epoch, first)))
 
-    def _epoch(self, epoch: tf.Tensor, first: int) -> Any:
+        def epoch_and_mark(epoch: tf.Tensor) -> Any:
+            positions, numbers, end = self._epoch(epoch, first)
+            return _slices(positions, numbers, end, self.samples, 1)
+
+        return self._epochs(first).flat_map(plain(epoch_and_mark))
+
+    def batches(self, first: int, size: int) -> Any:
+        """The same pairs, but with marks that become batches of their own.
+
+        After every so many whole batches of `size`, and after the last samples, comes a batch of
+        marks; what the last samples lack to a whole batch is filled up with marks.
+        """
+
+        def epoch_alone(epoch: tf.Tensor) -> Any:
+            positions, numbers, _ = self._epoch(epoch, first)
+            return tf.data.Dataset.from_tensor_slices((positions, numbers))
+
+        def chunk_and_marks(positions: tf.Tensor, numbers: tf.Tensor) -> Any:
+            marks = size + tf.math.floormod(-tf.size(positions), size)
+            return _slices(positions, numbers, positions[-1] + 1, self.samples, marks)
+
+        samples = self._epochs(first).flat_map(plain(epoch_alone))
+        return samples.batch(size * _BATCHES_A_MARK).flat_map(plain(chunk_and_marks))
+
+    def _epochs(self, first: int) -> Any:
+        end = _ENDLESS if self.epochs is None else self.epochs
+        return tf.data.Dataset.range(min(first // self.samples, end), end)
+
+    def _epoch(self, epoch: tf.Tensor, first: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Positions from `first` on, numbers, and the first position of the next epoch."""
         begin = epoch * self.samples
         end = begin + self.samples
         start = tf.maximum(begin, tf.constant(first, tf.int64))
@@ -58,9 +84,7 @@ class Order:
         numbers = positions - begin
         if self.shuffle:
             numbers = tf.gather(_permutation(self.samples, self.seed, epoch), numbers)
-        positions = tf.concat([positions, end[tf.newaxis]], 0)
-        numbers = tf.concat([numbers, tf.constant([MARK], tf.int64)], 0)
-        return tf.data.Dataset.from_tensor_slices((positions, numbers))
+        return positions, numbers, end
 
     def of_epoch(self, epoch: int) -> np.ndarray:
         """The numbers of all samples (of every worker) in the order of one epoch, int64 [n]."""
@@ -90,6 +114,16 @@ class Order:
             epoch += 1
             if epoch > self.shards and not found:
                 return begin
+
+
+def _slices(
+    positions: tf.Tensor, numbers: tf.Tensor, position: tf.Tensor, number: int, marks: Any
+) -> Any:
+    """The pairs as a dataset, followed by `marks` times the pair (position, number)."""
+    ends = tf.fill([marks], position)
+    number_again = tf.fill([marks], tf.constant(number, tf.int64))
+    both = (tf.concat([positions, ends], 0), tf.concat([numbers, number_again], 0))
+    return tf.data.Dataset.from_tensor_slices(both)
 
 
 def _permutation(samples: int, seed: int, epoch: tf.Tensor) -> tf.Tensor:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets.order import Order
+from moxing.tensorflow.datasets.problems import Problems
 
 _NAMED = 20  # Warnings with a name; further ones are only counted.
 _PATIENCE = 100  # Epochs.
@@ -19,10 +18,10 @@ class Skipped:
         bad: numbers of the samples, with what is wrong with them.
     """
 
-    def __init__(self, order: Order, explain: Callable[[int], str]) -> None:
+    def __init__(self, order: Order, problems: Problems) -> None:
         self.bad: dict[int, str] = {}
         self._order = order
-        self._explain = explain
+        self._problems = problems
         self._epoch = -1
         self._numbers = order.of_epoch(0)[:0]
         self._in_epoch = 0
@@ -35,7 +34,7 @@ class Skipped:
             number = self._number_at(position)
             if number in self.bad:
                 continue
-            self.bad[number] = self._explain(number)
+            self.bad[number] = self._problems.of(number)
             if len(self.bad) <= _NAMED:
                 TENSORFLOW.warning("skip_bad=True leaves out %s", self.bad[number])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from moxing.engine import feed
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import guard, seeded
 from moxing.tensorflow.datasets.order import Order, plain
+from moxing.tensorflow.datasets.problems import Problems
 from moxing.tensorflow.datasets.skipped import Skipped
 
 _READERS = "openmox/readers"
@@ -53,6 +55,11 @@ class Settings:
     private_threads: int = 0
     files_at_once: int | None = None
 
+    @property
+    def full(self) -> bool:
+        """Whether all batches are full, so that their size is static; without an end they are."""
+        return self.drop_remainder or self.epochs is None
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -60,16 +67,16 @@ class Samples:
 
     Attributes:
         count: how many samples there are; at least 1.
-        connect: makes, in the current graph, the function that reads a sample. For the number MARK
-            it gives anything, but does not fail.
-        explain: which sample that number is, and what is wrong with it.
+        connect: makes, in the current graph, the function that reads a sample. For the number
+            `count`, which marks the ends of epochs, it gives anything, but does not fail.
+        problems: what is wrong with a sample that can't be read.
         connect_fetch: makes, in the current graph, the function from the number of a sample to
             what a Read takes as its last argument, where `Settings.files_at_once` says so.
     """
 
     count: int
     connect: Callable[[], Read]
-    explain: Callable[[int], str]
+    problems: Problems
     connect_fetch: Callable[[], Callable[[tf.Tensor], tf.Tensor]] | None = None
 
 
@@ -102,9 +109,16 @@ def open_stream(
         taken = demand.start * (settings.batch_size or 1)
         bad = _find_bad(samples, settings) if settings.skip_bad and taken else ()
         first = order.first_position(taken, bad)
-        numbered = _guarded(samples, settings, order, first, sample_seed, demand.seed)
-        changed = _changed(numbered, settings, demand.seed, per_sample, per_batch)
-        return _next(changed, settings)
+        work = _work(samples, settings, sample_seed, demand.seed)
+        batched = settings.batch_size is not None
+        if settings.batch_size is None or settings.skip_bad or per_sample is not None:
+            found = _one_by_one(samples, settings, order, first, work)
+        else:
+            size = settings.batch_size
+            found = guard.strict_batches(order, first, work, samples.problems, size, settings.full)
+            settings = dataclasses.replace(settings, batch_size=None)
+        changed = _changed(found, settings, demand.seed, per_sample, per_batch)
+        return _next(changed, batched=batched, settings=settings)
 
 
 def _own_seeds(seed: int) -> tuple[int, int]:
@@ -122,14 +136,7 @@ def _int64(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _guarded(
-    samples: Samples,
-    settings: Settings,
-    order: Order,
-    first: int,
-    seed: int,
-    demanded: int | None,
-) -> Any:
+def _work(samples: Samples, settings: Settings, seed: int, demanded: int | None) -> guard.Work:
     read = samples.connect()
 
     def function(
@@ -140,13 +147,18 @@ def _guarded(
 
         return read(number, tf.stack([tf.constant(seed, tf.int64), position]), call, *fetched)
 
-    work = guard.Work(function)
     if settings.files_at_once and samples.connect_fetch is not None:
-        work = guard.Work(function, samples.connect_fetch(), settings.files_at_once)
+        return guard.Work(function, samples.connect_fetch(), settings.files_at_once)
+    return guard.Work(function)
+
+
+def _one_by_one(
+    samples: Samples, settings: Settings, order: Order, first: int, work: guard.Work
+) -> Any:
     if settings.skip_bad:
-        skipped = Skipped(order, samples.explain)
+        skipped = Skipped(order, samples.problems)
         return guard.tolerant_map(order, first, work, skipped)
-    return guard.strict_map(order, first, work, samples.explain)
+    return guard.strict_map(order, first, work, samples.problems)
 
 
 def _find_bad(samples: Samples, settings: Settings) -> set[int]:
@@ -157,19 +169,9 @@ def _find_bad(samples: Samples, settings: Settings) -> set[int]:
         samples.count,
     )
     with tf.Graph().as_default(), tf.Session() as session:
-        read = samples.connect()
         order = Order(samples.count, 1, shuffle=False, seed=0)
-        skipped = Skipped(order, samples.explain)
-
-        def function(
-            position: tf.Tensor, number: tf.Tensor, *fetched: tf.Tensor
-        ) -> tuple[Any, ...]:
-            seed = tf.stack([tf.constant(0, tf.int64), position])
-            return read(number, seed, lambda function, *tensors: function(*tensors), *fetched)
-
-        work = guard.Work(function)
-        if settings.files_at_once and samples.connect_fetch is not None:
-            work = guard.Work(function, samples.connect_fetch(), settings.files_at_once)
+        skipped = Skipped(order, samples.problems)
+        work = _work(samples, settings, 0, None)
         checked = guard.tolerant_map(order, 0, work, skipped)
         (position, _), _ = tf.data.make_one_shot_iterator(checked).get_next()
         with contextlib.suppress(tf.errors.OutOfRangeError):
@@ -204,15 +206,13 @@ def _changed(
     if per_sample is not None:
         dataset = dataset.map(by(per_sample), **parallel)
     if settings.batch_size is not None:
-        # Without an end every batch is full, and its size is static.
-        full = settings.drop_remainder or settings.epochs is None
-        dataset = dataset.batch(settings.batch_size, drop_remainder=full)
+        dataset = dataset.batch(settings.batch_size, drop_remainder=settings.full)
     if per_batch is not None:
         dataset = dataset.map(by(per_batch), **parallel)
     return dataset
 
 
-def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
+def _next(dataset: Any, batched: bool, settings: Settings) -> list[tf.Tensor]:
     if settings.private_threads:
         options = tf.data.Options()
         options.threading.private_threadpool_size = settings.private_threads
@@ -220,5 +220,5 @@ def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
     dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)
     # It needs no initializer, which programs with a session of their own would have to run.
     (position, _), (_, _, *tensors) = tf.data.make_one_shot_iterator(dataset).get_next()
-    feed.register(position.op, None if settings.batch_size else position)
+    feed.register(position.op, None if batched else position)
     return tensors

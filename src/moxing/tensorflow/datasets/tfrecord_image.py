@@ -149,7 +149,7 @@ class ImageClassificationTFRecordDataset:
             inside = (label >= 0) & (label < len(self._metadata.labels_list))
             text = known[tf.where(inside, label, len(self._metadata.labels_list))]
         value = tf.one_hot(label, self._metadata.num_classes) if self._one_hot else label
-        image = images.make(features[_IMAGE], None, seed, self._settings, self._processing)
+        image = images.make(features[_IMAGE], seed, self._settings, self._processing)
         items = dict(zip(_ITEMS, (image, value, text, features[_NAME]), strict=True))
         return items | {key: features[key] for key in self._custom}
 
