@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-NOISE = "WARNING: All log messages before absl::InitializeLog() is called\nI0000 00:00:1 a.cc:1] x\n"
+NOISE = (
+    "WARNING: All log messages before absl::InitializeLog() is called\nI0000 00:00:1 a.cc:1] x\n"
+)
 PROGRAM = f"""
 import os, sys
 from moxing import native_noise

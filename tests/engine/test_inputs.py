@@ -126,6 +126,7 @@ def test_a_dictionary_arrives_as_one() -> None:
 def test_input_operations_are_on_the_cpu() -> None:
     with tf.Graph().as_default():
         made = inputs.build(numbers(3), "TRAIN", 2, True)
+        assert isinstance(made.structure, list)
         assert made.structure[0].op.device == "/device:CPU:0"
 
 
@@ -190,6 +191,7 @@ def test_batched_input_that_is_batched_again_is_warned_about(
         made = inputs.build(
             lambda mode: (tf.zeros([16, 784]), tf.zeros([16, 10])), "TRAIN", 12, True
         )
+    assert isinstance(made.structure, list)
     assert made.structure[0].shape.as_list() == [12, 16, 784]
     assert caplog.messages == [
         "input_fn seems to yield a batch of 16 already, and auto_batch=True adds 12 more in front"

@@ -88,8 +88,11 @@ def make_loss_scale(value: float, dynamic: bool) -> LossScale:
 
 def all_finite(tensors: Sequence[Any]) -> tf.Tensor:
     """Whether no element of any tensor is infinite or not a number; scalar bool."""
-    dense = [t.values if isinstance(t, tf.IndexedSlices) else t for t in tensors if t is not None]
-    checks = [tf.reduce_all(tf.math.is_finite(t)) for t in dense if t.dtype.is_floating]
+    dense: list[Any] = [
+        t.values if isinstance(t, tf.IndexedSlices) else t for t in tensors if t is not None
+    ]
+    floating = [tensor for tensor in dense if tensor.dtype.is_floating]
+    checks = [tf.reduce_all(tf.math.is_finite(tensor)) for tensor in floating]
     return tf.reduce_all(tf.stack(checks)) if checks else tf.constant(True)
 
 
@@ -108,7 +111,7 @@ def stored_as(stored: tf.DType) -> Iterator[None]:
     def getter(
         getter: Callable[..., Any], name: str, *args: Any, dtype: Any = None, **kwargs: Any
     ) -> Any:
-        initial = kwargs.get("initializer")
+        initial: Any = kwargs.get("initializer")
         if isinstance(initial, tf.Tensor):
             # An initial value decides the type of its variable, whatever `dtype` says.
             dtype = initial.dtype.base_dtype
