@@ -182,3 +182,17 @@ def test_a_second_run_on_a_log_dir_refuses(tmp_path: Path) -> None:
         f"Another run is training in {tmp_path}: process {os.getpid()} on "
     )
     assert execute(log_dir=tmp_path, max_steps=6).global_step == 6
+
+
+def test_an_error_in_a_generator_is_noted_with_the_user_s_line() -> None:
+    def generator() -> Iterator[float]:
+        yield 1.0
+        raise RuntimeError("boom")
+
+    with pytest.raises(tf.errors.OpError) as caught:
+        execute(input_fn=generated(generator), max_steps=50)
+    line = generator.__code__.co_firstlineno + 2
+    assert caught.value.__notes__[-1] == (
+        "openmox: raised in step 1 (global step 1) of TRAIN: generator"
+        f" (test_run_errors.py:{line}) raised RuntimeError: boom."
+    )

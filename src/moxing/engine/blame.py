@@ -21,6 +21,9 @@ _LIBRARIES = (
 # TensorFlow names the operation in its message, if at all: its executor for one thread does not.
 _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
 
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Iteration|Warning)\b")
+
 
 @contextmanager
 def noted(graph: tf.Graph, doing: str) -> Iterator[None]:
@@ -39,6 +42,9 @@ def noted(graph: tf.Graph, doing: str) -> Iterator[None]:
 
 def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
     """The note, with the operation and the user's line that made it where they are known."""
+    python = _python_error(str(error.message))
+    if python is not None:
+        return f"openmox: raised {doing}: {python}."
     op = _operation(error, graph)
     if op is None:
         return f"openmox: raised {doing}."
@@ -54,6 +60,22 @@ def place(op: tf.Operation) -> str:
         if not frame.filename.startswith(_LIBRARIES):
             return f"{op.name!r} ({os.path.basename(frame.filename)}:{frame.lineno})"
     return repr(op.name)
+
+
+def _python_error(message: str) -> str | None:
+    """What Python code that TensorFlow called raised, such as a generator of input_fn, and where.
+
+    TensorFlow puts the traceback into its message.
+    """
+    _, found, trace = message.partition("Traceback (most recent call last):")
+    if not found:
+        return None
+    frames = [frame for frame in _FRAME.findall(trace) if not frame[0].startswith(_LIBRARIES)]
+    raised = [line for line in trace.splitlines() if _RAISED.match(line)]
+    if not frames or not raised:
+        return None
+    file, line, function = frames[-1]
+    return f"{function} ({os.path.basename(file)}:{line}) raised {raised[-1].strip().rstrip('.')}"
 
 
 def _operation(error: tf.errors.OpError, graph: tf.Graph) -> tf.Operation | None:
