@@ -19,7 +19,7 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import arguments, decode, diagnose, images, labels, packed, stream
 from moxing.tensorflow.datasets.progress import Progress
 from moxing.tensorflow.datasets.raw.image_classification import ImageClassificationRawMetadata
-from moxing.tensorflow.datasets.stream import Samples, Settings
+from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 
 _PART = 128 << 20  # Bytes of a file, where the number of files is not given.
 _LABELS = "labels.txt"
@@ -143,7 +143,7 @@ def _contents(paths: Sequence[str], skip_bad: bool) -> Iterator[tuple[Any, ...]]
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(0)
         samples = Samples(len(paths), lambda: _reader(paths), images.problems_of(paths))
-        tensors = stream.open_stream(samples, Settings(epochs=1, skip_bad=skip_bad))
+        tensors = stream.open_stream(Stage(samples, Settings(epochs=1, skip_bad=skip_bad)))
         step = session.make_callable(tensors)
         try:
             while True:

@@ -14,7 +14,7 @@ from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file
 from moxing.tensorflow.datasets import decode, diagnose, packed, storage, stream
 from moxing.tensorflow.datasets.problems import Problems
-from moxing.tensorflow.datasets.stream import Samples, Settings
+from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 from moxing.tensorflow.preprocessing import Augmentation
 
 _REMOTE_FILES = 16  # Under way at once, where a store is read without a cache.
@@ -89,9 +89,8 @@ def open_images(
         return read
 
     samples = Samples(len(files.paths), connect, problems_of(files.paths), connect_fetch)
-    return stream.open_stream(
-        samples, settings, per_sample(reader, processing), per_batch(reader, processing)
-    )
+    changes = per_sample(reader, processing), per_batch(reader, processing)
+    return stream.open_stream(Stage(samples, settings, *changes))
 
 
 def problems_of(paths: Sequence[str]) -> Problems:

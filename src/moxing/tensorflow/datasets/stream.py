@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from moxing.tensorflow.datasets.skipped import Skipped
 
 _READERS = "openmox/readers"
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.
+
+_PARALLEL = {"num_parallel_calls": tf.data.experimental.AUTOTUNE, "deterministic": True}
 
 # Calls a user's function with tensors, so that its random numbers follow from the seed.
 Call = Callable[..., Any]
@@ -80,45 +81,68 @@ class Samples:
     connect_fetch: Callable[[], Callable[[tf.Tensor], tf.Tensor]] | None = None
 
 
-def open_stream(
-    samples: Samples,
-    settings: Settings,
-    per_sample: Change | None = None,
-    per_batch: Change | None = None,
-) -> list[tf.Tensor]:
-    """The tensors of the next sample or batch, in the current graph.
+@dataclass(frozen=True)
+class Stage:
+    """One part of what a reader reads, from beginning to end.
 
-    Args:
+    Attributes:
         samples: what to read.
         settings: how.
         per_sample: the user's function of the tensors of a sample.
         per_batch: the user's function of the tensors of a batch; of a sample where none are made.
+        elements: how many samples or batches the stage has at most; None: all.
     """
+
+    samples: Samples
+    settings: Settings
+    per_sample: Change | None = None
+    per_batch: Change | None = None
+    elements: int | None = None
+
+
+def open_stream(*stages: Stage) -> list[tf.Tensor]:
+    """The tensors of the next sample or batch, in the current graph; stage follows on stage."""
     demand = feed.current()
     seed = secrets.randbits(62) if demand.seed is None else demand.seed
+    taken = demand.start
+    datasets = []
     with tf.device("/cpu:0"), tf.name_scope("reader"):
-        order_seed, sample_seed = _own_seeds(seed)
-        order = Order(
-            samples.count,
-            settings.epochs,
-            settings.shuffle,
-            order_seed,
-            demand.shard,
-            demand.shards,
-        )
-        taken = demand.start * (settings.batch_size or 1)
-        bad = _find_bad(samples, settings) if settings.skip_bad and taken else ()
-        first = order.first_position(taken, bad)
-        work = _work(samples, settings, sample_seed, demand.seed)
-        batched = settings.batch_size is not None
-        if settings.batch_size is None or settings.skip_bad or per_sample is not None:
-            found = _one_by_one(samples, settings, order, first, work)
-        else:
-            size = settings.batch_size
-            found = guard.strict_batches(order, first, work, samples.problems, size, settings.full)
-            settings = dataclasses.replace(settings, batch_size=None)
-        changed = _changed(found, settings, demand.seed, per_sample, per_batch)
-        return _next(changed, batched=batched, settings=settings)
+        for stage in stages:
+            order_seed, sample_seed = _own_seeds(seed)
+            done = taken if stage.elements is None else min(taken, stage.elements)
+            taken -= done
+            if done != stage.elements:
+                datasets.append(_dataset(stage, done, demand, order_seed, sample_seed))
+        if not datasets:  # All is taken: what is left is empty, but of the same kind.
+            datasets.append(_dataset(stages[-1], 0, demand, 0, 0).take(0))
+        whole = datasets[0]
+        for dataset in datasets[1:]:
+            whole = whole.concatenate(dataset)
+        return _next(whole, stages[0].settings)
+
+
+def _dataset(stage: Stage, taken: int, demand: feed.Feed, order_seed: int, sample_seed: int) -> Any:
+    """Elements (index, (position, number, *tensors)) of a stage, without the first `taken`."""
+    samples, settings = stage.samples, stage.settings
+    order = Order(
+        samples.count,
+        settings.epochs,
+        settings.shuffle,
+        order_seed,
+        demand.shard,
+        demand.shards,
+    )
+    taken_samples = taken * (settings.batch_size or 1)
+    bad = _find_bad(samples, settings) if settings.skip_bad and taken_samples else ()
+    first = order.first_position(taken_samples, bad)
+    work = _work(samples, settings, sample_seed, demand.seed)
+    size = settings.batch_size
+    if size is None or settings.skip_bad or stage.per_sample is not None:
+        dataset = _changed(_one_by_one(samples, settings, order, first, work), stage, demand.seed)
+    else:
+        batches = guard.strict_batches(order, first, work, samples.problems, size, settings.full)
+        dataset = _by_batch(batches, stage.per_batch, demand.seed)
+    return dataset if stage.elements is None else dataset.take(stage.elements - taken)
 
 
 def _own_seeds(seed: int) -> tuple[int, int]:
@@ -180,39 +204,34 @@ def _find_bad(samples: Samples, settings: Settings) -> set[int]:
     return set(skipped.bad)
 
 
-def _changed(
-    guarded: Any,
-    settings: Settings,
-    seed: int | None,
-    per_sample: Change | None,
-    per_batch: Change | None,
-) -> Any:
-    """Elements (index, (position, number, *tensors)); the index has no meaning for batches."""
-
-    def by(change: Change) -> Callable[..., tuple[Any, tuple[tf.Tensor, ...]]]:
-        @plain
-        def apply(index: Any, result: tuple[tf.Tensor, ...]) -> tuple[Any, tuple[tf.Tensor, ...]]:
-            number = tf.reshape(index[0], [-1])[0]
-
-            def call(function: Callable[..., Any], *tensors: tf.Tensor) -> Any:
-                return seeded.call(function, tensors, seed, number)
-
-            return index, (*index, *change(call, *result[2:]))
-
-        return apply
-
-    dataset = guarded
-    parallel = {"num_parallel_calls": tf.data.experimental.AUTOTUNE, "deterministic": True}
-    if per_sample is not None:
-        dataset = dataset.map(by(per_sample), **parallel)
+def _changed(dataset: Any, stage: Stage, seed: int | None) -> Any:
+    """Samples, changed and put into batches as the user wants it."""
+    settings = stage.settings
+    if stage.per_sample is not None:
+        dataset = dataset.map(_by(stage.per_sample, seed), **_PARALLEL)
     if settings.batch_size is not None:
         dataset = dataset.batch(settings.batch_size, drop_remainder=settings.full)
-    if per_batch is not None:
-        dataset = dataset.map(by(per_batch), **parallel)
-    return dataset
+    return _by_batch(dataset, stage.per_batch, seed)
 
 
-def _next(dataset: Any, batched: bool, settings: Settings) -> list[tf.Tensor]:
+def _by_batch(dataset: Any, change: Change | None, seed: int | None) -> Any:
+    return dataset if change is None else dataset.map(_by(change, seed), **_PARALLEL)
+
+
+def _by(change: Change, seed: int | None) -> Callable[..., Any]:
+    @plain
+    def apply(index: Any, result: tuple[tf.Tensor, ...]) -> tuple[Any, tuple[tf.Tensor, ...]]:
+        number = tf.reshape(index[0], [-1])[0]
+
+        def call(function: Callable[..., Any], *tensors: tf.Tensor) -> Any:
+            return seeded.call(function, tensors, seed, number)
+
+        return index, (*index, *change(call, *result[2:]))
+
+    return apply
+
+
+def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
     if settings.private_threads:
         options = tf.data.Options()
         options.threading.private_threadpool_size = settings.private_threads
@@ -220,5 +239,5 @@ def _next(dataset: Any, batched: bool, settings: Settings) -> list[tf.Tensor]:
     dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)
     # It needs no initializer, which programs with a session of their own would have to run.
     (position, _), (_, _, *tensors) = tf.data.make_one_shot_iterator(dataset).get_next()
-    feed.register(position.op, None if batched else position)
+    feed.register(position.op, None if settings.batch_size else position)
     return tensors

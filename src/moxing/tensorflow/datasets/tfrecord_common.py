@@ -11,7 +11,7 @@ from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow.datasets import arguments, stream
 from moxing.tensorflow.datasets.examples import Examples
 from moxing.tensorflow.datasets.handlers import item_builder
-from moxing.tensorflow.datasets.stream import Settings
+from moxing.tensorflow.datasets.stream import Settings, Stage
 from moxing.tensorflow.datasets.tfrecord_metadata import (
     BaseTFRecordMetadata,
     ImageClassificationTFRecordMetadata,
@@ -100,7 +100,7 @@ class BaseTFRecordDataset:
             records = self._metadata.records(self._settings.skip_bad)
             examples = Examples(records, self._keys, self._build)
             samples, names = examples.samples()
-            made = stream.open_stream(samples, self._settings, self._per_sample())
+            made = stream.open_stream(Stage(samples, self._settings))
             self._tensors = dict(zip(names, made, strict=True))
         wanted = arguments.items(self._name, items, list(self._tensors))
         return [self._tensors[name] for name in wanted]
@@ -113,10 +113,6 @@ class BaseTFRecordDataset:
     def _add_feature(self, name: str, tensor: Any) -> None:
         """Adds an item that `get` can be asked for; called by `_build_features`."""
         self._items[name] = tensor
-
-    def _per_sample(self) -> stream.Change | None:
-        """What is done to the items of a record after reading, in the order they were added."""
-        return None
 
     def _build(
         self, features: dict[str, Any], seed: tf.Tensor, call: stream.Call

@@ -9,16 +9,21 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError
-from moxing.tensorflow.datasets import arguments, diagnose, images, labels, stream
+from moxing.tensorflow.datasets import arguments, images, labels, stream
 from moxing.tensorflow.datasets.examples import Examples
+from moxing.tensorflow.datasets.image_records import IMAGE, LABEL, inspect
 from moxing.tensorflow.datasets.images import Processing
-from moxing.tensorflow.datasets.stream import Settings
+from moxing.tensorflow.datasets.progressive import ProgressiveImagenetDataset
+from moxing.tensorflow.datasets.stream import Settings, Stage
 from moxing.tensorflow.datasets.tfrecord_metadata import ImageClassificationTFRecordMetadata
 
-__all__ = ["ImageClassificationTFRecordDataset", "ImageClassificationTFRecordMetadata"]
+__all__ = [
+    "ImageClassificationTFRecordDataset",
+    "ImageClassificationTFRecordMetadata",
+    "ProgressiveImagenetDataset",
+]
 
 _ITEMS = ("image", "label", "label_desc", "image_name")
-_IMAGE, _LABEL = "image/encoded", "image/class/label"
 _TEXT, _NAME = "image/class/text", "image/filename"
 
 
@@ -118,22 +123,21 @@ class ImageClassificationTFRecordDataset:
     def _open(self) -> dict[str, tf.Tensor]:
         images.check_batchable(self._name, self._settings, self._processing)
         features = {
-            _IMAGE: tf.io.FixedLenFeature([], tf.string),
-            _LABEL: tf.io.FixedLenFeature([], tf.int64),
+            IMAGE: tf.io.FixedLenFeature([], tf.string),
+            LABEL: tf.io.FixedLenFeature([], tf.int64),
             _TEXT: tf.io.FixedLenFeature([], tf.string, ""),
             _NAME: tf.io.FixedLenFeature([], tf.string, ""),
         }
         records = self._metadata.records(
             self._settings.skip_bad, self._cache_dir, self._remove_cache
         )
-        examples = Examples(records, features | self._custom, self._build, _inspect)
+        examples = Examples(records, features | self._custom, self._build, inspect)
         samples, names = examples.samples()
-        made = stream.open_stream(
-            samples,
-            self._settings,
+        changes = (
             images.per_sample(self._name, self._processing),
             images.per_batch(self._name, self._processing),
         )
+        made = stream.open_stream(Stage(samples, self._settings, *changes))
         if self._metadata.labels_list:
             labels.announce(self._metadata.labels_list)
         return dict(zip(names, made, strict=True))
@@ -142,21 +146,13 @@ class ImageClassificationTFRecordDataset:
         self, features: dict[str, Any], seed: tf.Tensor, call: stream.Call
     ) -> dict[str, Any]:
         del call
-        label = tf.cast(tf.reshape(features[_LABEL], []), tf.int64)
+        label = tf.cast(tf.reshape(features[LABEL], []), tf.int64)
         text = features[_TEXT]
         if self._metadata.labels_list:
             known = tf.constant([*self._metadata.labels_list, ""])
             inside = (label >= 0) & (label < len(self._metadata.labels_list))
             text = known[tf.where(inside, label, len(self._metadata.labels_list))]
         value = tf.one_hot(label, self._metadata.num_classes) if self._one_hot else label
-        image = images.make(features[_IMAGE], seed, self._settings, self._processing)
+        image = images.make(features[IMAGE], seed, self._settings, self._processing)
         items = dict(zip(_ITEMS, (image, value, text, features[_NAME]), strict=True))
         return items | {key: features[key] for key in self._custom}
-
-
-def _inspect(example: Any) -> str:
-    for content in example.features.feature[_IMAGE].bytes_list.value:
-        problem = diagnose.of_content(content)
-        if problem:
-            return f"can't be used: its {_IMAGE} {problem}"
-    return ""
