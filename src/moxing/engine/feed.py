@@ -27,12 +27,15 @@ class Feed:
             an earlier run took them.
         shard, shards: this process reads the elements whose number is `shard` modulo `shards`.
         seed: fixes the order of data and every random number made of it; None: a new one each run.
+        order: what the order of data is drawn from where there is no seed. It is kept in commits,
+            so that a resumed run goes on in the order of the one before; None outside of a run.
     """
 
     start: int = 0
     shard: int = 0
     shards: int = 1
     seed: int | None = None
+    order: int | None = None
 
 
 def announce(feed: Feed) -> None:

@@ -65,7 +65,7 @@ class _ReadsInputsDirectly(Exception):
     """The model reads tensors of input_fn that were not handed to it."""
 
 
-def build(job: Job, input_steps: int = 0) -> Program:
+def build(job: Job, input_steps: int = 0, order: int | None = None) -> Program:
     """Builds the graphs of a job.
 
     Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
@@ -75,13 +75,14 @@ def build(job: Job, input_steps: int = 0) -> Program:
         job: what to build.
         input_steps: steps whose data earlier runs took from the input; a reader that can be
             positioned starts behind them.
+        order: what readers draw the order of data from where the job has no seed.
     """
     devices.has_gpu()
     with _resource_variables():
         try:
-            return _build(job, input_steps, may_lift=True)
+            return _build(job, input_steps, order, may_lift=True)
         except _ReadsInputsDirectly:
-            return _build(job, input_steps, may_lift=False)
+            return _build(job, input_steps, order, may_lift=False)
 
 
 @contextmanager
@@ -100,13 +101,13 @@ def _resource_variables() -> Iterator[None]:
             tf.disable_resource_variables()
 
 
-def _build(job: Job, input_steps: int, may_lift: bool) -> Program:
+def _build(job: Job, input_steps: int, order: int | None, may_lift: bool) -> Program:
     with tf.Graph().as_default() as built:
         if job.seed is not None:
             tf.set_random_seed(job.seed)
         global_step = tf.train.get_or_create_global_step()
         per_step = job.batch_size if job.make_batches and job.batch_size else 1
-        feed.announce(Feed(start=input_steps * per_step, seed=job.seed))
+        feed.announce(Feed(start=input_steps * per_step, seed=job.seed, order=order))
         made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift)
         updates.watch_keras()
         with tf.variable_scope(tf.get_variable_scope(), auxiliary_name_scope=False):

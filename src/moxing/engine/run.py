@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 from contextlib import ExitStack
 from typing import Any
@@ -25,6 +26,7 @@ from moxing.logs import TENSORFLOW
 # What a commit says beside the variables, under this key of its manifest.
 _INPUT_ENDED = "input_ended_with_max_steps"
 _INPUT_STEPS = "input_steps"
+_INPUT_ORDER = "input_order"
 
 
 def execute(job: Job) -> Result:
@@ -47,13 +49,14 @@ def execute(job: Job) -> Result:
             if not job.export:
                 return Result(start.step or 0, 0, checkpoint=start.prefix)
         input_steps = _input_steps(job, start)
-        built = program.build(job, input_steps)
+        order = _input_order(start)
+        built = program.build(job, input_steps, order)
         target = _export_target(job, built)
         if finished is not None and start is not None:
             target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default():
-            run = _Run(job, built, start, input_steps, held)
+            run = _Run(job, built, start, input_steps, order, held)
             # Not around the export, which a signal may cut off: it is there whole or not at all.
             with stop_on_signals() as stop:
                 progress = run.train_or_evaluate(stop)
@@ -69,6 +72,12 @@ def _input_steps(job: Job, start: Checkpoint | None) -> int:
     if not job.training or start is None or not start.resume:
         return 0
     return int(checkpoint.read_extra(start).get(_INPUT_STEPS, 0))
+
+
+def _input_order(start: Checkpoint | None) -> int:
+    """What the order of data is drawn from: the same as in the run that is resumed."""
+    known = checkpoint.read_extra(start).get(_INPUT_ORDER) if start and start.resume else None
+    return secrets.randbits(62) if known is None else int(known)
 
 
 def _export_target(job: Job, built: Program) -> str | None:
@@ -97,12 +106,13 @@ class _Run:
         built: Program,
         start: Checkpoint | None,
         input_steps: int,
+        order: int,
         held: checkpoint.Held | None,
     ) -> None:
         self._job, self._program, self._start = job, built, start
         self._input_steps = input_steps if built.inputs.positioned else 0
         self._first = 0
-        self._held = held
+        self._order, self._held = order, held
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain(built.hooks)
@@ -214,6 +224,8 @@ class _Run:
             self._held.check()
         self._finite.check(opened, step, self.committed)
         extra: dict[str, Any] = {_INPUT_STEPS: self._input_steps + step - self._first}
+        if self._program.inputs.positioned:
+            extra[_INPUT_ORDER] = self._order
         if input_ended:
             extra[_INPUT_ENDED] = self._job.max_steps
         self.committed = self._saver.save(opened, step, extra).prefix

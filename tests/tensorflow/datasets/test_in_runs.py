@@ -103,3 +103,13 @@ def test_a_resumed_run_is_as_an_uninterrupted_one(make_input_fn: Any, train: Any
         assert one["sum"] == other["sum"]
         assert one["loss"] == other["loss"]
     np.testing.assert_array_equal(resumed, weights)
+
+
+@pytest.mark.slow
+def test_without_a_seed_epochs_stay_whole_over_a_resume(train: Any) -> None:
+    names: list[bytes] = []
+    for steps in (2, 5, 11):
+        seen, _ = train(_batches_of_the_reader, "parts", steps)
+        names += [name for step in seen for name in step["names"].tolist()]
+    for epoch in range(4):
+        assert len(set(names[11 * epoch : 11 * (epoch + 1)])) == 11

@@ -103,7 +103,8 @@ class Stage:
 def open_stream(*stages: Stage) -> list[tf.Tensor]:
     """The tensors of the next sample or batch, in the current graph; stage follows on stage."""
     demand = feed.current()
-    seed = secrets.randbits(62) if demand.seed is None else demand.seed
+    seed = demand.order if demand.seed is None else demand.seed
+    seed = secrets.randbits(62) if seed is None else seed
     taken = demand.start
     datasets = []
     with tf.device("/cpu:0"), tf.name_scope("reader"):
