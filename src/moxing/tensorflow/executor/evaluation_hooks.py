@@ -91,7 +91,8 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         del session
         if self._evaluations:
             spent = report.duration(self._seconds)
-            TENSORFLOW.info("%s %d evaluations took %s", self._prefix, self._evaluations, spent)
+            times = "1 evaluation" if self._evaluations == 1 else f"{self._evaluations} evaluations"
+            TENSORFLOW.info("%s %s took %s", self._prefix, times, spent)
 
     def _evaluate(self, session: tf.Session) -> dict[str, float]:
         started = time.perf_counter()
