@@ -14,6 +14,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.feed import Feed
+from moxing.errors import MoxValueError
 from moxing.tensorflow.datasets import (
     ImageClassificationRawDataset,
     ImageClassificationRawMetadata,
@@ -171,6 +172,29 @@ def test_bytes_behind_the_end_do_no_harm(decode: Any, encode: Any, smooth: Any) 
 @pytest.mark.parametrize("name", ["向日葵 1.jpg", "with space.JPG", "%41.jpeg", "a'b\"c.png"])
 def test_names(decode: Any, encode: Any, smooth: Any, name: str) -> None:
     assert decode(encode(smooth(8, 9, 1)), name).shape == (8, 9, 3)
+
+
+def test_names_that_are_not_utf8(make_tree: Any, read: Any, encode: Any, smooth: Any) -> None:
+    base = make_tree({"daisy": 0})
+    name = "菊.jpg".encode("gbk")
+    path = os.path.join(os.fsencode(base / "daisy"), name)
+    for content in (encode(smooth(8, 9, 1)), b""):
+        with open(path, "wb") as file:
+            file.write(content)
+        metadata = ImageClassificationRawMetadata(base)
+        dataset = lambda: ImageClassificationRawDataset(metadata, num_epochs=1)  # noqa: B023, E731
+        if content:
+            assert read(dataset, ["image_name"]) == [[b"daisy/" + name]]
+            continue
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            read(dataset, ["image_name"])
+        assert f"{base}/daisy/\\xbe\\xd5.jpg is empty (0 bytes)." in caught.value.message
+    os.rename(base / "daisy", os.path.join(os.fsencode(base), name))
+    with pytest.raises(MoxValueError) as refused:
+        ImageClassificationRawMetadata(base)
+    assert str(refused.value) == (
+        f"the name of the class folder \\xbe\\xd5.jpg in {base} is not UTF-8. Rename it."
+    )
 
 
 def _bad(kind: str, encode: Any, smooth: Any) -> tuple[bytes, str]:

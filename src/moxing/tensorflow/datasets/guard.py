@@ -2,8 +2,8 @@
 
 An error of a tf.data function says which operation failed, not for which sample. So the results
 carry the positions of their samples, failed ones are dropped, and where a position is missing in
-the sequence, and only there, Python code finds out what is wrong with that sample. The marks at the
-ends of epochs never fail, so that what is missing is noticed even where no good sample follows.
+the sequence, and only there, Python code finds out what is wrong with that sample. Marks among the
+samples never fail, so that what is missing is noticed soon even where no good sample follows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def strict_map(order: Order, first: int, work: Work, problems: Problems) -> Any:
         elements ((position, number), (position, number, *results)), twice because taking parts of
         an element would cost more than keeping them.
     """
-    indices = order.dataset(first)
+    indices = order.batches(first, 1)
     pairs = tf.data.Dataset.zip((indices, _results(indices, work)))
 
     @plain

@@ -156,6 +156,7 @@ def write(names: Sequence[str], path: Path) -> None:
             return
     except (OSError, UnicodeDecodeError):
         pass
+    path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(path.name + ".tmp")
     staged.write_text(content, encoding="utf-8")
     staged.replace(path)

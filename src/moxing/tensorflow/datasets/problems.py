@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,12 @@ class Problems:
         for number in numbers:
             problem = self.find(number)
             if problem:
-                return f"{self.name(number)} {problem}"
+                return _printable(f"{self.name(number)} {problem}")
         others = f" or one of the {len(numbers) - 1} that follow" if len(numbers) > 1 else ""
-        return f"{self.name(numbers[0])}{others} can be read now, but could not in its turn."
+        text = f"{self.name(numbers[0])}{others} can be read now, but could not in its turn."
+        return _printable(text)
+
+
+def _printable(text: str) -> str:
+    """The text with escapes in place of bytes of file names that are not UTF-8."""
+    return os.fsencode(text).decode(errors="backslashreplace")

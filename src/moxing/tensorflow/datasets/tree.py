@@ -37,6 +37,8 @@ def class_folders(base: str) -> list[ClassFolder]:
     folders = sorted(name for name, is_folder in entries if is_folder)
     if not folders:
         raise MoxValueError(f"{base} has no class folders. {_layout(entries)}")
+    for name in folders:
+        _check_utf8(base, name)
     found = [ClassFolder(name, images(os.path.join(base, name))) for name in folders]
     if not any(folder.images for folder in found):
         raise MoxValueError(
@@ -53,6 +55,17 @@ def class_folders(base: str) -> list[ClassFolder]:
             _some(empty),
         )
     return found
+
+
+def _check_utf8(base: str, name: str) -> None:
+    """Raises MoxValueError for a name that no labels file could hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(name).decode(errors="backslashreplace")
+        raise MoxValueError(
+            f"the name of the class folder {shown} in {base} is not UTF-8. Rename it."
+        ) from None
 
 
 def images(folder: str) -> tuple[str, ...]:
