@@ -103,7 +103,7 @@ def test_more_optimizers_than_losses(refused: Callable[..., None], run: Callable
     functions = [mox.get_optimizer_fn("sgd", 0.1)] * 2
     refused(
         lambda: run(optimizer_fn=functions, log_dir="out"),
-        "optimizer_fn is a list of 2, but ModelSpec has 1 losses. Give one optimizer_fn, or",
+        "optimizer_fn is a list of 2, but ModelSpec has 1 loss. Give one optimizer_fn, or",
     )
 
 

@@ -222,9 +222,13 @@ def test_async_function(name: str, refused: Callable[..., None], run: Callable[.
     refused(lambda: run(**{name: function}), f"{name} is an async function, which nobody awaits.")
 
 
-def test_unknown_argument_is_pythons_own_error(run: Callable[..., Any]) -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'batchsize'"):
-        run(batchsize=3)
+def test_unknown_argument_is_told_the_near_ones(
+    refused: Callable[..., None], run: Callable[..., Any]
+) -> None:
+    refused(
+        lambda: run(batchsize=3),
+        "mox.run has no argument 'batchsize'. Did you mean 'batch_size'? It has: input_fn,",
+    )
 
 
 def test_predicting_exports_nothing(refused: Callable[..., None], run: Callable[..., Any]) -> None:
