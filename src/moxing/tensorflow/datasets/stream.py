@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,6 @@ from moxing.tensorflow.datasets.skipped import Skipped
 
 _READERS = "openmox/readers"
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.
-
-_PARALLEL = {"num_parallel_calls": tf.data.experimental.AUTOTUNE, "deterministic": True}
 
 # Calls a user's function with tensors, so that its random numbers follow from the seed.
 Call = Callable[..., Any]
@@ -209,17 +208,17 @@ def _changed(dataset: Any, stage: Stage, seed: int | None) -> Any:
     """Samples, changed and put into batches as the user wants it."""
     settings = stage.settings
     if stage.per_sample is not None:
-        dataset = dataset.map(_by(stage.per_sample, seed), **_PARALLEL)
+        dataset = _map(dataset, stage.per_sample, seed)
     if settings.batch_size is not None:
         dataset = dataset.batch(settings.batch_size, drop_remainder=settings.full)
     return _by_batch(dataset, stage.per_batch, seed)
 
 
 def _by_batch(dataset: Any, change: Change | None, seed: int | None) -> Any:
-    return dataset if change is None else dataset.map(_by(change, seed), **_PARALLEL)
+    return dataset if change is None else _map(dataset, change, seed)
 
 
-def _by(change: Change, seed: int | None) -> Callable[..., Any]:
+def _map(dataset: Any, change: Change, seed: int | None) -> Any:
     @plain
     def apply(index: Any, result: tuple[tf.Tensor, ...]) -> tuple[Any, tuple[tf.Tensor, ...]]:
         number = tf.reshape(index[0], [-1])[0]
@@ -229,13 +228,17 @@ def _by(change: Change, seed: int | None) -> Callable[..., Any]:
 
         return index, (*index, *change(call, *result[2:]))
 
-    return apply
+    return dataset.map(apply, num_parallel_calls=tf.data.experimental.AUTOTUNE, deterministic=True)
 
 
 def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
-    if settings.private_threads:
+    threads = settings.private_threads
+    if settings.files_at_once:
+        # Threads that wait for files are none that decode.
+        threads = max(threads, settings.files_at_once + len(os.sched_getaffinity(0)))
+    if threads:
         options = tf.data.Options()
-        options.threading.private_threadpool_size = settings.private_threads
+        options.threading.private_threadpool_size = threads
         dataset = dataset.with_options(options)
     dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)
     # It needs no initializer, which programs with a session of their own would have to run.
