@@ -110,6 +110,9 @@ class Loop:
                 error.add_note(f"openmox: raised {where}.")
             raise
         progress.seconds = time.perf_counter() - started
+        if progress.samples:
+            # The steps after the last log line had, as far as is known, batches of the same size.
+            progress.samples += (progress.step - self._mark[1]) * self._batch
         return progress
 
     def _run_steps(self) -> None:
@@ -162,11 +165,42 @@ class Loop:
     def _step(self, due: tuple[str, ...]) -> dict[str, Any]:
         if self._hooks:
             return self._hooks.run(self._session, self._fetches_of(due))
+        if due or self._console.live:
+            return self._callable(due)()
+        self._plain_steps()
+        return {}
+
+    def _plain_steps(self) -> None:
+        """Runs steps up to the last before something is due; all of them but one are counted.
+
+        A small step takes less time than looking at each for what may be due.
+        """
+        progress, function = self.progress, self._callable(())
+        last = self._next_due(progress.step) - 1
+        while True:
+            function()
+            if progress.step >= last or self._stopped() or self._save_time_has_come():
+                return
+            progress.step += 1
+
+    def _next_due(self, step: int) -> int:
+        """The first step after this one that needs more than the step itself."""
+        job, first = self._job, self.progress.first
+        due = [self._last_step(), _next_multiple(step, job.log_every)]
+        if self._summaries.op is not None:
+            due.append(_next_multiple(first + step, job.summary_every) - first)
+        if self._reports_rate:
+            due.append(_next_multiple(step, job.summary_every))
+        if self._save is not None and job.save_secs is None and job.save_steps is not None:
+            due.append(_next_multiple(first + step, job.save_steps) - first)
+        return min(due)
+
+    def _callable(self, due: tuple[str, ...]) -> Callable[[], Any]:
         function = self._callables.get(due)
         if function is None:
             function = self._session.make_callable(self._fetches_of(due))
             self._callables[due] = function
-        return function()
+        return function
 
     def _fetches_of(self, due: tuple[str, ...]) -> Any:
         """A step in which nothing is due fetches one operation: TensorFlow's shortest way."""
@@ -224,9 +258,17 @@ class Loop:
 
     def _save_due(self) -> bool:
         if self._job.save_secs is not None:
-            return time.monotonic() - self._saved_at >= self._job.save_secs
+            return self._save_time_has_come()
         steps = self._job.save_steps
         return steps is not None and self.progress.global_step % steps == 0
+
+    def _save_time_has_come(self) -> bool:
+        seconds = self._job.save_secs
+        return (
+            seconds is not None
+            and self._save is not None
+            and time.monotonic() - self._saved_at >= seconds
+        )
 
     def _flush_outputs(self) -> None:
         if self._outputs and self._job.output_fn is not None:
@@ -265,6 +307,10 @@ def _always(job: Job) -> tuple[str, ...]:
     if job.output_fn is not None:
         names.append("outputs")
     return tuple(names)
+
+
+def _next_multiple(number: int, factor: int) -> int:
+    return (number // factor + 1) * factor
 
 
 def _smooth(before: float | None, now: float) -> float:
