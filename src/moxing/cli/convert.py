@@ -37,8 +37,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         done = to_tfrecord(given.src, given.dst, given.parts, given.skip_bad)
     except MoxError as error:
-        print(f"mox: error: {error}", file=sys.stderr)
+        text = str(error).replace("skip_bad=True", "--skip-bad")
+        print(f"mox: error: {text}", file=sys.stderr)
         return 1
     left_out = f", left out {done.left_out} that can't be read" if done.left_out else ""
-    print(f"Wrote {done.images} images to {len(done.files)} files in {given.dst}{left_out}.")
+    files = f"{len(done.files)} file{'s' * (len(done.files) != 1)}"
+    print(f"Wrote {done.images} images to {files} in {given.dst}{left_out}.")
     return 0

@@ -95,6 +95,17 @@ def test_the_command(make_tree: Any, tmp_path: Path, capsys: Any) -> None:
     base, out = make_tree({"daisy": 2, "roses": 1}), tmp_path / "out"
     assert main(["convert", str(base), str(out), "--to=tfrecord", "--parts=2"]) == 0
     assert capsys.readouterr().out == f"Wrote 3 images to 2 files in {out}.\n"
+    (base / "daisy" / "0.jpg").write_bytes(b"")
+    assert main(["convert", str(base), str(tmp_path / "new"), "--to=tfrecord"]) == 1
+    assert capsys.readouterr().err.endswith(
+        f"mox: error: {base}/daisy/0.jpg is empty (0 bytes). Mend or delete it, or pass --skip-bad"
+        " to leave out what can't be read.\n"
+    )
+    arguments = ["convert", str(base), str(tmp_path / "new"), "--to=tfrecord", "--skip-bad"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == (
+        f"Wrote 2 images to 1 file in {tmp_path}/new, left out 1 that can't be read.\n"
+    )
     assert main(["convert", str(base / "no"), str(out), "--to=tfrecord"]) == 1
     assert capsys.readouterr().err.endswith(
         f"mox: error: the folder {base}/no does not exist. {base} is there.\n"

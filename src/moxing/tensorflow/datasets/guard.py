@@ -139,7 +139,9 @@ def _map(indices: Any, work: Work) -> Any:
             num_parallel_calls=work.fetches,
             deterministic=True,
         ).ignore_errors()
-    return source.map(
+    # The map of the second generation: for that of the first, some errors would be the end of data.
+    return tf.compat.v2.data.Dataset.map(
+        source,
         plain(lambda *index: (*index[:2], *work.function(*index))),
         num_parallel_calls=tf.data.experimental.AUTOTUNE,
         deterministic=True,
