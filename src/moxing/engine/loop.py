@@ -97,7 +97,6 @@ class Loop:
     def run(self) -> Progress:
         """Runs until the step limit, the end of the input, a hook or a signal stops it."""
         progress, started = self.progress, time.perf_counter()
-        self._started = started
         self._mark = (started, 0)
         self._rate_mark = (started, 0)
         self._saved_at = time.monotonic()

@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import report
 from moxing.engine.checkpoint import durable, manifest, pointer, reader, stage
 from moxing.engine.checkpoint.commit import commit
 from moxing.engine.checkpoint.entries import Entry, entries, flat
@@ -86,7 +87,7 @@ class Saver:
         prefix = f"{path}-{step}"
         if self._done.get(step) == (extra or {}) and os.path.exists(prefix + MANIFEST):
             return Checkpoint(prefix, step)
-        _LOG.info("Saving checkpoints for %d into %s.", step, path)
+        _LOG.info("%s", report.saving_checkpoint(step, path))
         try:
             with told_as(prefix), stage.stage(self._directory) as aside:
                 self._commit(session, prefix, step, extra or {}, aside)

@@ -7,6 +7,7 @@ import logging
 import os
 from dataclasses import replace
 
+from moxing.engine import report
 from moxing.engine.checkpoint import pointer, verify
 from moxing.engine.checkpoint.names import (
     MANIFEST,
@@ -90,7 +91,7 @@ def _say_ignored(own: Checkpoint, log_dir: str, checkpoint_path: str, training: 
     other = _glance(checkpoint_path)
     if other is not None and os.path.realpath(other) == os.path.realpath(own.prefix):
         return
-    _LOG.info("Ignoring --checkpoint_path because a checkpoint already exists in %s", log_dir)
+    _LOG.info("%s", report.ignoring_checkpoint_path(str(log_dir)))
     if not training and other is not None:
         _LOG.warning(
             "TWO CHECKPOINTS: this run uses %s of log_dir and NOT %s of checkpoint_path. To use the"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def options(
     return Options(settings, processing, cache_dir, remove)
 
 
-class RawDataset:
+class RawDataset(abc.ABC):
     """Base of the readers of image files.
 
     A subclass says which files there are and what their labels are.
@@ -109,18 +110,18 @@ class RawDataset:
         labels.announce(self._class_names())
         return images.open_images(self._name, files, given.settings, given.processing)
 
+    @abc.abstractmethod
     def _base(self) -> str:
         """The tree."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _images(self) -> list[str]:
         """The images, as paths in the tree."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _class_names(self) -> list[str]:
         """The names of the classes, by number."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _connect_labels(self) -> Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]:
         """See `ImageFiles.connect_labels`."""
-        raise NotImplementedError
