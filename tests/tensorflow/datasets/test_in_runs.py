@@ -106,10 +106,11 @@ def test_a_resumed_run_is_as_an_uninterrupted_one(make_input_fn: Any, train: Any
 
 
 @pytest.mark.slow
-def test_without_a_seed_epochs_stay_whole_over_a_resume(train: Any) -> None:
+def test_without_a_seed_epochs_stay_whole_over_a_resume(train: Any, tmp_path: Path) -> None:
     names: list[bytes] = []
     for steps in (2, 5, 11):
         seen, _ = train(_batches_of_the_reader, "parts", steps)
         names += [name for step in seen for name in step["names"].tolist()]
     for epoch in range(4):
         assert len(set(names[11 * epoch : 11 * (epoch + 1)])) == 11
+    assert (tmp_path / "parts" / "labels.txt").read_text() == "0: daisy\n1: roses\n"

@@ -10,7 +10,7 @@ from moxing.engine.export import ExportSignature
 from moxing.engine.job import Job, Loss, Model, Result
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow import flags
-from moxing.tensorflow.executor import arguments, startup
+from moxing.tensorflow.executor import arguments, label_file, startup
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
 from moxing.tensorflow.executor.spec import ModelSpec, describe
@@ -87,7 +87,9 @@ def run(
     exporting = arguments.check_export(export_model, directory, mode)
     job = Job(
         mode=mode,
-        input_fn=positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
+        input_fn=label_file.kept_beside(
+            directory, positional("input_fn", arguments.check_callable("input_fn", input_fn), 1)
+        ),
         model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
         optimizer_fns=[
             positional("optimizer_fn", function, 0)

@@ -1,0 +1,60 @@
+"""Writes labels.txt, the names of the classes by number, beside the model that learns them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import feed
+from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow.executor.callables import presented_as
+from moxing.tensorflow.executor.keys import ModeKeys
+
+NAME = "labels.txt"
+
+
+def kept_beside(directory: str | None, input_fn: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`input_fn`, after which the names that its readers have are in labels.txt of `directory`.
+
+    Only in TRAIN: what is evaluated or predicted has the labels that were trained with. Where
+    several readers have different classes nothing is written, as their numbers belong to neither.
+    """
+    if directory is None:
+        return input_fn
+
+    def call(mode: str) -> Any:
+        made = input_fn(mode)
+        if mode == ModeKeys.TRAIN and feed.current().shard == 0:
+            _write(Path(directory) / NAME)
+        return made
+
+    return presented_as(input_fn, call)
+
+
+def _write(path: Path) -> None:
+    # A program without readers does not pay for importing them.
+    labels = sys.modules.get("moxing.tensorflow.datasets.labels")
+    names = labels.announced(tf.get_default_graph()) if labels is not None else None
+    if labels is None or not names:
+        return
+    try:
+        before = labels.read(str(path))
+    except MoxValueError:
+        before = []
+    if before == list(names):
+        return
+    if before is not None:
+        TENSORFLOW.warning(
+            "%s named other classes (%s) than the data has now (%s); it is written anew. A"
+            " checkpoint there that was trained with the former ones means those by its numbers.",
+            path,
+            labels.describe(before) or "it can't be read",
+            labels.describe(names),
+        )
+    labels.write(names, path)
+    TENSORFLOW.info("Wrote the names of the %d classes to %s", len(names), path)
