@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import callbacks, feed, structure
+from moxing.engine.fusion import Batch
 from moxing.engine.job import TRAIN
 from moxing.engine.lift import CannotLiftError, Lifted, lift
 from moxing.errors import MoxValueError
@@ -86,12 +87,10 @@ def _pipeline(
     may_lift: bool,
 ) -> Inputs:
     tensors = [leaf for _, leaf in structure.leaves(inputs)]
-    lifted = _lift(tensors) if make_batches or may_lift else None
+    batch = Batch(batch_size, mode == TRAIN) if make_batches and batch_size is not None else None
+    lifted = _lift(tensors, batch) if make_batches or may_lift else None
     if lifted is not None and (make_batches or lifted.cut):
-        dataset = lifted.dataset
-        if make_batches:
-            dataset = dataset.batch(batch_size, drop_remainder=mode == TRAIN)
-        iterator = tf.data.make_initializable_iterator(dataset.prefetch(_PREFETCH))
+        iterator = tf.data.make_initializable_iterator(lifted.dataset.prefetch(_PREFETCH))
         made, wait = _next(iterator, len(tensors))
         return Inputs(
             structure.replace(inputs, made),
@@ -106,11 +105,11 @@ def _pipeline(
     return Inputs(inputs, _samples(tensors, None), tuple(initializers))
 
 
-def _lift(tensors: Sequence[Any]) -> Lifted | None:
+def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
     if any(isinstance(tensor, structure.COMPOSITE) for tensor in tensors):
         return None
     try:
-        return lift(tensors, feed.current())
+        return lift(tensors, feed.current(), batch)
     except CannotLiftError as reason:
         TENSORFLOW.debug("input_fn runs inside the step: %s", reason)
         return None

@@ -3,7 +3,8 @@
 `input_fn` returns tensors: a recipe for one element, usually the `get_next()` of an iterator with
 some operations behind it. To batch, prefetch or share elements, the recipe must run many times a
 step. So the graph is cut at its iterators, and what lies behind the cut is mapped over the datasets
-the iterators read: in parallel, in order, ahead of the step.
+the iterators read: in parallel, in order, ahead of the step. Where a reader can make the first of
+these operations itself, the cut is behind them (see `fusion`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import ancestry, stateless
+from moxing.engine import ancestry, fusion, stateless
 from moxing.engine.feed import Feed
+from moxing.engine.fusion import Batch, Fusion
 
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
 _PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -31,7 +33,7 @@ class CannotLiftError(Exception):
 
 @dataclass(frozen=True)
 class Lifted:
-    """A dataset whose elements are the tensors given, as a flat tuple, and the cut it came from.
+    """A dataset of the tensors given, as a flat tuple, and the cut it came from.
 
     Attributes:
         dataset: the pipeline.
@@ -43,30 +45,66 @@ class Lifted:
     cut: tuple[tf.Operation, ...]
 
 
-def lift(tensors: Sequence[tf.Tensor], feed: Feed = _NO_DEMANDS) -> Lifted:
+def lift(
+    tensors: Sequence[tf.Tensor], feed: Feed = _NO_DEMANDS, batch: Batch | None = None
+) -> Lifted:
     """Makes the pipeline that yields `tensors`, evaluated again for each element.
 
     Args:
         tensors: of the current graph.
         feed: with a seed, random numbers made on the way depend on it and the element's number.
+        batch: how to put elements together; None: one at a time.
 
     Raises:
         CannotLiftError: with the reason, where the tensors depend on what only a session step
             can give.
     """
-    behind = list(ancestry.behind(tensors, passes=_is_inside))
-    cut = _cut(behind)
+    cut = _cut(list(ancestry.behind(tensors, passes=_is_inside)))
+    fused = {found.offered.op.name: found for found in fusion.find(tensors)}
+    results = [found.result for found in fused.values()]
+    behind = list(ancestry.behind(tensors, fed=results, passes=_is_inside))
     handles = [op.outputs[0] for op in behind if op.type in _HANDLES]
     graph_def = tensors[0].graph.as_graph_def()
     library = {function.signature.name: function for function in graph_def.library.function}
-    base, elements = _zip([_dataset_of(get_next, library) for get_next in cut], cut)
+    if batch is not None and len(cut) == 1 and fused:
+        made = _batches(tensors, cut[0], fused[cut[0].name], batch)
+        if made is not None:
+            return Lifted(made, tuple(cut))
+    base, elements = _zip([_source(op, fused.get(op.name), library) for op in cut])
     if list(tensors) == elements:
-        return Lifted(base, tuple(cut))
-    numbered = base.enumerate(feed.start).map(_flat)
-    body = _function(graph_def, tensors, elements, handles, feed.seed)
-    # The map of the first generation ends the pipeline where a Python function ends its data.
-    mapped = tf.data.Dataset.map(numbered, body, **_parallel(behind, cut))
-    return Lifted(mapped, tuple(cut))
+        dataset = base
+    else:
+        numbered = base.enumerate(feed.start).map(_flat)
+        body = _function(_inner(graph_def, behind), tensors, elements, handles, feed.seed)
+        # The map of the first generation ends the pipeline where a Python function ends its data.
+        dataset = tf.data.Dataset.map(numbered, body, **_parallel(behind, cut))
+    if batch is not None:
+        dataset = dataset.batch(batch.size, drop_remainder=batch.full)
+    return Lifted(dataset, tuple(cut))
+
+
+def _batches(
+    tensors: Sequence[tf.Tensor], get_next: tf.Operation, fused: Fusion, batch: Batch
+) -> Any:
+    """Batches that the reader makes itself, without copies; None where there is more to do."""
+    elements = _elements(get_next, fused)
+    places = {element.name: place for place, element in enumerate(elements)}
+    if any(tensor.name not in places for tensor in tensors):
+        return None
+    made = fused.rebuild(batch)
+    if made is None:
+        return None
+    size = batch.size if batch.full else None
+    shapes = [tf.TensorShape([size]).concatenate(element.shape) for element in elements]
+    wanted = [places[tensor.name] for tensor in tensors]
+    return _of_type(made, shapes, elements).map(_choose(wanted))
+
+
+def _choose(places: Sequence[int]) -> Any:
+    """The function from an element to some of its parts; TensorFlow runs it without a call."""
+    return tf.autograph.experimental.do_not_convert(
+        lambda *element: tuple(element[place] for place in places)
+    )
 
 
 def _flat(number: tf.Tensor, element: Any) -> tuple[tf.Tensor, ...]:
@@ -92,6 +130,27 @@ def _cut(behind: Sequence[tf.Operation]) -> list[tf.Operation]:
     if len(set(iterators)) != len(iterators):
         raise CannotLiftError("it takes several elements of one iterator at a time")
     return cut
+
+
+def _source(
+    get_next: tf.Operation, fused: Fusion | None, library: Mapping[str, Any]
+) -> tuple[Any, list[tf.Tensor]]:
+    """A dataset of flat tuples, and the tensors of the user's graph its components stand for."""
+    if fused is None:
+        return _dataset_of(get_next, library), list(get_next.outputs)
+    elements = _elements(get_next, fused)
+    return _of_type(fused.rebuild(None), [item.shape for item in elements], elements), elements
+
+
+def _elements(get_next: tf.Operation, fused: Fusion) -> list[tf.Tensor]:
+    """The tensors of the user's graph that the reader gives once it makes the change itself."""
+    return [fused.result if out is fused.offered else out for out in get_next.outputs]
+
+
+def _of_type(dataset: Any, shapes: Sequence[Any], like: Sequence[tf.Tensor]) -> Any:
+    """The dataset with elements that are flat tuples of these shapes."""
+    spec = tuple(tf.TensorSpec(*pair) for pair in zip(shapes, (t.dtype for t in like), strict=True))
+    return tf.data.experimental.from_variant(tf.data.experimental.to_variant(dataset), spec)
 
 
 def _dataset_of(get_next: tf.Operation, library: Mapping[str, Any]) -> Any:
@@ -157,9 +216,10 @@ def _made_from(iterator: tf.Operation) -> tf.Tensor:
     return variant
 
 
-def _zip(datasets: Sequence[Any], cut: Sequence[tf.Operation]) -> tuple[Any, list[tf.Tensor]]:
-    """One dataset of flat tuples, and the tensors of the user's graph its components stand for."""
-    elements = [out for op in cut for out in op.outputs]
+def _zip(sources: Sequence[tuple[Any, list[tf.Tensor]]]) -> tuple[Any, list[tf.Tensor]]:
+    """One source of several, whose elements are those of all."""
+    datasets = [dataset for dataset, _ in sources]
+    elements = [element for _, parts in sources for element in parts]
     if not datasets:
         return tf.data.Dataset.range(_ENDLESS), []
     if len(datasets) == 1:
@@ -168,21 +228,28 @@ def _zip(datasets: Sequence[Any], cut: Sequence[tf.Operation]) -> tuple[Any, lis
     return flat.map(lambda *parts: tuple(item for part in parts for item in part)), elements
 
 
+def _inner(whole: tf.GraphDef, behind: Sequence[tf.Operation]) -> tf.GraphDef:
+    """The part of the user's graph that becomes the function: what is `behind` but not outside."""
+    names = {op.name for op in behind if _is_inside(op)}
+    graph_def = tf.GraphDef(versions=whole.versions, library=whole.library)
+    graph_def.node.extend(node for node in whole.node if node.name in names)
+    for node in graph_def.node:
+        # What is outside is there before the function runs: nobody needs to wait for it.
+        node.input[:] = [name for name in node.input if name[0] != "^" or name[1:] in names]
+    return graph_def
+
+
 def _function(
-    whole: tf.GraphDef,
+    graph_def: tf.GraphDef,
     tensors: Sequence[tf.Tensor],
     elements: Sequence[tf.Tensor],
     handles: Sequence[tf.Tensor],
     seed: int | None,
 ) -> Any:
-    """The function from a number and its element to `tensors`, made of the user's own graph."""
-    graph_def = tf.graph_util.extract_sub_graph(whole, [tensor.op.name for tensor in tensors])
-    outside = {tensor.op.name for tensor in [*elements, *handles]}
-    outside |= {tensor.op.inputs[0].op.name for tensor in elements}
-    inner = [node for node in graph_def.node if node.name not in outside]
-    del graph_def.node[:]
-    graph_def.node.extend(inner)
+    """The function from a number and its element to `tensors`, made of the user's own graph.
 
+    `graph_def` is changed in place.
+    """
     seeds = stateless.replace_in_function(graph_def, seed) if seed is not None else {}
     wanted = [tensor.name for tensor in tensors]
     read = {_tensor_name(name) for node in graph_def.node for name in node.input}

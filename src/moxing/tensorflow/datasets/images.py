@@ -71,26 +71,44 @@ def open_images(
         paths = packed.strings([*files.paths, BLANK])
         return lambda number: _content(paths[number], remote)
 
-    def connect() -> stream.Read:
-        start = len(os.fsencode(os.path.join(files.base, "")))
-        # Slashes more than needed are ignored; so there is something to cut off every path.
-        paths = packed.strings([*files.paths, "/" * start + BLANK])
-        label = files.connect_labels()
+    def samples(processing: Processing) -> Samples:
+        def connect() -> stream.Read:
+            start = len(os.fsencode(os.path.join(files.base, "")))
+            # Slashes more than needed are ignored; so there is something to cut off every path.
+            paths = packed.strings([*files.paths, "/" * start + BLANK])
+            label = files.connect_labels()
 
-        def read(
-            number: tf.Tensor, seed: tf.Tensor, _: stream.Call, content: tf.Tensor | None = None
-        ) -> tuple[tf.Tensor, ...]:
-            path = paths[number]
-            if content is None:
-                content = tf.io.read_file(path)
-            name = tf.strings.substr(path, start, _LONGEST)
-            return (make(content, seed, settings, processing), *label(number), name)
+            def read(
+                number: tf.Tensor, seed: tf.Tensor, _: stream.Call, content: tf.Tensor | None = None
+            ) -> tuple[tf.Tensor, ...]:
+                path = paths[number]
+                if content is None:
+                    content = tf.io.read_file(path)
+                name = tf.strings.substr(path, start, _LONGEST)
+                return (make(content, seed, settings, processing), *label(number), name)
 
-        return read
+            return read
 
-    samples = Samples(len(files.paths), connect, problems_of(files.paths), connect_fetch)
+        return Samples(len(files.paths), connect, problems_of(files.paths), connect_fetch)
+
     changes = per_sample(reader, processing), per_batch(reader, processing)
-    return stream.open_stream(Stage(samples, settings, *changes))
+    stage = Stage(samples(processing), settings, *changes)
+    return stream.open_stream(stage, fuse=fusing(settings, processing, samples))
+
+
+def fusing(
+    settings: Settings, processing: Processing, samples: Callable[[Processing], Samples]
+) -> stream.Fuse | None:
+    """How an augmentation of whole images becomes part of reading them, if that saves work.
+
+    Args:
+        settings, processing: of the reader.
+        samples: of a reader with another processing.
+    """
+    # With skip_bad all of an image is decoded anyway, so that damage is found.
+    if settings.batch_size is not None or settings.skip_bad or processing != Processing():
+        return None
+    return lambda change: samples(Processing(augmentation=change))
 
 
 def problems_of(paths: Sequence[str]) -> Problems:

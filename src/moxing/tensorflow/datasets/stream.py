@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import secrets
 from collections.abc import Callable, Sequence
@@ -11,7 +12,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed
+from moxing.engine import feed, fusion
+from moxing.engine.fusion import Batch
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import guard, seeded
 from moxing.tensorflow.datasets.order import Order, plain
@@ -99,26 +101,58 @@ class Stage:
     elements: int | None = None
 
 
-def open_stream(*stages: Stage) -> list[tf.Tensor]:
-    """The tensors of the next sample or batch, in the current graph; stage follows on stage."""
+# From a change of the first tensor of samples to samples in which it is made.
+Fuse = Callable[[Any], Samples]
+
+
+def open_stream(*stages: Stage, fuse: Fuse | None = None) -> list[tf.Tensor]:
+    """The tensors of the next sample or batch, in the current graph; stage follows on stage.
+
+    Args:
+        stages: one or more.
+        fuse: of a single stage that yields samples as they are read: how to make, in place of the
+            first of their tensors, what `preprocessing.Augmentation` makes of it.
+    """
     demand = feed.current()
     seed = demand.order if demand.seed is None else demand.seed
     seed = secrets.randbits(62) if seed is None else seed
+    seeds = [_own_seeds(seed) for _ in stages]
+    with tf.device("/cpu:0"), tf.name_scope("reader"):
+        tensors = _next(_whole(stages, seeds, demand), stages[0].settings)
+    if fuse is not None:
+        [stage] = stages
+
+        def rebuild(change: Any, batch: Batch | None) -> Any:
+            settings, place = stage.settings, demand
+            if batch is not None:
+                if demand.start % batch.size:
+                    return None
+                settings = dataclasses.replace(
+                    settings, batch_size=batch.size, drop_remainder=batch.full
+                )
+                place = dataclasses.replace(demand, start=demand.start // batch.size)
+            with tf.device("/cpu:0"), tf.name_scope("reader"):
+                return _ahead(_whole([Stage(fuse(change), settings)], seeds, place), settings)
+
+        fusion.offer(tensors[0], rebuild)
+    return tensors
+
+
+def _whole(stages: Sequence[Stage], seeds: Sequence[tuple[int, int]], demand: feed.Feed) -> Any:
+    """The elements of all stages, without those that were taken before."""
     taken = demand.start
     datasets = []
-    with tf.device("/cpu:0"), tf.name_scope("reader"):
-        for stage in stages:
-            order_seed, sample_seed = _own_seeds(seed)
-            done = taken if stage.elements is None else min(taken, stage.elements)
-            taken -= done
-            if done != stage.elements:
-                datasets.append(_dataset(stage, done, demand, order_seed, sample_seed))
-        if not datasets:  # All is taken: what is left is empty, but of the same kind.
-            datasets.append(_dataset(stages[-1], 0, demand, 0, 0).take(0))
-        whole = datasets[0]
-        for dataset in datasets[1:]:
-            whole = whole.concatenate(dataset)
-        return _next(whole, stages[0].settings)
+    for stage, own in zip(stages, seeds, strict=True):
+        done = taken if stage.elements is None else min(taken, stage.elements)
+        taken -= done
+        if done != stage.elements:
+            datasets.append(_dataset(stage, done, demand, *own))
+    if not datasets:  # All is taken: what is left is empty, but of the same kind.
+        datasets.append(_dataset(stages[-1], 0, demand, 0, 0).take(0))
+    whole = datasets[0]
+    for dataset in datasets[1:]:
+        whole = whole.concatenate(dataset)
+    return whole
 
 
 def _dataset(stage: Stage, taken: int, demand: feed.Feed, order_seed: int, sample_seed: int) -> Any:
@@ -231,7 +265,8 @@ def _map(dataset: Any, change: Change, seed: int | None) -> Any:
     return dataset.map(apply, num_parallel_calls=tf.data.experimental.AUTOTUNE, deterministic=True)
 
 
-def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
+def _ahead(dataset: Any, settings: Settings) -> Any:
+    """The dataset, read ahead of its use."""
     threads = settings.private_threads
     if settings.files_at_once:
         # Threads that wait for files are none that decode.
@@ -240,8 +275,13 @@ def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
         options = tf.data.Options()
         options.threading.private_threadpool_size = threads
         dataset = dataset.with_options(options)
-    dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)
+    return dataset.prefetch(tf.data.experimental.AUTOTUNE)
+
+
+def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
     # It needs no initializer, which programs with a session of their own would have to run.
-    (position, _), (_, _, *tensors) = tf.data.make_one_shot_iterator(dataset).get_next()
+    (position, _), (_, _, *tensors) = tf.data.make_one_shot_iterator(
+        _ahead(dataset, settings)
+    ).get_next()
     feed.register(position.op, None if settings.batch_size else position)
     return tensors

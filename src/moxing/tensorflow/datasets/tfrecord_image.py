@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from moxing.tensorflow.datasets.examples import Examples
 from moxing.tensorflow.datasets.image_records import IMAGE, LABEL, inspect
 from moxing.tensorflow.datasets.images import Processing
 from moxing.tensorflow.datasets.progressive import ProgressiveImagenetDataset
-from moxing.tensorflow.datasets.stream import Settings, Stage
+from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 from moxing.tensorflow.datasets.tfrecord_metadata import ImageClassificationTFRecordMetadata
 
 __all__ = [
@@ -131,19 +132,28 @@ class ImageClassificationTFRecordDataset:
         records = self._metadata.records(
             self._settings.skip_bad, self._cache_dir, self._remove_cache
         )
-        examples = Examples(records, features | self._custom, self._build, inspect)
-        samples, names = examples.samples()
+
+        def read(processing: Processing) -> tuple[Samples, list[str]]:
+            build = functools.partial(self._build, processing)
+            return Examples(records, features | self._custom, build, inspect).samples()
+
+        samples, names = read(self._processing)
         changes = (
             images.per_sample(self._name, self._processing),
             images.per_batch(self._name, self._processing),
         )
-        made = stream.open_stream(Stage(samples, self._settings, *changes))
+        fuse = images.fusing(self._settings, self._processing, lambda changed: read(changed)[0])
+        made = stream.open_stream(Stage(samples, self._settings, *changes), fuse=fuse)
         if self._metadata.labels_list:
             labels.announce(self._metadata.labels_list)
         return dict(zip(names, made, strict=True))
 
     def _build(
-        self, features: dict[str, Any], seed: tf.Tensor, call: stream.Call
+        self,
+        processing: Processing,
+        features: dict[str, Any],
+        seed: tf.Tensor,
+        call: stream.Call,
     ) -> dict[str, Any]:
         del call
         label = tf.cast(tf.reshape(features[LABEL], []), tf.int64)
@@ -153,6 +163,6 @@ class ImageClassificationTFRecordDataset:
             inside = (label >= 0) & (label < len(self._metadata.labels_list))
             text = known[tf.where(inside, label, len(self._metadata.labels_list))]
         value = tf.one_hot(label, self._metadata.num_classes) if self._one_hot else label
-        image = images.make(features[IMAGE], seed, self._settings, self._processing)
+        image = images.make(features[IMAGE], seed, self._settings, processing)
         items = dict(zip(_ITEMS, (image, value, text, features[_NAME]), strict=True))
         return items | {key: features[key] for key in self._custom}

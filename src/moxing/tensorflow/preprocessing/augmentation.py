@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import fusion
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.preprocessing import pixels, randomness
 from moxing.tensorflow.preprocessing.plan import Family, Plan
@@ -69,7 +70,10 @@ class Augmentation:
             plan = self.plan(tf.shape(tensor)[:2], seed)
             crop = pixels.cut(tensor, plan.window)
             crop.set_shape([None, None, tensor.shape[2]])
-            return self.finish(crop, plan)
+            result = self.finish(crop, plan)
+        if seed is None:
+            fusion.note(tensor, self, result)
+        return result
 
     def plan(self, size: tf.Tensor, seed: Any = None) -> Plan:
         """Which part of an image of `size` (int32 [2]: rows, columns) is used, and its numbers."""
