@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from spreads import alone
 
 from moxing.engine import graph
 from moxing.engine.job import Loss
@@ -35,7 +36,7 @@ def step(op: tf.Operation, variables: list[Any], times: int = 1) -> list[Any]:
 def test_one_loss_moves_its_variables_and_the_global_step() -> None:
     w = tf.get_variable("w", initializer=2.0)
     count = tf.train.get_or_create_global_step()
-    op = graph.train_op([Loss(tf.square(w))], [sgd], [w], count)
+    op = graph.train_op(alone(Loss(tf.square(w))), [sgd], [w], count)
     value, steps = step(op, [w, count], times=3)
     np.testing.assert_allclose(value, 2.0 * 0.8**3, rtol=1e-6)
     assert steps == 3
@@ -47,7 +48,7 @@ def test_two_losses_move_only_their_scopes_and_see_one_forward_pass() -> None:
     count = tf.train.get_or_create_global_step()
     product = a * b
     losses = [Loss(product, ("gen",)), Loss(-product, ("generator2",))]
-    op = graph.train_op(losses, [sgd, sgd], [a, b], count)
+    op = graph.train_op(alone(*losses), [sgd, sgd], [a, b], count)
     # Each gradient uses the other variable's value before the step.
     expected_a, expected_b = 1.0, 1.0
     for _ in range(20):
@@ -69,7 +70,7 @@ def test_batch_norm_statistics_are_updated_by_the_step() -> None:
     w = tf.get_variable("w", initializer=1.0)
     statistic = tf.get_variable("mean", initializer=0.0, trainable=False)
     tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, tf.assign_add(statistic, 1.0))
-    op = graph.train_op([Loss(w)], [sgd], [w], tf.train.get_or_create_global_step())
+    op = graph.train_op(alone(Loss(w)), [sgd], [w], tf.train.get_or_create_global_step())
     assert step(op, [statistic], times=4) == [4.0]
 
 
@@ -97,7 +98,7 @@ def test_patterns_that_leave_nothing_are_an_error() -> None:
 def test_a_scope_without_variables_names_the_scopes_there_are() -> None:
     w = tf.get_variable("discriminator/w", initializer=1.0)
     with pytest.raises(MoxValueError) as caught:
-        graph.train_op([Loss(w, ("disc",))], [sgd], [w], tf.train.get_or_create_global_step())
+        graph.train_op(alone(Loss(w, ("disc",))), [sgd], [w], tf.train.get_or_create_global_step())
     assert str(caught.value) == (
         "var_scopes of loss match no trainable variable: ['disc']. Scopes of this model are"
         " ['discriminator']; a scope matches whole components of a name."
@@ -108,15 +109,17 @@ def test_a_loss_without_gradient_is_named() -> None:
     w = tf.get_variable("w", initializer=1.0)
     loss = tf.cast(tf.argmax([w, 2.0]), tf.float32, name="best")
     with pytest.raises(MoxValueError, match=r"loss \(best:0\) does not depend on any trainable"):
-        graph.train_op([Loss(loss)], [sgd], [w], tf.train.get_or_create_global_step())
+        graph.train_op(alone(Loss(loss)), [sgd], [w], tf.train.get_or_create_global_step())
 
 
 def test_a_model_without_variables_is_an_error() -> None:
     with pytest.raises(MoxValueError, match="model_fn made no trainable variables"):
-        graph.train_op([Loss(tf.constant(1.0))], [sgd], [], tf.train.get_or_create_global_step())
+        graph.train_op(
+            alone(Loss(tf.constant(1.0))), [sgd], [], tf.train.get_or_create_global_step()
+        )
 
 
 def test_an_optimizer_fn_that_returns_something_else_is_named() -> None:
     w = tf.get_variable("w", initializer=1.0)
     with pytest.raises(MoxTypeError, match=r"optimizer_fn returned a builtins\.str, not a tf"):
-        graph.train_op([Loss(w)], [lambda: "sgd"], [w], tf.train.get_or_create_global_step())
+        graph.train_op(alone(Loss(w)), [lambda: "sgd"], [w], tf.train.get_or_create_global_step())

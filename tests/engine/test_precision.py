@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from spreads import alone
 
 from moxing.engine import graph, precision
 from moxing.engine.job import Loss
@@ -48,7 +49,7 @@ def test_a_scale_does_not_change_the_step(scale: float, dynamic: bool) -> None:
     loss = tf.reduce_sum(tf.square(w)) + tf.reduce_sum(tf.gather(rows, [0, 2]))
     count = tf.train.get_or_create_global_step()
     scaling = precision.make_loss_scale(scale, dynamic)
-    op = graph.train_op([Loss(loss)], [sgd], [w, rows], count, scaling)
+    op = graph.train_op(alone(Loss(loss)), [sgd], [w, rows], count, scaling)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(op)
@@ -64,7 +65,7 @@ def test_a_fixed_scale_rescues_small_gradients() -> None:
             small = tf.cast(w, tf.float16) * tf.constant(1e-4, tf.float16)
             loss = tf.cast(small, tf.float32) * 1e-4
             op = graph.train_op(
-                [Loss(loss)],
+                alone(Loss(loss)),
                 [lambda: tf.train.GradientDescentOptimizer(1e7)],
                 [w],
                 tf.train.get_or_create_global_step(),
@@ -85,7 +86,7 @@ def test_an_overflow_is_left_out_counted_and_halves_the_scale() -> None:
     factor = tf.placeholder(tf.float32, [])
     count = tf.train.get_or_create_global_step()
     scale = precision.make_loss_scale(8.0, True)
-    op = graph.train_op([Loss(w * factor)], [sgd], [w], count, scale)
+    op = graph.train_op(alone(Loss(w * factor)), [sgd], [w], count, scale)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(op, {factor: 1.0})
@@ -102,7 +103,7 @@ def test_an_overflow_leaves_batch_norm_statistics_alone() -> None:
     tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, mean.assign_sub(0.5 * (mean - fed)))
     count = tf.train.get_or_create_global_step()
     scale = precision.make_loss_scale(8.0, True)
-    op = graph.train_op([Loss(w * fed)], [sgd], [w], count, scale)
+    op = graph.train_op(alone(Loss(w * fed)), [sgd], [w], count, scale)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(op, {fed: 3.0})
@@ -117,7 +118,7 @@ def test_the_scale_doubles_after_enough_good_steps(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(precision, "_STEPS_TO_GROW", 3)
     w = tf.get_variable("w", initializer=1.0)
     scale = precision.make_loss_scale(8.0, True)
-    op = graph.train_op([Loss(w)], [sgd], [w], tf.train.get_or_create_global_step(), scale)
+    op = graph.train_op(alone(Loss(w)), [sgd], [w], tf.train.get_or_create_global_step(), scale)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         scales = []

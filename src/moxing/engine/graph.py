@@ -8,9 +8,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, precision, updates
+from moxing.engine import callbacks, precision
 from moxing.engine.job import Loss
 from moxing.engine.precision import LossScale
+from moxing.engine.reduce import Spread
+from moxing.engine.replicas import Replica
 from moxing.errors import MoxTypeError, MoxValueError
 
 GradsAndVars = list[tuple[Any, tf.Variable]]
@@ -18,7 +20,7 @@ _NO_SCALE = LossScale()
 
 
 def train_op(
-    losses: Sequence[Loss],
+    spread: Spread,
     optimizer_fns: Sequence[Callable[[], tf.train.Optimizer]],
     variables: Sequence[tf.Variable],
     global_step: tf.Variable,
@@ -30,22 +32,25 @@ def train_op(
     gradient is computed. The global step counts one, however many losses there are.
 
     Args:
-        losses: each with the scopes of the variables it may move.
-        optimizer_fns: as many as losses; each called once.
-        variables: the variables that may be trained at all.
+        spread: the models, one a device, and how their gradients meet.
+        optimizer_fns: as many as a model has losses; each called once.
+        variables: the first model's variables that may be trained at all.
         global_step: incremented once, also by a step that a dynamic loss scale leaves out.
         scale: what the losses are multiplied by while gradients are taken.
     """
+    count = len(spread.replicas[0].model.losses)
     optimizers = [_make_optimizer(function) for function in optimizer_fns]
     moments = [
-        _gradients(optimizer, loss, index if len(losses) > 1 else None, variables, scale)
-        for index, (optimizer, loss) in enumerate(zip(optimizers, losses, strict=True))
+        _mean_gradients(spread, optimizer, index, variables, scale)
+        for index, optimizer in enumerate(optimizers)
     ]
-    first = updates.collect()
-    if len(losses) == 1 and not scale.dynamic:
+    first: list[tf.Operation] = [op for replica in spread.replicas for op in replica.updates]
+    gradients = [gradient for pairs in moments for gradient, _ in pairs]
+    if not spread.applies:
+        return tf.group(*(gradient.op for gradient in gradients))
+    if count == 1 and not scale.dynamic:
         with tf.control_dependencies(first):
             return _apply(optimizers[0], moments[0], global_step)
-    gradients = [gradient for pairs in moments for gradient, _ in pairs]
 
     def update() -> tf.Operation:
         return tf.group(
@@ -110,24 +115,56 @@ def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.
     return optimizer
 
 
-def _gradients(
+def _mean_gradients(
+    spread: Spread,
     optimizer: tf.train.Optimizer,
-    loss: Loss,
-    index: int | None,
+    index: int,
     variables: Sequence[tf.Variable],
     scale: LossScale,
 ) -> GradsAndVars:
-    label = "loss" if index is None else f"loss[{index}]"
-    own = in_scopes(variables, loss.scopes) if loss.scopes else list(variables)
+    """The gradients of one loss, mean over all devices, for every copy of its variables."""
+    of_each = [
+        _gradients(replica, optimizer, index, variables, scale) for replica in spread.replicas
+    ]
+    if spread.is_single:
+        return [(gradient, v) for gradient, v in of_each[0] if gradient is not None]
+    moved = [
+        number
+        for number, pairs in enumerate(zip(*of_each, strict=True))
+        if all(gradient is not None for gradient, _ in pairs)
+    ]
+    means = spread.mean([[pairs[number][0] for number in moved] for pairs in of_each])
+    # Devices that share their variables name the same one.
+    return [
+        (mean, variable)
+        for number, mean in zip(moved, means, strict=True)
+        for variable in {id(pairs[number][1]): pairs[number][1] for pairs in of_each}.values()
+    ]
+
+
+def _gradients(
+    replica: Replica,
+    optimizer: tf.train.Optimizer,
+    index: int,
+    variables: Sequence[tf.Variable],
+    scale: LossScale,
+) -> GradsAndVars:
+    """What a device says of each of its variables: None where the loss does not depend on one."""
+    losses = replica.model.losses
+    loss = losses[index]
+    label = "loss" if len(losses) == 1 else f"loss[{index}]"
+    moved = in_scopes(variables, loss.scopes) if loss.scopes else list(variables)
     empty = [scope for scope in loss.scopes if not in_scopes(variables, [scope])]
-    if empty or not own:
+    if empty or not moved:
         raise _no_variables(label, empty, variables)
+    own = [replica.own(variable) for variable in moved]
     about = f"of {label} ({loss.tensor.name})"
     role = f"{type(optimizer).__name__}'s"
     compute = optimizer.compute_gradients
-    scaled = callbacks.call(role, compute, scale.scale(loss.tensor), own, about=about)
-    pairs = [(scale.unscale(gradient), v) for gradient, v in scaled if gradient is not None]
-    if not pairs:
+    with tf.device(replica.device):
+        scaled = callbacks.call(role, compute, scale.scale(loss.tensor), own, about=about)
+        pairs = [(scale.unscale(gradient), variable) for gradient, variable in scaled]
+    if all(gradient is None for gradient, _ in pairs):
         raise MoxValueError(
             f"{label} ({loss.tensor.name}) does not depend on any trainable variable"
             f"{_within(loss)}: it has no gradient. Build it from the model's variables with"

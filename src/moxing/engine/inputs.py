@@ -9,11 +9,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, feed, structure
+from moxing.engine import callbacks, feed, groups, structure
 from moxing.engine.fusion import Batch
 from moxing.engine.job import TRAIN
 from moxing.engine.lift import CannotLiftError, Lifted, lift
-from moxing.errors import MoxValueError
+from moxing.errors import MoxNotSupportedError, MoxValueError
 from moxing.logs import TENSORFLOW
 
 _PREFETCH = 2
@@ -22,23 +22,37 @@ _QUEUE_THREADS = 4
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of one device's model.
+    """The inputs of the models, one a device.
 
     Attributes:
-        structure: a list or dict of tensors, as model_fn gets it.
-        samples: scalar int64 tensor, or int: how many samples one step takes; None: not known.
+        structures: for each device a list or dict of tensors, as model_fn gets it.
+        counts: for each device a scalar int64 tensor, or int: how many samples it takes in a step;
+            None: not known.
+        real: for each device a scalar bool tensor, whether its data of this step is real: where an
+            input ends within a step, the other devices get zeros. Empty: all of it always is.
         initializers: operations to run once before the first step.
         wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
         cut: operations of the user's graph that now stand for other elements than `structure`.
         positioned: whether the input starts where `feed.Feed.start` says.
     """
 
-    structure: list[Any] | dict[str, Any]
-    samples: tf.Tensor | int | None
+    structures: tuple[list[Any] | dict[str, Any], ...]
+    counts: tuple[tf.Tensor | int | None, ...]
     initializers: tuple[tf.Operation, ...] = ()
     wait: tf.Tensor | None = None
     cut: tuple[tf.Operation, ...] = ()
     positioned: bool = False
+    real: tuple[tf.Tensor, ...] = ()
+
+    @property
+    def structure(self) -> list[Any] | dict[str, Any]:
+        """What the first device's model gets."""
+        return self.structures[0]
+
+    @property
+    def samples(self) -> tf.Tensor | int | None:
+        """How many samples the first device takes in a step."""
+        return self.counts[0]
 
 
 def build(
@@ -47,6 +61,7 @@ def build(
     batch_size: int | None,
     make_batches: bool,
     may_lift: bool = True,
+    devices: int = 1,
 ) -> Inputs:
     """Builds the input part of the current graph, on the CPU.
 
@@ -57,6 +72,7 @@ def build(
         make_batches: whether `input_fn` returns single samples to be batched here. In TRAIN every
             batch is full, so that its size is static; other modes also get the rest.
         may_lift: False keeps the tensors that `input_fn` returned wherever possible.
+        devices: how many models take an element each in one step.
     """
     with tf.device("/cpu:0"):
         result = callbacks.call("input_fn", input_fn, mode, about=f"mode {mode}")
@@ -72,7 +88,7 @@ def build(
             _check_batchable(names, tensors, batch_size)
         else:
             make_batches = False
-        made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift)
+        made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift, devices)
         return dataclasses.replace(
             made, positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True))
         )
@@ -85,24 +101,50 @@ def _pipeline(
     make_batches: bool,
     mode: str,
     may_lift: bool,
+    devices: int,
 ) -> Inputs:
     tensors = [leaf for _, leaf in structure.leaves(inputs)]
+    several = devices > 1
     batch = Batch(batch_size, mode == TRAIN) if make_batches and batch_size is not None else None
-    lifted = _lift(tensors, batch) if make_batches or may_lift else None
-    if lifted is not None and (make_batches or lifted.cut):
-        iterator = tf.data.make_initializable_iterator(lifted.dataset.prefetch(_PREFETCH))
-        made, wait = _next(iterator, len(tensors))
-        return Inputs(
-            structure.replace(inputs, made),
-            _samples(made, batch_size if make_batches and mode == TRAIN else None),
-            (iterator.initializer,),
-            wait,
-            lifted.cut,
+    lifted = _lift(tensors, batch) if make_batches or may_lift or several else None
+    if lifted is not None and (make_batches or lifted.cut or several):
+        return _from_dataset(
+            inputs, lifted.dataset, lifted.cut, devices, mode, batch_size, make_batches
         )
     if make_batches:
         tensors = _queue(tensors, batch_size, mode)
-        inputs = structure.replace(inputs, tensors)
-    return Inputs(inputs, _samples(tensors, None), tuple(initializers))
+    elements = _shared_out(tensors, devices) if several else [tensors]
+    return Inputs(
+        tuple(structure.replace(inputs, element) for element in elements),
+        tuple(_samples(element, None) for element in elements),
+        tuple(initializers),
+    )
+
+
+def _from_dataset(
+    inputs: Any,
+    dataset: Any,
+    cut: tuple[tf.Operation, ...],
+    devices: int,
+    mode: str,
+    batch_size: int | None,
+    make_batches: bool,
+) -> Inputs:
+    padded = devices > 1 and mode != TRAIN
+    if padded:
+        dataset = groups.pad(dataset, devices)
+    iterator = tf.data.make_initializable_iterator(dataset.prefetch(_PREFETCH * devices))
+    elements, wait = _next(iterator, devices)
+    known = batch_size if make_batches and mode == TRAIN else None
+    real = tuple(element.pop() for element in elements) if padded else ()
+    return Inputs(
+        tuple(structure.replace(inputs, element) for element in elements),
+        tuple(_samples(element, known) for element in elements),
+        (iterator.initializer,),
+        wait,
+        cut,
+        real=real,
+    )
 
 
 def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
@@ -115,15 +157,39 @@ def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
         return None
 
 
-def _next(iterator: Any, count: int) -> tuple[list[tf.Tensor], tf.Tensor]:
-    """The iterator's next element, and the seconds that a step waits for it."""
+def _next(iterator: Any, count: int) -> tuple[list[list[tf.Tensor]], tf.Tensor]:
+    """The iterator's next elements, in order, and the seconds that a step waits for them."""
     before = tf.timestamp()
-    with tf.control_dependencies([before]):
-        element = iterator.get_next()
-    tensors = list(element) if isinstance(element, list | tuple) else [element]
-    assert len(tensors) == count
-    with tf.control_dependencies(tensors):
-        return tensors, tf.timestamp() - before
+    elements: list[list[tf.Tensor]] = []
+    last: list[Any] = [before]
+    for _ in range(count):
+        with tf.control_dependencies(last):
+            element = iterator.get_next()
+        last = list(element) if isinstance(element, list | tuple) else [element]
+        elements.append(last)
+    with tf.control_dependencies(last):
+        return [list(element) for element in elements], tf.timestamp() - before
+
+
+def _shared_out(tensors: Sequence[Any], devices: int) -> list[list[tf.Tensor]]:
+    """One element for each device, of tensors that only a session can evaluate, by a queue."""
+    for tensor in tensors:
+        if isinstance(tensor, structure.COMPOSITE):
+            raise MoxNotSupportedError(
+                f"input_fn returned a {type(tensor).__name__}, which can't be shared out to"
+                f" {devices} devices. Return dense tensors, or run on one device."
+            )
+    queue = tf.FIFOQueue(2 * devices, [tensor.dtype for tensor in tensors], name="devices")
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(list(tensors))]))
+    elements: list[list[tf.Tensor]] = []
+    for _ in range(devices):
+        with tf.control_dependencies(elements[-1] if elements else []):
+            element = queue.dequeue()
+        taken = element if isinstance(element, list) else [element]
+        for tensor, source in zip(taken, tensors, strict=True):
+            tensor.set_shape(source.shape)
+        elements.append(list(taken))
+    return elements
 
 
 def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[Any]:

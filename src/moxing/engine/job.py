@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.export import ExportSignature
+
+if TYPE_CHECKING:
+    from moxing.cluster.cluster import Cluster
 
 TRAIN: Final = "TRAIN"
 EVAL: Final = "EVAL"
@@ -47,7 +50,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Job:
-    """One run on one device. Every field is checked by the dialect that makes it.
+    """One run. Every field is checked by the dialect that makes it.
 
     Attributes:
         mode: TRAIN, EVAL or PREDICT.
@@ -74,6 +77,16 @@ class Job:
         automatic_summaries: whether logged values become summaries.
         inter_op_threads, intra_op_threads: sizes of the session's thread pools; 0: automatic.
         seed: fixes every random number of the graph; None: a new one each run.
+        devices: devices of this process, each with a model and a batch of its own.
+        copied: whether each device has a copy of the variables; None: where that is faster.
+        log_first: whether logged values are the first device's; else means over devices.
+        cluster: the processes that train together; None: this one is alone.
+        synchronous: whether processes update together, with the mean of their gradients.
+        on_servers: whether variables live on the cluster's parameter servers.
+        compressed: whether gradients travel between processes as float16.
+        digest: what has to be equal in all processes, by name.
+        start_timeout: seconds to wait for the other processes.
+        stall_timeout: seconds after which a process that stands still counts as lost.
     """
 
     mode: str
@@ -104,6 +117,16 @@ class Job:
     inter_op_threads: int = 0
     intra_op_threads: int = 0
     seed: int | None = None
+    devices: int = 1
+    copied: bool | None = None
+    log_first: bool = True
+    cluster: Cluster | None = None
+    synchronous: bool = True
+    on_servers: bool = False
+    compressed: bool = False
+    digest: Mapping[str, str] = field(default_factory=dict)
+    start_timeout: float = 300.0
+    stall_timeout: float = 60.0
 
     @property
     def training(self) -> bool:

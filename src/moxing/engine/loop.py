@@ -89,6 +89,8 @@ class Loop:
         self._fetches = _fetches(job, program, summaries)
         self._callables: dict[tuple[str, ...], Callable[[], Any]] = {}
         self._samples = program.inputs.samples
+        self._counts = program.inputs.counts
+        self._output_steps = 0
         self._streaming = _streaming(job, program)
         self._always = _always(job)
         self._reports_rate = job.training and job.log_dir is not None
@@ -209,12 +211,16 @@ class Loop:
     def _take(self, values: dict[str, Any]) -> None:
         progress = self.progress
         if "means" in values:
-            batch = values["means"]
-            progress.means.add(batch["values"], batch.get("samples", self._samples))
-            progress.running.update({name: batch["values"][name] for name in self._streaming})
+            for batch, count in zip(values["means"], self._counts, strict=True):
+                if batch.get("real", True):
+                    progress.means.add(batch["values"], batch.get("samples", count))
+            first = values["means"][0]["values"]
+            progress.running.update({name: first[name] for name in self._streaming})
         if "outputs" in values:
-            self._outputs.append(values["outputs"])
-            if len(self._outputs) >= self._job.output_every:
+            real = [one["values"] for one in values["outputs"] if one.get("real", True)]
+            self._outputs += real
+            self._output_steps += 1
+            if self._output_steps >= self._job.output_every:
                 self._flush_outputs()
         if "log" in values:
             self._log(values["log"])
@@ -228,6 +234,8 @@ class Loop:
         self._mark = (now, progress.step + 1)
         steps, seconds = progress.step + 1 - step_before, now - before
         batch = self._job.batch_size or logged.get("samples", self._samples)
+        if batch is not None:
+            batch = batch * len(self._counts)
         rate = None if batch is None else float(steps * batch / max(seconds, 1e-9))
         self._batch = int(batch or 0)
         progress.samples += steps * self._batch
@@ -271,7 +279,7 @@ class Loop:
 
     def _flush_outputs(self) -> None:
         if self._outputs and self._job.output_fn is not None:
-            outputs, self._outputs = self._outputs, []
+            outputs, self._outputs, self._output_steps = self._outputs, [], 0
             about = f"after step {self.progress.step} of {self._job.mode}"
             callbacks.call("output_fn", self._job.output_fn, outputs, about=about)
 
@@ -279,18 +287,32 @@ class Loop:
 def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, Any]:
     """Everything a step may fetch, by name; "step" always."""
     inputs, model = program.inputs, program.model
-    samples = {"samples": inputs.samples} if isinstance(inputs.samples, tf.Tensor) else {}
+    each = [_of_device(program, index) for index in range(len(program.replicas))]
+    samples = {"samples": each[0]["samples"]} if "samples" in each[0] else {}
     wait = {} if inputs.wait is None else {"wait": inputs.wait}
     losses = {loss.tensor.name: loss.tensor for loss in model.losses} if job.training else {}
+    parts = zip(program.replicas, each, strict=True)
+    outputs, means = [], []
+    for part, common in parts:
+        means.append({**common, "values": dict(part.model.log)})
+        outputs.append({**common, "values": dict(part.model.outputs)})
     fetches: dict[str, Any] = {
         "step": program.step_op,
-        "log": {"values": dict(model.log), "losses": losses, **samples, **wait},
-        "means": {"values": dict(model.log), **samples},
-        "outputs": dict(model.outputs),
+        "log": {"values": dict(program.log), "losses": losses, **samples, **wait},
+        "means": means,
+        "outputs": outputs,
     }
     if summaries.op is not None:
         fetches["summary"] = summaries.op
     return fetches
+
+
+def _of_device(program: Program, index: int) -> dict[str, Any]:
+    """What is fetched of a device's input beside its values: its size, whether it is real."""
+    inputs = program.inputs
+    count = inputs.counts[index]
+    sized = {"samples": count} if isinstance(count, tf.Tensor) else {}
+    return {**sized, "real": inputs.real[index]} if inputs.real else sized
 
 
 def _streaming(job: Job, program: Program) -> dict[str, tf.Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,7 @@ from moxing.engine import (
     inputs,
     inter,
     precision,
+    replicas,
     stateless,
     streaming,
     structure,
@@ -28,6 +29,9 @@ from moxing.engine import (
 from moxing.engine.feed import Feed
 from moxing.engine.inputs import Inputs
 from moxing.engine.job import EXPORT, Job, Model
+from moxing.engine.place import ALONE, Place, TeamOps
+from moxing.engine.reduce import Spread
+from moxing.engine.replicas import Replica
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.logs import TENSORFLOW
 
@@ -39,7 +43,9 @@ class Program:
     Attributes:
         graph: the graph; not yet final.
         inputs: the input part.
-        model: what model_fn built.
+        replicas: what model_fn built, for each device of this process.
+        model: the first of them.
+        log: what log lines show.
         global_step: int64 variable, counts updates over all runs.
         step_op: one step: an update in TRAIN, else the evaluation of every result.
         hooks: of the model, and of the second one that evaluates during training.
@@ -47,11 +53,13 @@ class Program:
         slots: variables that belong to optimizers, not to the model.
         export_graph: the graph of the exported model; None where nothing is exported.
         export_signature: its inputs and outputs.
+        team: what a step does with other processes; None: this one is alone.
     """
 
     graph: tf.Graph
     inputs: Inputs
-    model: Model
+    replicas: tuple[Replica, ...]
+    log: Mapping[str, tf.Tensor]
     global_step: tf.Variable
     step_op: tf.Operation
     hooks: tuple[tf.train.SessionRunHook, ...]
@@ -59,13 +67,21 @@ class Program:
     slots: tuple[tf.Variable, ...]
     export_graph: tf.Graph | None = None
     export_signature: export.ExportSignature | None = None
+    team: TeamOps | None = None
+
+    @property
+    def model(self) -> Model:
+        """The first device's model."""
+        return self.replicas[0].model
 
 
 class _ReadsInputsDirectly(Exception):
     """The model reads tensors of input_fn that were not handed to it."""
 
 
-def build(job: Job, input_steps: int = 0, order: int | None = None) -> Program:
+def build(
+    job: Job, input_steps: int = 0, order: int | None = None, place: Place = ALONE
+) -> Program:
     """Builds the graphs of a job.
 
     Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
@@ -76,13 +92,14 @@ def build(job: Job, input_steps: int = 0, order: int | None = None) -> Program:
         input_steps: steps whose data earlier runs took from the input; a reader that can be
             positioned starts behind them.
         order: what readers draw the order of data from where the job has no seed.
+        place: this process's place among others.
     """
     devices.has_gpu()
     with _resource_variables():
         try:
-            return _build(job, input_steps, order, may_lift=True)
+            return _build(job, input_steps, order, place, may_lift=True)
         except _ReadsInputsDirectly:
-            return _build(job, input_steps, order, may_lift=False)
+            return _build(job, input_steps, order, place, may_lift=False)
 
 
 @contextmanager
@@ -101,29 +118,51 @@ def _resource_variables() -> Iterator[None]:
             tf.disable_resource_variables()
 
 
-def _build(job: Job, input_steps: int, order: int | None, may_lift: bool) -> Program:
-    with tf.Graph().as_default() as built:
+def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift: bool) -> Program:
+    with tf.Graph().as_default() as built, place.scope():
         if job.seed is not None:
             tf.set_random_seed(job.seed)
         global_step = tf.train.get_or_create_global_step()
         per_step = job.batch_size if job.make_batches and job.batch_size else 1
-        feed.announce(Feed(start=input_steps * per_step, seed=job.seed, order=order))
-        made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift)
+        feed.announce(
+            Feed(
+                start=input_steps * per_step * job.devices,
+                shard=place.index,
+                shards=place.size,
+                seed=job.seed,
+                order=order,
+            )
+        )
+        made = inputs.build(
+            job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift, job.devices
+        )
         updates.watch_keras()
-        with tf.variable_scope(tf.get_variable_scope(), auxiliary_name_scope=False):
-            model = _call_model_fn(job, made.structure, job.mode)
+        places = devices.local(job.devices) if job.devices > 1 else ("",)
+        copied = devices.has_gpu() if job.copied is None else job.copied
+        parts = replicas.build(
+            places,
+            copied and job.devices > 1,
+            lambda index: _call_model_fn(job, made.structures[index], job.mode),
+        )
+        model = parts[0].model
+        log = _logged(job, parts)
         before = {variable.name for variable in tf.global_variables()}
-        results = [*model.log.values(), *model.outputs.values()]
-        step_op = _train_op(job, model, global_step) if job.training else tf.group(*results)
+        results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
+        team = place.operations()
+        step_op = (
+            _train_op(job, place.spread(parts), global_step, place)
+            if job.training
+            else tf.group(*results)
+        )
         step_op = _reading_inputs(step_op, made)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
-        _check_reads(made, [step_op, *results, *shown], job.make_batches)
+        _check_reads(made, [step_op, *results, *shown], job.make_batches or job.devices > 1)
         if not model.hooks:  # Else one of them may update the metrics.
             streaming.check(model.log, [step_op, *results])
         if job.seed is not None:
             stateless.replace_in_model([step_op, *results], job.seed, global_step)
-        hooks = model.hooks
+        hooks = _hooks(parts)
         second: tuple[tf.Operation, ...] = ()
         if job.inter_mode is not None:
             other = inter.build(job, job.inter_mode, _call_model_fn)
@@ -132,22 +171,52 @@ def _build(job: Job, input_steps: int, order: int | None, may_lift: bool) -> Pro
     program = Program(
         built,
         made,
-        model,
+        tuple(parts),
+        log,
         global_step,
         step_op,
         hooks,
         (*made.initializers, *second),
         tuple(slots),
+        team=team,
     )
-    if not job.export:
+    if not job.export or not place.is_chief:
         return program
     export_graph, signature = _build_export(job, made, built)
     return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
 
 
+def _results(model: Model) -> list[tf.Tensor]:
+    return [*model.log.values(), *model.outputs.values()]
+
+
+def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:
+    """What log lines show: the first device's values, or means over devices."""
+    first = parts[0].model.log
+    if job.log_first or len(parts) == 1:
+        return first
+    return {
+        name: tf.add_n([tf.cast(part.model.log[name], tf.float32) for part in parts]) / len(parts)
+        for name in first
+    }
+
+
+def _hooks(parts: Sequence[Replica]) -> tuple[tf.train.SessionRunHook, ...]:
+    """The first device's hooks, and those of the others that no other device's can stand for."""
+    others = [
+        hook
+        for part in parts[1:]
+        for hook in part.model.hooks
+        if not getattr(hook, "support_aggregation", lambda: False)()
+    ]
+    return (*parts[0].model.hooks, *others)
+
+
 def _reading_inputs(step_op: tf.Operation, made: Inputs) -> tf.Operation:
     """A step also takes an element that its model ignores: data that ends, ends the run."""
-    sources = {leaf.op.name: leaf.op for leaf in structure.tensors(made.structure)}
+    sources = {
+        leaf.op.name: leaf.op for part in made.structures for leaf in structure.tensors(part)
+    }
     if not made.initializers or any(op.name in sources for op in ancestry.behind([step_op])):
         return step_op
     return tf.group(step_op, *sources.values())
@@ -168,7 +237,8 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
         return callbacks.call("model_fn", job.model_fn, given, mode, about=about)
 
 
-def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
+def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) -> tf.Operation:
+    model = spread.replicas[0].model
     functions: Sequence[Any] = job.optimizer_fns
     if len(functions) == 1:
         functions = [functions[0]] * len(model.losses)
@@ -180,7 +250,8 @@ def _train_op(job: Job, model: Model, global_step: tf.Variable) -> tf.Operation:
         )
     variables = graph.trainable(job.trainable_include, job.trainable_exclude)
     scale = precision.make_loss_scale(job.loss_scale, job.dynamic_loss_scale)
-    return graph.train_op(model.losses, functions, variables, global_step, scale)
+    update = graph.train_op(spread, functions, variables, global_step, scale)
+    return place.after(update)
 
 
 def _build_export(

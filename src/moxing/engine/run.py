@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame, checkpoint, export, program, report, session
+from moxing.engine import blame, checkpoint, export, program, replicas, report, session
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver, reader
 from moxing.engine.console import open_console
 from moxing.engine.finite import FiniteVariables, warn_of_metrics
@@ -118,10 +118,11 @@ class _Run:
         self.hooks = HookChain(built.hooks)
         before = {variable.name for variable in tf.global_variables()}
         self.hooks.begin()
-        variables = tf.global_variables()
+        variables = replicas.originals(tf.global_variables())
         self._restorer = self._make_restorer(variables, before)
         restored = set(self._restorer.restored) if self._restorer else set()
         self._initialize = session.initializer([v for v in variables if v not in restored])
+        self._copies = replicas.copies_from_originals()
         self._saver = None
         if job.training and job.log_dir is not None:
             self._saver = Saver(job.log_dir, variables)
@@ -163,6 +164,7 @@ class _Run:
                     built.graph,
                     self._initialize,
                     self._restorer,
+                    self._copies,
                     built.initializers,
                     input_threads,
                 )

@@ -23,6 +23,7 @@ def open_session(
     graph: tf.Graph,
     initialize: tf.Operation,
     restorer: Restorer | None,
+    copies: tf.Operation,
     input_initializers: Sequence[tf.Operation],
     coordinator: tf.train.Coordinator,
 ) -> Iterator[tf.Session]:
@@ -36,6 +37,7 @@ def open_session(
         graph: a finalized graph.
         initialize: gives values to whatever `restorer` does not restore.
         restorer: restores the rest; None: `initialize` does all.
+        copies: run after that, to give other devices' copies of variables their values.
         input_initializers: run after the variables have values.
         coordinator: for queue runners.
     """
@@ -47,6 +49,7 @@ def open_session(
                 session.run(initialize)
             if restorer is not None:
                 restorer.run(session)
+            session.run(copies)
             with blame.noted(graph, "while the datasets of input_fn were opened"):
                 session.run(list(input_initializers))
             if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
@@ -85,7 +88,9 @@ def _config(job: Job, graph: tf.Graph) -> tf.ConfigProto:
         intra_op_parallelism_threads=job.intra_op_threads,
     )
     config.gpu_options.allow_growth = True
-    if not devices.has_gpu():
+    if job.devices > 1 and not devices.has_gpu():
+        config.device_count["CPU"] = job.devices
+    if not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = executor.choose(graph.get_operations())
     return config
 

@@ -1,0 +1,31 @@
+"""Makes an input end with a whole step where several devices take an element each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+
+def pad(dataset: Any, devices: int) -> Any:
+    """Appends a flag to each element, and elements of zeros, flagged False, to the end.
+
+    The flags are True for the elements of `dataset`. With `devices - 1` elements of zeros behind
+    them, groups of `devices` elements take every real one, and none is of zeros alone.
+
+    Args:
+        dataset: of tensors or flat tuples of tensors.
+        devices: elements that a step takes.
+
+    Returns:
+        A dataset of flat tuples; unknown dimensions of its zeros are 1.
+    """
+    flagged = dataset.map(lambda *element: (*element, tf.constant(True)))
+    specs = tf.nest.flatten(tf.data.get_output_types(dataset))
+    shapes = tf.nest.flatten(tf.data.get_output_shapes(dataset))
+    zeros = tuple(
+        tf.zeros([size or 1 for size in shape.as_list()] if shape.rank is not None else [], dtype)
+        for shape, dtype in zip(shapes, specs, strict=True)
+    )
+    filler = tf.data.Dataset.from_tensors((*zeros, tf.constant(False)))
+    return flagged.concatenate(filler.repeat(devices - 1))

@@ -1,0 +1,156 @@
+"""Brings the gradients of several devices and processes together: their mean, the same for all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.replicas import Replica
+
+# Tensors below this many bytes travel together: a message costs about as much as so many bytes.
+_SMALL = 64 * 1024
+_BUCKET = 1024 * 1024
+
+
+@dataclass
+class AllReduce:
+    """Sums tensors over processes, by TensorFlow's collectives.
+
+    Every process has to build the same sums in the same order: that is how they find each other.
+
+    Attributes:
+        size: processes that take part.
+        group: identifies them, among all groups of the cluster.
+        compressed: whether float32 travels as float16.
+    """
+
+    size: int
+    group: int = 1
+    compressed: bool = False
+    _keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """The sum of each tensor over all processes; small ones share a message.
+
+        Args:
+            tensors: of numbers, in the order in which they become known.
+        """
+        results: dict[int, tf.Tensor] = {}
+        for bucket in _buckets(tensors):
+            for index, value in zip(
+                bucket, self._bucket([tensors[i] for i in bucket]), strict=True
+            ):
+                results[index] = value
+        return [results[index] for index in range(len(tensors))]
+
+    def _bucket(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        if len(tensors) == 1:
+            return [self.sum(tensors[0])]
+        flat = self.sum(tf.concat([tf.reshape(tensor, [-1]) for tensor in tensors], 0))
+        sizes = [tensor.shape.num_elements() for tensor in tensors]
+        parts = tf.split(flat, sizes)
+        return [tf.reshape(part, t.shape) for part, t in zip(parts, tensors, strict=True)]
+
+    def sum(self, tensor: tf.Tensor) -> tf.Tensor:
+        """The sum of one tensor over all processes."""
+        compressed = self.compressed and tensor.dtype == tf.float32
+        sent = tf.cast(tensor, tf.float16) if compressed else tensor
+        total = tf.raw_ops.CollectiveReduceV2(
+            input=sent,
+            group_size=self.size,
+            group_key=self.group,
+            instance_key=next(self._keys),
+            ordering_token=[],
+            merge_op="Add",
+            final_op="Id",
+            communication_hint="auto",
+            timeout_seconds=0,
+        )
+        total.set_shape(tensor.shape)
+        return tf.cast(total, tensor.dtype) if compressed else total
+
+    def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
+        """The chief's value of a tensor, in every process."""
+        key = next(self._keys)
+        common = {
+            "group_size": self.size,
+            "group_key": self.group,
+            "instance_key": key,
+            "communication_hint": "auto",
+        }
+        if chief:
+            return tf.raw_ops.CollectiveBcastSendV2(input=tensor, **common)
+        shape = tf.shape(tensor)
+        given = tf.raw_ops.CollectiveBcastRecvV2(T=tensor.dtype, shape=shape, **common)
+        given.set_shape(tensor.shape)
+        return given
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where a step is computed and how its gradients meet.
+
+    Attributes:
+        replicas: the models of this process.
+        between: sums over processes; None: this process is alone, or does not wait for others.
+        applies: whether this process updates the variables; else another does it for it.
+    """
+
+    replicas: Sequence[Replica]
+    between: AllReduce | None = None
+    applies: bool = True
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one device in all."""
+        return len(self.replicas) == 1 and self.between is None
+
+    def mean(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
+        """The mean of each gradient over all devices of all processes.
+
+        Args:
+            gradients: for each replica, those of the same variables in the same order: tensors,
+                or IndexedSlices, which stay sparse within a process.
+        """
+        share = len(self.replicas) * (self.between.size if self.between else 1)
+        with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
+            local = [_sum(of_all, 1.0 / share) for of_all in zip(*gradients, strict=True)]
+            if self.between is None:
+                return local
+            # The last layers' gradients are known first.
+            dense = [tf.convert_to_tensor(gradient) for gradient in reversed(local)]
+            return self.between.sums(dense)[::-1]
+
+
+def _sum(gradients: Sequence[Any], factor: float) -> Any:
+    if any(isinstance(gradient, tf.IndexedSlices) for gradient in gradients):
+        if all(isinstance(gradient, tf.IndexedSlices) for gradient in gradients):
+            values = tf.concat([gradient.values for gradient in gradients], 0)
+            indices = tf.concat([gradient.indices for gradient in gradients], 0)
+            scaled = values * tf.cast(factor, values.dtype)
+            return tf.IndexedSlices(scaled, indices, gradients[0].dense_shape)
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+    total = tf.add_n(list(gradients)) if len(gradients) > 1 else gradients[0]
+    return total * tf.cast(factor, total.dtype) if factor != 1.0 else total
+
+
+def _buckets(tensors: Sequence[tf.Tensor]) -> list[list[int]]:
+    """Indices of tensors that travel together: neighbors of one type that are small."""
+    buckets: list[list[int]] = []
+    filled = 0
+    for index, tensor in enumerate(tensors):
+        size = tensor.shape.num_elements()
+        nbytes = None if size is None else size * tensor.dtype.size
+        small = nbytes is not None and nbytes < _SMALL
+        joins = small and filled and tensors[buckets[-1][0]].dtype == tensor.dtype
+        if joins and filled + (nbytes or 0) <= _BUCKET:
+            buckets[-1].append(index)
+            filled += nbytes or 0
+        else:
+            buckets.append([index])
+            filled = (nbytes or 0) if small else 0
+    return buckets
