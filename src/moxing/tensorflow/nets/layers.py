@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
 from moxing.tensorflow.nets.norm import batch_norm
+from moxing.tensorflow.nets.pointwise import faster_gradient
 from moxing.tensorflow.nets.style import Activation, Initializer, Style
 from moxing.tensorflow.nets.variables import variable
 
@@ -48,13 +49,15 @@ def conv2d(
             weights or style.weights,
             decay=style.weight_decay,
         )
-        net = tf.nn.conv2d(
-            net,
-            kernels,
-            style.per_axis((stride, stride)),
-            padding,
-            data_format=style.data_format,
-        )
+        pointwise = height == width == stride == 1 and style.data_format == "NHWC"
+        with faster_gradient(pointwise and style.training):
+            net = tf.nn.conv2d(
+                net,
+                kernels,
+                style.per_axis((stride, stride)),
+                padding,
+                data_format=style.data_format,
+            )
         net = _finish(style, net, linear=linear, normalize=normalize, bias=bias)
         return _record(style, var_scope.name, net)
 
