@@ -1,0 +1,62 @@
+"""`host:port` texts: what they may look like, and whether a host is this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from moxing.errors import MoxValueError, shown
+
+
+def split(address: str, where: str = "") -> tuple[str, int]:
+    """The host and the port of `host:port` (`[::1]:2222` for IPv6).
+
+    Raises:
+        MoxValueError: it is none; the message begins with `where`.
+    """
+    host, colon, port = address.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        host = ""
+    legal = port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    if not colon or not host or not legal or not host.isprintable() or " " in host:
+        raise MoxValueError(
+            f"{where or 'An address'}: {shown(address)} is not host:port, such as 10.0.0.1:2222."
+        )
+    return host, int(port)
+
+
+def listed(text: str, where: str) -> tuple[str, ...]:
+    """The addresses of a comma list; empty parts are dropped, as trailing commas are common."""
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    for part in parts:
+        split(part, where)
+    return parts
+
+
+def is_here(host: str) -> bool | None:
+    """Whether a host is an address of this machine; None: its name can't be resolved."""
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return None
+    return any(_can_bind(family, target) for family, _, _, _, target in found)
+
+
+def is_literal(host: str) -> bool:
+    """Whether a host is written as an IP address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _can_bind(family: int, target: tuple) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind((target[0], 0, *target[2:]))
+        except OSError:
+            return False
+    return True

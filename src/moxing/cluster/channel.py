@@ -1,0 +1,139 @@
+"""The control channel of one task: how it is opened, and how a task leaves it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from moxing.cluster import failure, rendezvous
+from moxing.cluster.cluster import EVALUATOR, PS, Cluster
+from moxing.cluster.failure import PeerFailureError
+from moxing.cluster.hub import Hub
+from moxing.cluster.spoke import CHIEF, Spoke
+from moxing.cluster.watch import Watch
+from moxing.cluster.wire import Link
+from moxing.errors import MoxValueError
+
+if TYPE_CHECKING:
+    from moxing.cluster.member import Member
+
+_LOG = logging.getLogger("tensorflow")
+_VERDICT_SECONDS = 3.0
+
+
+class Channel(Protocol):
+    """What carries a task's messages."""
+
+    def send(self, message: Mapping[str, Any]) -> None: ...
+    def await_workers(self, member: Member) -> None: ...
+    def close(self) -> None: ...
+
+
+def open_channel(
+    cluster: Cluster,
+    digest: Mapping[str, str],
+    timeout: float,
+    stall_timeout: float,
+    deliver: Callable[[dict[str, Any]], None],
+    step: Callable[[], int | None],
+) -> Channel:
+    """Waits for all tasks to meet, and starts to watch them."""
+    if cluster.job == EVALUATOR:
+        raise MoxValueError(
+            f"{cluster.task} can't join the job's tasks: an evaluator reads checkpoints only."
+        )
+    if cluster.alone:
+        return _HubChannel(Hub(cluster, {}, deliver, stall_timeout, step))
+    links = rendezvous.meet(cluster, digest, timeout)
+    if cluster.is_chief:
+        return _HubChannel(Hub(cluster, links, deliver, stall_timeout, step))
+    return _SpokeChannel(Spoke(cluster, links[CHIEF], deliver, step, stall_timeout), links)
+
+
+class _HubChannel:
+    """The chief's own: messages go to the hub without a socket."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._watch = Watch(hub.links, hub.handle, hub.lost, hub.tick) if hub.links else None
+        if self._watch is not None:
+            self._watch.start()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self._hub.handle(CHIEF, message)
+
+    def await_workers(self, member: Member) -> None:
+        """Stays while others work: the channel and the chief's server end with this process."""
+        began = time.monotonic()
+        while member.wait("all_finished", 0.5) is None and member.first_failure() is None:
+            now = time.monotonic()
+            for peer in self._hub.idlers(now, began):
+                self._hub.stalled(peer, now - max(peer.moved, began))
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.end()
+        self._hub.close()
+
+
+class _SpokeChannel:
+    def __init__(self, spoke: Spoke, links: Mapping[str, Link]) -> None:
+        self._spoke = spoke
+        self._watch = Watch(links, spoke.receive, spoke.lost, spoke.tick)
+        self._watch.start()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self._spoke.send(message)
+
+    def await_workers(self, member: Member) -> None:
+        """Nobody needs a worker that is not the chief after its end."""
+
+    def close(self) -> None:
+        self._watch.end()
+        self._spoke.close()
+
+
+@contextmanager
+def leaving(channel: Channel, member: Member) -> Iterator[None]:
+    """Announces how the body ended, and finds out whose error it was."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, SystemExit) and error.code in (None, 0):
+            _finish(channel, member)
+            raise
+        cause = _first_cause(channel, member, error)
+        if cause is not None and isinstance(error, Exception) and cause not in str(error):
+            raise PeerFailureError(cause) from error
+        raise
+    else:
+        _finish(channel, member)
+
+
+def _finish(channel: Channel, member: Member) -> None:
+    if member.has_failed or member.first_failure() is not None and not member.cluster.is_chief:
+        channel.send({"kind": "bye"})
+        return
+    if member.cluster.job == PS:
+        if member.event("all_finished") is None and member.first_failure() is None:
+            member.announce("failed", reason="it left before the workers were finished")
+    else:
+        member.announce("finished")
+    if member.cluster.is_chief:
+        channel.await_workers(member)
+        if (reason := member.first_failure()) is not None:
+            raise PeerFailureError(reason)
+    channel.send({"kind": "bye"})
+
+
+def _first_cause(channel: Channel, member: Member, error: BaseException) -> str | None:
+    if member.first_failure() is None:
+        member.announce("failed", reason=failure.reason_of(error))
+    event = member.wait("failed", _VERDICT_SECONDS)
+    channel.send({"kind": "bye"})
+    if event is None or (event["task"] == member.cluster.task and event["how"] == "reported"):
+        return None
+    return event["reason"]

@@ -1,0 +1,61 @@
+"""A frozen description of the processes of a job, and which of them this one is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WORKER, PS, EVALUATOR = "worker", "ps", "evaluator"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The tasks of a job by address.
+
+    Attributes:
+        workers: `host:port` of each worker; the first is the chief, which saves and exports.
+        ps: `host:port` of each parameter server.
+        job: what this process is: `worker`, `ps` or `evaluator`.
+        index: which one of its job, from 0.
+        source: where this was read (`flags`, `TF_CONFIG`, ...), for messages.
+    """
+
+    workers: tuple[str, ...]
+    ps: tuple[str, ...] = ()
+    job: str = WORKER
+    index: int = 0
+    source: str = "flags"
+
+    @property
+    def is_chief(self) -> bool:
+        return self.job == WORKER and self.index == 0
+
+    @property
+    def size(self) -> int:
+        """How many workers there are."""
+        return len(self.workers)
+
+    @property
+    def task(self) -> str:
+        """The name of this process in messages, such as `worker 1`."""
+        return f"{self.job} {self.index}"
+
+    @property
+    def address(self) -> str:
+        """This task's `host:port`; empty for an evaluator, which nobody talks to."""
+        return self.tasks.get(self.task, "")
+
+    @property
+    def alone(self) -> bool:
+        """Whether this process has no partner: one worker, no parameter server."""
+        return self.job == WORKER and len(self.workers) == 1 and not self.ps
+
+    @property
+    def tasks(self) -> dict[str, str]:
+        """`host:port` of every task, by its name: the workers first, then the ps."""
+        workers = {f"worker {i}": address for i, address in enumerate(self.workers)}
+        return workers | {f"ps {i}": address for i, address in enumerate(self.ps)}
+
+
+def named(task: str, address: str) -> str:
+    """How a task is called in messages: `worker 1 (10.0.0.2:2222)`."""
+    return f"{task} ({address})" if address else task

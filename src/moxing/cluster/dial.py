@@ -1,0 +1,123 @@
+"""How a task that is not the chief finds the chief, and waits with it for the others."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import select
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from moxing.cluster.addresses import split
+from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.reception import PROGRESS_SECONDS, listed, waiting_line
+from moxing.cluster.wire import LONGEST_HELLO, Link
+from moxing.errors import MoxRuntimeError
+
+_LOG = logging.getLogger("tensorflow")
+_RETRY_SECONDS = 0.2
+# An earlier job's server may need a moment to go when a launcher restarts everything.
+_FOREIGN_SECONDS = 5.0
+
+
+def dial(cluster: Cluster, greeting: Mapping[str, Any], deadline: float) -> tuple[Link, str]:
+    """The link to the chief, and the job's name, once the chief says that all are there.
+
+    Raises:
+        MoxRuntimeError: the chief refuses, something else answers in its place, or the deadline
+            has passed.
+    """
+    return _Dialer(cluster, greeting, deadline).dial()
+
+
+class _Dialer:
+    def __init__(self, cluster: Cluster, greeting: Mapping[str, Any], deadline: float) -> None:
+        self._chief = named("worker 0, the chief", cluster.workers[0])
+        self._host, self._port = split(cluster.workers[0])
+        self._greeting, self._deadline = greeting, deadline
+        self._began = self._said = time.monotonic()
+        self._missing: list[str] = []
+        self._state = "it has not been reached yet"
+        self._foreign_since: float | None = None
+
+    def dial(self) -> tuple[Link, str]:
+        while True:
+            link = self._connect()
+            if link is not None:
+                job = self._wait_at(link)
+                if job is not None:
+                    return link, job
+            self._pause()
+
+    def _connect(self) -> Link | None:
+        left = max(0.05, min(2.0, self._deadline - time.monotonic()))
+        try:
+            connection = socket.create_connection((self._host, self._port), timeout=left)
+        except OSError as error:
+            self._missing, self._foreign_since = [], None
+            self._state = (error.strerror or str(error)).lower()
+            return None
+        link = Link(connection, LONGEST_HELLO)
+        link.send(self._greeting)
+        return link
+
+    def _wait_at(self, link: Link) -> str | None:
+        """The job's name; None when the connection ended without a verdict."""
+        try:
+            while link.lost is None:
+                ready, _, _ = select.select(
+                    [link], [link] if link.unsent else [], [], _RETRY_SECONDS
+                )
+                link.flush()
+                for message in link.receive() if ready else ():
+                    if message["kind"] == "start":
+                        return str(message.get("job"))
+                    self._note(message)
+                self._check_time()
+        except BaseException:
+            link.close()
+            raise
+        link.close()
+        self._missing = []
+        self._state = "it closed the connection"
+        if link.foreign:
+            self._note_foreign()
+        return None
+
+    def _note(self, message: Mapping[str, Any]) -> None:
+        if message["kind"] == "refused":
+            raise MoxRuntimeError(str(message.get("reason")))
+        if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
+            self._missing = [str(task) for task in message["missing"]]
+            self._foreign_since = None
+
+    def _note_foreign(self) -> None:
+        now = time.monotonic()
+        self._state = "another program answers there"
+        self._foreign_since = self._foreign_since or now
+        if now - self._foreign_since >= _FOREIGN_SECONDS:
+            raise MoxRuntimeError(
+                f"A server already answers in place of {self._chief}: the job is running, and a "
+                "task can't join it late or again. Stop all of its tasks and start them together; "
+                "they go on from the last checkpoint. If no such job runs, another program has "
+                "this port."
+            )
+
+    def _check_time(self) -> None:
+        now = time.monotonic()
+        waits_for = self._missing or [f"{self._chief}: {self._state}"]
+        if now >= self._deadline:
+            raise MoxRuntimeError(
+                f"Gave up after {now - self._began:.0f} s: no sign of {listed(waits_for)}. Check "
+                "that each of them was started, with these addresses."
+            )
+        if now - self._said >= PROGRESS_SECONDS:
+            self._said = now
+            _LOG.info("%s", waiting_line(waits_for, self._deadline - now))
+
+    def _pause(self) -> None:
+        self._check_time()
+        with contextlib.suppress(InterruptedError):
+            time.sleep(_RETRY_SECONDS)

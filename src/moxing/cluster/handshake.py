@@ -1,0 +1,89 @@
+"""What tasks tell each other when they meet, and what must be equal."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from moxing import __version__
+from moxing.cluster.cluster import Cluster, named
+from moxing.errors import shown
+
+PROTOCOL = 1
+_MOST_FACTS = 1000
+
+
+def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
+    """Who this task is, and all that must be the same in every task."""
+    return {
+        "kind": "hello",
+        "protocol": PROTOCOL,
+        "task": cluster.task,
+        "address": cluster.address,
+        "process": f"process {os.getpid()} on {socket.gethostname()}",
+        "facts": {
+            "the list of workers": ",".join(cluster.workers),
+            "the list of ps": ",".join(cluster.ps),
+            "openmox": __version__,
+            "TensorFlow": _version("tensorflow"),
+            "Python": ".".join(platform.python_version_tuple()[:2]),
+            **{str(name): str(value) for name, value in digest.items()},
+        },
+    }
+
+
+def is_hello(message: Mapping[str, Any]) -> bool:
+    """Whether a stranger's message is a whole greeting."""
+    facts = message.get("facts")
+    return (
+        message.get("kind") == "hello"
+        and all(isinstance(message.get(key), str) for key in ("task", "address", "process"))
+        and isinstance(facts, dict)
+        and len(facts) <= _MOST_FACTS
+        and all(isinstance(value, str) for value in facts.values())
+    )
+
+
+def differences(chief: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What differs between two tasks, with both values; "" when nothing does."""
+    if other.get("protocol") != chief["protocol"]:
+        return (
+            f"{_who(other)} runs another version of openmox ({other['facts'].get('openmox')}) than "
+            f"the chief ({chief['facts']['openmox']})."
+        )
+    mine, theirs = chief["facts"], other["facts"]
+    names = [name for name in [*mine, *theirs] if mine.get(name) != theirs.get(name)]
+    if not names:
+        return ""
+    listed = "; ".join(
+        f"{name} is {_value(mine, name)} in worker 0 and {_value(theirs, name)} in {other['task']}"
+        for name in dict.fromkeys(names)
+    )
+    return f"{_who(other)} differs from the chief: {listed}. All tasks must be started alike."
+
+
+def twins(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """The message for two processes with one identity."""
+    return (
+        f"Two processes say that they are {first['task']}: {first['process']} and "
+        f"{second['process']}. Give each its own task index."
+    )
+
+
+def _who(greeting: Mapping[str, Any]) -> str:
+    return named(greeting["task"], greeting["address"])
+
+
+def _value(facts: Mapping[str, str], name: str) -> str:
+    return shown(facts[name], plain=True) or "empty" if name in facts else "not set"
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"

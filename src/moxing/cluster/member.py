@@ -1,0 +1,232 @@
+"""What a task can tell and ask the other tasks of its job while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from moxing.cluster import channel as channels
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.failure import PeerFailureError
+from moxing.errors import MoxRuntimeError, MoxTypeError
+
+_LOG = logging.getLogger("tensorflow")
+
+
+@contextmanager
+def join(
+    cluster: Cluster, *, digest: Mapping[str, str], timeout: float, stall_timeout: float
+) -> Iterator[Member]:
+    """Meets the other tasks, and keeps a connection to them while the body runs.
+
+    Leaving the body normally announces `finished`; the chief then stays until every worker is
+    finished. Leaving it by an error announces `failed`.
+
+    Args:
+        cluster: who takes part. A cluster that is alone opens no socket.
+        digest: what must be equal in all tasks (flags, the script), by a name for messages.
+        timeout: seconds to wait for all tasks.
+        stall_timeout: seconds of a task's silence that end the job.
+
+    Raises:
+        MoxRuntimeError: a task is missing, differs, or this task's port is taken.
+        PeerFailureError: another task is the first cause of the body's error, or fails while the
+            chief waits for it at the end.
+    """
+    member = Member(cluster)
+    channel = channels.open_channel(
+        cluster, digest, timeout, stall_timeout, member.deliver, lambda: member.step
+    )
+    member.connect(channel.send)
+    try:
+        with channels.leaving(channel, member):
+            yield member
+    finally:
+        channel.close()
+
+
+class Member:
+    """This task's place in the job. Every method may be called from any thread."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.step: int | None = None  # The step reported last.
+        self.has_failed = False
+        self._send: Callable[[Mapping[str, Any]], None] = lambda message: None
+        self._changed = threading.Condition()
+        self._events: dict[str, dict[str, Any]] = {}
+        self._values: dict[str, Any] = {}
+        self._missing: dict[str, list[str]] = {}
+        self._calls: Counter[str] = Counter()
+        self._callbacks: list[Callable[[str], None]] = []
+
+    def connect(self, send: Callable[[Mapping[str, Any]], None]) -> None:
+        """Sets what takes this task's messages; `join` calls it."""
+        self._send = send
+
+    def report_step(self, step: int) -> None:
+        """Notes the step reached; the next heartbeat carries it."""
+        self.step = step
+
+    def announce(self, event: str, **details: Any) -> None:
+        """Tells every task. Details are JSON values.
+
+        Of each kind of event, everybody keeps the one that reached the chief first. A `failed`
+        becomes known once it is clear that no death lies behind it (within about a second).
+        """
+        if event == "failed":
+            self.has_failed = True
+            self._send({"kind": "beat", "step": self.step})
+        self._send(_checked({"kind": "event", "name": event, "details": details}))
+
+    def event(self, name: str) -> Mapping[str, Any] | None:
+        """The first such event that anybody announced, with its `task`; None: there is none."""
+        return self._events.get(name)
+
+    def wait(self, name: str, timeout: float) -> Mapping[str, Any] | None:
+        """Like `event`, after waiting up to `timeout` seconds for one."""
+        with self._changed:
+            self._changed.wait_for(lambda: name in self._events, timeout)
+        return self._events.get(name)
+
+    def fail(self, reason: str) -> None:
+        """Announces that this task can't go on."""
+        self.announce("failed", reason=reason)
+
+    def wait_failure(self, timeout: float) -> str | None:
+        """Like `first_failure`, after waiting up to `timeout` seconds for one."""
+        self.wait("failed", timeout)
+        return self.first_failure()
+
+    def wait_for_workers(self) -> None:
+        """Returns when every worker is finished; for parameter servers.
+
+        The wait ends with the job: a worker that dies, fails or stands still is a failure.
+
+        Raises:
+            PeerFailureError: a task failed first.
+        """
+        while self.wait("all_finished", 0.5) is None:
+            if (reason := self.first_failure()) is not None:
+                raise PeerFailureError(reason)
+
+    def all_gather(self, key: str, value: Any, timeout: float | None) -> list[Any]:
+        """Every worker's value, in the order of the workers.
+
+        All workers call it equally often for a key. Parameter servers take no part. A `timeout` of
+        None waits for as long as no task fails.
+
+        Raises:
+            PeerFailureError: a task failed meanwhile.
+            MoxRuntimeError: after `timeout` seconds, naming the workers that did not come. With
+                None, only a failure ends the wait.
+        """
+        full = self._numbered(key)
+        self._send(_checked({"kind": "gather", "key": full, "value": value}))
+        return self._await_value(full, f"{key!r}", timeout)
+
+    def broadcast(self, key: str, value: Any, timeout: float | None) -> Any:
+        """The chief's value; what the others pass is not looked at. Raises as `all_gather` does."""
+        full = self._numbered(f"chief's {key}")
+        if self.cluster.is_chief:
+            self._send(_checked({"kind": "cast", "key": full, "value": value}))
+        return self._await_value(full, f"the chief's {key!r}", timeout)
+
+    def barrier(self, key: str, timeout: float | None) -> None:
+        """Returns when every worker has called it. Raises as `all_gather` does."""
+        self.all_gather(f"barrier {key}", None, timeout)
+
+    def first_failure(self) -> str | None:
+        """The first cause that ended the job's work, as a sentence; None: all is well."""
+        event = self._events.get("failed")
+        return None if event is None else event["reason"]
+
+    def on_failure(self, callback: Callable[[str], None]) -> None:
+        """Calls back once, with the first cause, in a thread of its own.
+
+        A failure that this very task reported calls nobody back. One that is already known does so
+        at once.
+        """
+        with self._changed:
+            self._callbacks.append(callback)
+            event = self._events.get("failed")
+        if event is not None:
+            self._call_back(event)
+
+    def deliver(self, message: Mapping[str, Any]) -> None:
+        """Takes a message of the chief; the watch thread calls it."""
+        event = None
+        with self._changed:
+            kind = message["kind"]
+            if kind == "value":
+                self._values[message["key"]] = message["value"]
+            elif kind == "missing":
+                self._missing[message["key"]] = message["tasks"]
+            elif kind == "event" and message["name"] not in self._events:
+                event = {**message["details"], "task": message["task"]}
+                self._events[message["name"]] = event
+            self._changed.notify_all()
+        if message["kind"] == "notice":
+            _LOG.warning("%s", message["text"])
+        if event is not None and message["name"] == "failed":
+            self._call_back(event)
+
+    def _call_back(self, event: Mapping[str, Any]) -> None:
+        with self._changed:
+            callbacks, self._callbacks = self._callbacks, []
+        if event["how"] == "reported" and event["task"] == self.cluster.task:
+            return
+        for callback in callbacks:
+            # Not in the watch thread: heartbeats must go on while a callback closes a session.
+            caller = threading.Thread(
+                target=callback, args=(event["reason"],), name="openmox-failure", daemon=True
+            )
+            with contextlib.suppress(RuntimeError):  # The interpreter ends already.
+                caller.start()
+
+    def _numbered(self, key: str) -> str:
+        if self.cluster.job != "worker":
+            raise MoxRuntimeError(
+                f"{self.cluster.task} took part in the exchange {key!r}, which is for workers only."
+            )
+        with self._changed:
+            self._calls[key] += 1
+            return f"{key}#{self._calls[key]}"
+
+    def _await_value(self, key: str, shown: str, timeout: float | None) -> Any:
+        began = time.monotonic()
+        with self._changed:
+            self._changed.wait_for(lambda: key in self._values or "failed" in self._events, timeout)
+            if key in self._values:
+                return self._values.pop(key)
+        if (reason := self.first_failure()) is not None:
+            raise PeerFailureError(f"{reason}. So there is no {shown} to be had.")
+        waited = time.monotonic() - began
+        raise MoxRuntimeError(
+            f"Waited {waited:.0f} s for {shown}, and these did not come: "
+            + ", ".join(self._who_is_missing(key))
+        )
+
+    def _who_is_missing(self, key: str) -> list[str]:
+        if key.startswith("chief's "):
+            return [f"worker 0 ({self.cluster.workers[0]})"]
+        self._send({"kind": "missing", "key": key})
+        with self._changed:
+            self._changed.wait_for(lambda: key in self._missing, 2.0)
+            unknown = [f"unknown, as the chief ({self.cluster.workers[0]}) does not answer"]
+            return self._missing.pop(key, unknown)
+
+
+def _checked(message: dict[str, Any]) -> dict[str, Any]:
+    try:
+        json.dumps(message)
+    except (TypeError, ValueError) as error:
+        raise MoxTypeError(f"Only JSON values can be sent to other tasks: {error}.") from None
+    return message

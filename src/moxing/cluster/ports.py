@@ -1,0 +1,125 @@
+"""Takes this task's own port until everybody is there, and says who has it if it is taken."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+from pathlib import Path
+
+from moxing.cluster.addresses import is_here, split
+from moxing.cluster.cluster import Cluster, named
+from moxing.errors import MoxRuntimeError
+
+_LOG = logging.getLogger("tensorflow")
+_BACKLOG = 1024
+
+
+def take(cluster: Cluster) -> socket.socket:
+    """A listener on this task's own address.
+
+    Raises:
+        MoxRuntimeError: the port is taken, or the address belongs to another machine.
+    """
+    host, port = split(cluster.address)
+    try:
+        return _listener(host, port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise MoxRuntimeError(_taken(cluster, port)) from None
+        if error.errno == errno.EACCES:
+            raise MoxRuntimeError(
+                f"{named(cluster.task, cluster.address)}: this user may not listen on port {port}; "
+                "choose one above 1023."
+            ) from None
+    _complain_if_elsewhere(cluster)
+    # Behind address translation, or a name that only the others can resolve.
+    _LOG.warning(
+        "%s: %s is no address that this machine (%s) knows as its own; listening on all of them",
+        *(cluster.task, host, socket.gethostname()),
+    )
+    try:
+        return _listener("", port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise MoxRuntimeError(_taken(cluster, port)) from None
+        raise MoxRuntimeError(f"Can't listen on {cluster.address}: {error.strerror}.") from None
+
+
+def holder(port: int) -> str:
+    """Which process listens on a TCP port, as `process 123 (python train.py)`; "" if unknown."""
+    inodes = _listening_inodes(port)
+    for folder in Path("/proc").glob("[0-9]*/fd") if inodes else ():
+        try:
+            links = [os.readlink(entry) for entry in folder.iterdir()]
+        except OSError:  # Another user's process, or one that has just ended.
+            continue
+        if any(link.startswith("socket:[") and link[8:-1] in inodes for link in links):
+            return f"process {folder.parent.name} ({_command(folder.parent)})"
+    return ""
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family, _, _, _, target = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # So that a port whose last connections are still winding down can be used again.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(target)
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _complain_if_elsewhere(cluster: Cluster) -> None:
+    host = split(cluster.address)[0]
+    mine = {
+        task: address
+        for task, address in cluster.tasks.items()
+        if split(address)[0] != host and is_here(split(address)[0])
+    }
+    if is_here(host) is not False or not mine:
+        return
+    others = ", ".join(named(task, address) for task, address in mine.items())
+    raise MoxRuntimeError(
+        f"This process is to be {named(cluster.task, cluster.address)}, by {cluster.source}, but "
+        f"{host} is not an address of this machine ({socket.gethostname()}). The addresses of the "
+        f"list that are: {others}. Check the task index."
+    )
+
+
+def _taken(cluster: Cluster, port: int) -> str:
+    who = holder(port)
+    return (
+        f"{named(cluster.task, cluster.address)}: port {port} is taken"
+        + (f" by {who}" if who else " by another program")
+        + ". Stop it (it may be left from an earlier run, or be a second process with the same"
+        " task index), or list another port."
+    )
+
+
+def _listening_inodes(port: int) -> set[str]:
+    inodes = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(fields[9])
+    return inodes
+
+
+def _command(folder: Path) -> str:
+    try:
+        words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "unknown"
+    text = " ".join(word for word in words if word)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -1,0 +1,170 @@
+"""The chief's listener before the start: who has come, who is missing, who must be refused."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import selectors
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from moxing.cluster import handshake
+from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.wire import LONGEST_HELLO, Link, close_all
+from moxing.errors import MoxRuntimeError
+
+_LOG = logging.getLogger("tensorflow")
+PROGRESS_SECONDS = 10.0
+_TELL_SECONDS = 2.0
+_STRANGER_SECONDS = 5.0
+_MOST_STRANGERS = 1024
+# After a refusal the job can't start any more; the late ones should still hear why.
+_GRACE_SECONDS = 2.0
+
+
+class Reception:
+    """Gathers one link a task. A stranger who says nothing sensible is dropped."""
+
+    def __init__(
+        self, cluster: Cluster, listener: socket.socket, greeting: Mapping[str, Any], job: str
+    ) -> None:
+        self._cluster, self._listener, self._job = cluster, listener, job
+        self._mine = greeting
+        self._present: dict[str, tuple[Link, dict[str, Any]]] = {}
+        self._strangers: dict[Link, float] = {}
+        self._refusal = ""
+        self._selector = selectors.DefaultSelector()
+
+    def gather(self, deadline: float) -> dict[str, Link]:
+        """Returns when all are there and agree.
+
+        Raises:
+            MoxRuntimeError: after the deadline, or when two tasks differ; the others are told.
+        """
+        self._listener.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        began = told = said = time.monotonic()
+        try:
+            while (missing := self._missing()) or self._refusal:
+                now = time.monotonic()
+                if self._refusal and (not missing or now >= deadline):
+                    raise MoxRuntimeError(self._refusal)
+                if now >= deadline:
+                    raise MoxRuntimeError(_gave_up(missing, now - began))
+                if self._refusal:
+                    deadline = min(deadline, now + _GRACE_SECONDS)
+                elif now - said >= PROGRESS_SECONDS:
+                    said = now
+                    _LOG.info("%s", waiting_line(missing, deadline - now))
+                if now - told >= _TELL_SECONDS:
+                    told = now
+                    self._tell({"kind": "waiting", "missing": missing})
+                self._turn(now)
+        except MoxRuntimeError as error:
+            self._tell({"kind": "refused", "reason": str(error)})
+            self._close_all(linger=0.5)
+            raise
+        except BaseException:
+            self._close_all()
+            raise
+        self._tell({"kind": "start", "job": self._job})
+        self._close_strangers()
+        return {task: link for task, (link, _) in self._present.items()}
+
+    def _missing(self) -> list[str]:
+        return [
+            named(task, address)
+            for task, address in self._cluster.tasks.items()
+            if task != self._cluster.task and task not in self._present
+        ]
+
+    def _turn(self, now: float) -> None:
+        for key, _ in self._selector.select(0.2):
+            if key.fileobj is self._listener:
+                self._accept(now)
+            else:
+                self._read(key.fileobj)  # type: ignore[arg-type]
+        for link, since in list(self._strangers.items()):
+            if now - since > _STRANGER_SECONDS:
+                self._drop(link)
+
+    def _accept(self, now: float) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                if len(self._strangers) >= _MOST_STRANGERS:
+                    connection.close()
+                    continue
+                link = Link(connection, LONGEST_HELLO)
+                self._strangers[link] = now
+                self._selector.register(link, selectors.EVENT_READ)
+
+    def _read(self, link: Link) -> None:
+        for message in link.receive():
+            if link in self._strangers and not self._meet(link, message):
+                link.lost = link.lost or "it greeted wrongly"
+        if link.lost is not None:
+            self._drop(link)
+
+    def _meet(self, link: Link, message: dict[str, Any]) -> bool:
+        if not handshake.is_hello(message):
+            return False
+        task = message["task"]
+        known = self._mine if task == self._cluster.task else None
+        if task in self._present:
+            known = self._present[task][1]
+        reason = handshake.twins(known, message) if known else ""
+        reason = reason or handshake.differences(self._mine, message)
+        if not reason and task not in self._cluster.tasks:
+            reason = f"{named(task, message['address'])} is not in the list of tasks."
+        self._refusal = self._refusal or reason
+        if known or task not in self._cluster.tasks:
+            link.send({"kind": "refused", "reason": reason})
+            return True
+        del self._strangers[link]
+        self._present[task] = (link, message)
+        return True
+
+    def _drop(self, link: Link) -> None:
+        self._strangers.pop(link, None)
+        for task, (present, _) in list(self._present.items()):
+            if present is link:
+                del self._present[task]
+                address = self._cluster.tasks[task]
+                _LOG.info("%s has gone again before the start", named(task, address))
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(link)
+        link.close()
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        for link, _ in self._present.values():
+            link.send(message)
+
+    def _close_strangers(self) -> None:
+        for link in self._strangers:
+            link.close()
+        self._selector.close()
+
+    def _close_all(self, linger: float = 0.0) -> None:
+        close_all([link for link, _ in self._present.values()], linger)
+        self._close_strangers()
+
+
+def waiting_line(missing: list[str], left: float) -> str:
+    """The progress line, worded the same in every task."""
+    return f"Waiting for {listed(missing)}; {left:.0f} s left"
+
+
+def listed(tasks: list[str]) -> str:
+    """Not more than ten of many."""
+    more = f" and {len(tasks) - 10} more" if len(tasks) > 10 else ""
+    return ", ".join(tasks[:10]) + more
+
+
+def _gave_up(missing: list[str], seconds: float) -> str:
+    return (
+        f"Gave up after {seconds:.0f} s: no sign of {listed(missing)}. Check that each of them was "
+        "started, with these addresses, and that it can reach this one."
+    )

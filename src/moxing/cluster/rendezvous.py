@@ -1,0 +1,53 @@
+"""How the tasks of a job find each other: all dial the chief, and start together or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+
+from moxing.cluster import handshake, ports
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.dial import dial
+from moxing.cluster.reception import Reception
+from moxing.cluster.wire import LONGEST, Link
+
+_LOG = logging.getLogger("tensorflow")
+
+
+def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[str, Link]:
+    """Waits for all tasks; the chief gets a link to each of them, the others one to the chief.
+
+    Every task holds its own port meanwhile, and has let go of it for TensorFlow's server when this
+    returns. The connections to the chief stay open as the control channel: so nothing of openmox
+    listens while the job runs, and firewalls need to know the listed ports only.
+
+    Raises:
+        MoxRuntimeError: what `ports.take` raises; a task did not come, is there twice, or differs.
+    """
+    deadline = time.monotonic() + timeout
+    greeting = handshake.hello(cluster, digest)
+    with contextlib.closing(ports.take(cluster)) as listener:
+        if cluster.is_chief:
+            job = secrets.token_hex(4)
+            links = Reception(cluster, listener, greeting, job).gather(deadline)
+        else:
+            link, job = dial(cluster, greeting, deadline)
+            links = {"worker 0": link}
+    for link in links.values():
+        link.longest = LONGEST
+    _say_start(cluster, job)
+    return links
+
+
+def _say_start(cluster: Cluster, job: str) -> None:
+    ps = f" and {len(cluster.ps)} ps" if cluster.ps else ""
+    workers = f"{cluster.size} worker" + ("s" if cluster.size > 1 else "")
+    _LOG.info("Job %s: all %s%s are there; this is %s", job, workers, ps, cluster.task)
+    _LOG.info(
+        "TensorFlow's server listens on port %s of all network interfaces, and whoever reaches it "
+        "can read and write files: keep this port on a private network",
+        cluster.address.rpartition(":")[2],
+    )

@@ -1,0 +1,171 @@
+"""JSON messages over a socket, one a line: never blocks, never trusts what arrives."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+LONGEST_HELLO = 64 << 10
+LONGEST = 8 << 20
+_MOST_WAITING = 64 << 20
+_CHUNK = 64 << 10
+# A machine that is gone acknowledges nothing; a stopped process still does (its kernel does it).
+_GONE_SECONDS = 10
+
+
+class Link:
+    """One connection. `lost` says why it ended; None while it stands.
+
+    `send` may be called from any thread, `receive` from one. What the network does not take at
+    once waits in memory until `flush`.
+    """
+
+    def __init__(self, connection: socket.socket, longest: int = LONGEST) -> None:
+        self.socket = connection
+        self.longest = longest
+        self.lost: str | None = None
+        self.foreign = False
+        self._in = bytearray()
+        self._out = bytearray()
+        self._lock = threading.Lock()
+        connection.setblocking(False)
+        _tune(connection)
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    @property
+    def unsent(self) -> bool:
+        return bool(self._out)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Sends, or keeps for `flush`; on a lost link it does nothing, as `lost` tells."""
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            if self.lost is not None:
+                return
+            self._out += line
+            if len(self._out) > _MOST_WAITING:
+                self.lost = "it no longer reads what is sent"
+                return
+        self.flush()
+
+    def flush(self) -> None:
+        """Gives the network as much as it takes now."""
+        with self._lock:
+            try:
+                while self._out:
+                    del self._out[: self.socket.send(self._out[:_CHUNK])]
+            except BlockingIOError:
+                pass
+            except OSError:
+                # What the other side said last may still be unread: `receive` finds the loss.
+                self._out.clear()
+
+    def receive(self) -> list[dict[str, Any]]:
+        """The messages that are complete by now; sets `lost` at the end or at nonsense."""
+        try:
+            for _ in range(16):
+                data = self.socket.recv(_CHUNK)
+                if not data:
+                    self.lost = self.lost or "connection lost"
+                    break
+                self._in += data
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self.lost = self.lost or _why(error)
+        return self._messages()
+
+    def _messages(self) -> list[dict[str, Any]]:
+        messages = []
+        while (end := self._in.find(b"\n")) >= 0 and not self.foreign:
+            line = bytes(self._in[:end])
+            del self._in[: end + 1]
+            message = _parsed(line) if len(line) <= self.longest else None
+            if message is None:
+                self._nonsense()
+            else:
+                messages.append(message)
+        if len(self._in) > self.longest or (self._in and self._in[0] != ord("{")):
+            self._nonsense()
+        return messages
+
+    def _nonsense(self) -> None:
+        self.foreign = True
+        self.lost = "it speaks another protocol"
+        self._in.clear()
+
+    def close(self) -> None:
+        """Closes at once."""
+        self.lost = self.lost or "closed"
+        with contextlib.suppress(OSError):
+            self.socket.close()
+
+
+def close_all(links: Iterable[Link], seconds: float) -> None:
+    """Sends what is left, and waits up to `seconds` for the other sides to have read it.
+
+    A socket that is closed with unread input resets its connection, and the last words may be lost
+    with it; so each is read to its end. No threads: it also works while the interpreter ends.
+    """
+    waiting = {link for link in links if link.lost is None}
+    ending: set[Link] = set()
+    deadline = time.monotonic() + seconds
+    while waiting and (left := deadline - time.monotonic()) > 0:
+        for link in waiting - ending:
+            link.flush()
+            if not link.unsent:
+                ending.add(link)
+                with contextlib.suppress(OSError):
+                    link.socket.shutdown(socket.SHUT_WR)
+        with selectors.DefaultSelector() as selector:
+            for link in waiting:
+                wanted = selectors.EVENT_WRITE if link.unsent else 0
+                selector.register(link, selectors.EVENT_READ | wanted)
+            ready = {key.fileobj for key, _ in selector.select(left)}
+        for link in list(waiting & ready):
+            link.receive()
+            if link.lost is not None:
+                waiting.discard(link)
+    for link in links:
+        link.close()
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(message, dict) and isinstance(message.get("kind"), str):
+        return message
+    return None
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ETIMEDOUT:
+        return f"its machine has not answered for {_GONE_SECONDS} s"
+    return "connection lost"
+
+
+def _tune(connection: socket.socket) -> None:
+    options = [
+        (socket.IPPROTO_TCP, "TCP_NODELAY", 1),
+        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 4),
+        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 2),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", 3),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", _GONE_SECONDS * 1000),
+    ]
+    for level, name, value in options:
+        # Not every system has each of them, and a socketpair has none.
+        if hasattr(socket, name):
+            with contextlib.suppress(OSError):
+                connection.setsockopt(level, getattr(socket, name), value)
