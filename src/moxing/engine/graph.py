@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, precision
+from moxing.engine import callbacks, precision, rates
 from moxing.engine.job import Loss
 from moxing.engine.precision import LossScale
 from moxing.engine.reduce import Spread
@@ -38,8 +38,19 @@ def train_op(
         global_step: incremented once, also by a step that a dynamic loss scale leaves out.
         scale: what the losses are multiplied by while gradients are taken.
     """
-    count = len(spread.replicas[0].model.losses)
     optimizers = [_make_optimizer(function) for function in optimizer_fns]
+    with rates.scalable(optimizers):
+        return _step(spread, optimizers, variables, global_step, scale)
+
+
+def _step(
+    spread: Spread,
+    optimizers: Sequence[tf.train.Optimizer],
+    variables: Sequence[tf.Variable],
+    global_step: tf.Variable,
+    scale: LossScale,
+) -> tf.Operation:
+    count = len(spread.replicas[0].model.losses)
     moments = [
         _mean_gradients(spread, optimizer, index, variables, scale)
         for index, optimizer in enumerate(optimizers)

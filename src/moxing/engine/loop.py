@@ -17,6 +17,7 @@ from moxing.engine.job import EVAL, Job
 from moxing.engine.means import Means
 from moxing.engine.program import Program
 from moxing.engine.summaries import SummaryWriter
+from moxing.engine.team import Team
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 
@@ -35,6 +36,8 @@ class Progress:
         values: the values last logged.
         means: sample-weighted means of the logged values, in EVAL.
         running: last values of streaming metrics, in EVAL.
+        ended_by: the other process whose data ended; None: this one's, or none did.
+        shared_step: the global step, where other processes move it too; None: only these steps do.
     """
 
     first: int
@@ -46,11 +49,13 @@ class Progress:
     values: Mapping[str, float] = field(default_factory=dict)
     means: Means = field(default_factory=Means)
     running: dict[str, float] = field(default_factory=dict)
+    ended_by: str | None = None
+    shared_step: int | None = None
 
     @property
     def global_step(self) -> int:
         """The global step of a training run; other modes do not move it."""
-        return self.first + self.step
+        return self.first + self.step if self.shared_step is None else self.shared_step
 
     @property
     def evaluated(self) -> dict[str, float]:
@@ -77,8 +82,16 @@ class Loop:
         save: Callable[[int], None] | None,
         stopped: Callable[[], bool],
         first: int,
+        crew: Team | None = None,
     ) -> None:
         self._job = job
+        self._crew = crew
+        self._together = crew is not None and program.team is not None
+        self._wish = program.team.wish if program.team is not None else None
+        self._asked = self._left = False
+        # Workers that do not wait for each other share the steps.
+        shares = crew is not None and not job.synchronous
+        self._workers = crew.cluster.size if crew is not None and shares else 1
         self._session = session
         self._hooks = hooks
         self._console = console
@@ -118,21 +131,25 @@ class Loop:
 
     def _run_steps(self) -> None:
         progress, end = self.progress, self._last_step()
-        while progress.step < end and not self._stopped() and not self._hooks.stop_requested:
+        while progress.step < end and not self._leaves():
             due = self._due(progress.step)
             try:
                 values = self._step(due)
             except tf.errors.OutOfRangeError as error:
                 if hasattr(error, "__notes__"):  # A hook raised it, of data of its own.
                     raise
-                progress.input_ended = True
+                self._end_of_input(error)
                 break
             except tf.errors.OpError as error:
+                if self._ended_by_peer(error):
+                    break
                 error.add_note(blame.about(error, self._session.graph, self._where()))
                 raise
             if due:
                 self._take(values)
             progress.step += 1
+            if self._together:
+                self._hear(values)
             if self._reports_rate and progress.step % self._job.summary_every == 0:
                 self._report_rate()
             if self._console.live:
@@ -144,6 +161,47 @@ class Loop:
             final = streaming.readable(self._streaming)
             progress.running.update(self._session.run(final))
 
+    def _leaves(self) -> bool:
+        """Whether the loop ends before another step.
+
+        Processes that update together end together: who wants to leave says so in the next step,
+        and all of them read it there.
+        """
+        wants = self._stopped() or self._hooks.stop_requested
+        if not self._together or self._crew is None:
+            return wants
+        if not self._job.synchronous:
+            wants = wants or self._crew.stop_was_asked()
+        if wants and not self._asked:
+            self._asked = True
+            self._crew.ask_to_stop()
+            self._session.run(self._wish)
+        return wants if not self._job.synchronous else self._left
+
+    def _hear(self, values: Mapping[str, Any]) -> None:
+        """Takes what a step says of other processes."""
+        assert self._crew is not None
+        told = values["team"]
+        self._left = told.get("agreed", 0.0) > 0
+        if "global_step" in told:
+            self.progress.shared_step = max(self.progress.global_step, int(told["global_step"]))
+        self._crew.member.report_step(self.progress.global_step)
+
+    def _end_of_input(self, error: tf.errors.OutOfRangeError) -> None:
+        self.progress.input_ended = True
+        if self._together and self._crew is not None:
+            self.progress.ended_by = self._crew.peer_ended(error, self.progress.step)
+            if self.progress.ended_by is None and self._job.synchronous:
+                self._crew.input_ended(self.progress.step)
+
+    def _ended_by_peer(self, error: tf.errors.OpError) -> bool:
+        """Whether another process broke this step off because its data ended."""
+        if self._crew is None:
+            return False
+        self.progress.ended_by = self._crew.peer_ended(error, self.progress.step)
+        self.progress.input_ended = self.progress.ended_by is not None
+        return self.progress.input_ended
+
     def _where(self) -> str:
         progress = self.progress
         global_step = progress.global_step if self._job.training else progress.first
@@ -151,12 +209,13 @@ class Loop:
 
     def _last_step(self) -> int:
         if self._job.training:
-            return self._job.max_steps - self.progress.first
+            left = self._job.max_steps - self.progress.first
+            return -(-left // self._workers)
         return self._job.max_steps
 
     def _due(self, step: int) -> tuple[str, ...]:
         """The names of what this step fetches beside the train op."""
-        due = self._always
+        due = ("team", *self._always) if self._together else self._always
         if step % self._job.log_every == 0:
             due = (*due, "log")
         if self._summaries.due(self.progress.first + step):
@@ -302,6 +361,11 @@ def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, 
         "means": means,
         "outputs": outputs,
     }
+    if program.team is not None:
+        told = {} if program.team.agreed is None else {"agreed": program.team.agreed}
+        if not job.synchronous:
+            told["global_step"] = program.global_step
+        fetches["team"] = told
     if summaries.op is not None:
         fetches["summary"] = summaries.op
     return fetches

@@ -39,13 +39,22 @@ class Place:
     is_chief = True
     device = ""
 
+    # Whether this process gives the model's variables their values, at the start.
+    initializes = True
+
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Where the graph's operations and variables are made."""
         yield
 
-    def spread(self, parts: Sequence[Replica]) -> Spread:
-        """How the gradients of these models meet."""
+    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
+        """How the gradients of these models meet.
+
+        Args:
+            parts: the models.
+            data: operations that fail where the input ends: no gradient goes out before them.
+        """
+        del data
         return Spread(parts)
 
     def operations(self) -> TeamOps | None:
@@ -78,21 +87,21 @@ class CollectivePlace(Place):
         self.index, self.size, self.is_chief = index, size, index == 0
         self.device = f"/job:worker/replica:0/task:{index}"
         group = next(_GROUPS)
-        self._between = AllReduce(size, group, compressed)
-        self._exact = AllReduce(size, group, _keys=itertools.count(1_000_000))
+        self.between = AllReduce(size, group, compressed)
+        self.exact = AllReduce(size, group, _keys=itertools.count(1_000_000))
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         with tf.device(self.device):
             yield
 
-    def spread(self, parts: Sequence[Replica]) -> Spread:
-        return Spread(parts, self._between)
+    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
+        return Spread(parts, self.between, data=tuple(data))
 
     def operations(self) -> TeamOps | None:
         with tf.device("/cpu:0"):
             wish = _local_flag()
-            return TeamOps(wish.assign(1.0).op, self._exact.sum(wish.read_value()))
+            return TeamOps(wish.assign(1.0).op, self.exact.sum(wish.read_value()))
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         given = []
@@ -100,7 +109,7 @@ class CollectivePlace(Place):
             if variable.dtype.base_dtype == tf.string:
                 continue
             with tf.device(variable.device):
-                value = self._exact.give(variable.read_value(), self.is_chief)
+                value = self.exact.give(variable.read_value(), self.is_chief)
                 given.append(value.op if self.is_chief else variable.assign(value).op)
         return tf.group(*given)
 
@@ -122,6 +131,7 @@ class ServerPlace(Place):
     ) -> None:
         self.index, self.size, self.is_chief = index, size, index == 0
         self.device = f"/job:worker/replica:0/task:{index}"
+        self.initializes = self.is_chief
         self._servers = servers
         self._together = CollectivePlace(index, size, compressed) if synchronous else None
 
@@ -130,10 +140,11 @@ class ServerPlace(Place):
         with tf.device(self.device), tf.variable_creator_scope(_OnServers(self._servers)):
             yield
 
-    def spread(self, parts: Sequence[Replica]) -> Spread:
+    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
         if self._together is None:
             return Spread(parts)
-        return Spread(parts, self._together.spread(parts).between, applies=self.is_chief)
+        between = self._together.between
+        return Spread(parts, between, applies=self.is_chief, data=tuple(data))
 
     def operations(self) -> TeamOps | None:
         if self._together is not None:
@@ -146,7 +157,7 @@ class ServerPlace(Place):
             return update
         with tf.control_dependencies([update]):
             done = tf.constant(1.0) + 0.0
-        return self._together._exact.sum(done).op
+        return self._together.exact.sum(done).op
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         del variables  # There is one set of them, which the chief gives its values.

@@ -150,7 +150,7 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
         team = place.operations()
         step_op = (
-            _train_op(job, place.spread(parts), global_step, place)
+            _train_op(job, place.spread(parts, sources(made)), global_step, place)
             if job.training
             else tf.group(*results)
         )
@@ -186,6 +186,12 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
     return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
 
 
+def sources(made: Inputs) -> list[tf.Operation]:
+    """The operations that read the input of a step."""
+    leaves = [leaf for part in made.structures for leaf in structure.tensors(part)]
+    return list({leaf.op.name: leaf.op for leaf in leaves}.values())
+
+
 def _results(model: Model) -> list[tf.Tensor]:
     return [*model.log.values(), *model.outputs.values()]
 
@@ -214,12 +220,10 @@ def _hooks(parts: Sequence[Replica]) -> tuple[tf.train.SessionRunHook, ...]:
 
 def _reading_inputs(step_op: tf.Operation, made: Inputs) -> tf.Operation:
     """A step also takes an element that its model ignores: data that ends, ends the run."""
-    sources = {
-        leaf.op.name: leaf.op for part in made.structures for leaf in structure.tensors(part)
-    }
-    if not made.initializers or any(op.name in sources for op in ancestry.behind([step_op])):
+    known = {op.name: op for op in sources(made)}
+    if not made.initializers or any(op.name in known for op in ancestry.behind([step_op])):
         return step_op
-    return tf.group(step_op, *sources.values())
+    return tf.group(step_op, *known.values())
 
 
 def _call_model_fn(job: Job, given: Any, mode: str) -> Model:

@@ -98,11 +98,14 @@ class Spread:
         replicas: the models of this process.
         between: sums over processes; None: this process is alone, or does not wait for others.
         applies: whether this process updates the variables; else another does it for it.
+        data: operations to wait for before a gradient goes out: where the input of one process
+            ends, no process has a part of that step.
     """
 
     replicas: Sequence[Replica]
     between: AllReduce | None = None
     applies: bool = True
+    data: tuple[tf.Operation, ...] = ()
 
     @property
     def is_single(self) -> bool:
@@ -123,7 +126,8 @@ class Spread:
                 return local
             # The last layers' gradients are known first.
             dense = [tf.convert_to_tensor(gradient) for gradient in reversed(local)]
-            return self.between.sums(dense)[::-1]
+            with tf.control_dependencies(self.data):
+                return self.between.sums([tf.identity(g) for g in dense])[::-1]
 
 
 def _sum(gradients: Sequence[Any], factor: float) -> Any:

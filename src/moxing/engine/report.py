@@ -228,3 +228,20 @@ def _named(values: Mapping[str, SupportsFloat]) -> list[str]:
 
 def _count(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def dropped(task: str, step: int, count: tuple[int, bool]) -> str:
+    """Says that another process's data ended first.
+
+    Args:
+        task: that process.
+        step: steps that were done.
+        count: steps that this process still had data for, and whether that is all.
+    """
+    steps, all_counted = count
+    more = "" if all_counted else "more than "
+    return (
+        f"The data of {task} ended after {step} steps, so training ends for all. Dropped here:"
+        f" data of {more}{steps} steps. Give every worker as much data, or repeat it"
+        " (Dataset.repeat) and limit max_number_of_steps."
+    )

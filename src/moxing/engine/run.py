@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import signal
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame, checkpoint, export, program, replicas, report, session
+from moxing.engine import blame, checkpoint, export, program, replicas, report, session, team
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver, reader
 from moxing.engine.console import open_console
 from moxing.engine.finite import FiniteVariables, warn_of_metrics
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
 from moxing.engine.loop import Loop, Progress, check_data
+from moxing.engine.place import ALONE, Place
 from moxing.engine.program import Program
+from moxing.engine.run_state import belongs_to_run
 from moxing.engine.signals import StopRequest
 from moxing.engine.stopping import stop_on_signals
 from moxing.engine.summaries import open_summaries
+from moxing.engine.team import Team
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 
@@ -30,33 +35,66 @@ _INPUT_ORDER = "input_order"
 
 
 def execute(job: Job) -> Result:
-    """Runs a job.
+    """Runs a job; with a cluster, this process's part of it.
 
     Raises:
         MoxError: something of the job that cannot be run, with what to do about it.
-        SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save.
+        PeerFailureError: another process of the cluster was lost.
+        SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
+            parameter server whose workers are done.
     """
+    if job.cluster is None or job.cluster.alone:
+        return _execute(job)
+    crew = team.enter(job)
+    try:
+        if not job.training:
+            return _evaluate_as_chief(job, crew)
+        own = job if crew.cluster.is_chief else dataclasses.replace(job, **_NOT_CHIEF)
+        return _execute(team.counted(own), crew)
+    except BaseException as error:
+        cause = crew.cause(error)
+        if not isinstance(error, SystemExit) or error.code not in (0, None):
+            crew.leave(error)
+        if cause is not None:
+            raise cause from error
+        raise
+
+
+# Files are the chief's alone.
+_NOT_CHIEF: dict[str, Any] = {"log_dir": None, "checkpoint_path": None, "export": False}
+
+
+def _evaluate_as_chief(job: Job, crew: Team) -> Result:
+    if crew.cluster.is_chief:
+        return _execute(job)
+    TENSORFLOW.info("%s leaves %s to worker 0.", crew.cluster.task, job.mode)
+    return Result(0, 0)
+
+
+def _execute(job: Job, crew: Team | None = None) -> Result:
     with ExitStack() as stack:
-        held = None
-        if job.log_dir is not None and (job.training or job.export):
-            checkpoint.ensure_directory(job.log_dir)
-        if job.log_dir is not None and job.training:
-            held = stack.enter_context(checkpoint.lock(job.log_dir))
-        start = checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
+        held, start = None, None
+        if crew is None or crew.cluster.is_chief:
+            if job.log_dir is not None and (job.training or job.export):
+                checkpoint.ensure_directory(job.log_dir)
+            if job.log_dir is not None and job.training:
+                held = stack.enter_context(checkpoint.lock(job.log_dir))
+            start = checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
         finished = _already_finished(job, start)
-        if finished is not None and start is not None:
-            TENSORFLOW.info("%s", finished)
-            if not job.export:
-                return Result(start.step or 0, 0, checkpoint=start.prefix)
-        input_steps = _input_steps(job, start)
-        order = _input_order(start)
-        built = program.build(job, input_steps, order)
+        facts = _agree(job, start, finished is not None, crew)
+        if facts.finished and (start is None or not job.export):
+            if finished is not None:
+                TENSORFLOW.info("%s", finished)
+            return Result(facts.step, 0, checkpoint=start.prefix if start else None)
+        place = crew.place(job) if crew is not None else ALONE
+        built = program.build(job, facts.input_steps, facts.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
+            TENSORFLOW.info("%s", finished)
             target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
-        with built.graph.as_default():
-            run = _Run(job, built, start, input_steps, order, held)
+        with built.graph.as_default(), place.scope():
+            run = _Run(job, built, start, facts, held, place, crew)
             # Not around the export, which a signal may cut off: it is there whole or not at all.
             with stop_on_signals() as stop:
                 progress = run.train_or_evaluate(stop)
@@ -65,6 +103,32 @@ def execute(job: Job) -> Result:
             raise SystemExit(stop.exit_code)
         target = _export(job, built, run.committed, target)
         return _finish(job, run, progress, target)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What all processes of a run start from.
+
+    Attributes:
+        finished: whether an earlier run did all there is to do.
+        step: the global step of the checkpoint it starts from.
+        input_steps: steps whose data the run that is resumed took from its input.
+        order: what the order of data is drawn from: the same as in the run that is resumed.
+    """
+
+    finished: bool
+    step: int
+    input_steps: int
+    order: int
+
+
+def _agree(job: Job, start: Checkpoint | None, finished: bool, crew: Team | None) -> _Facts:
+    """The chief's facts, in every process."""
+    step = start.step or 0 if start is not None else 0
+    facts = _Facts(finished, step, _input_steps(job, start), _input_order(start))
+    if crew is None:
+        return facts
+    return _Facts(**crew.agree(dataclasses.asdict(facts), job))
 
 
 def _input_steps(job: Job, start: Checkpoint | None) -> int:
@@ -105,14 +169,17 @@ class _Run:
         job: Job,
         built: Program,
         start: Checkpoint | None,
-        input_steps: int,
-        order: int,
+        facts: _Facts,
         held: checkpoint.Held | None,
+        place: Place,
+        crew: Team | None,
     ) -> None:
         self._job, self._program, self._start = job, built, start
+        input_steps = facts.input_steps
         self._input_steps = input_steps if built.inputs.positioned else 0
         self._first = 0
-        self._order, self._held = order, held
+        self._order, self._held = facts.order, held
+        self._crew = crew
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain(built.hooks)
@@ -121,7 +188,9 @@ class _Run:
         variables = replicas.originals(tf.global_variables())
         self._restorer = self._make_restorer(variables, before)
         restored = set(self._restorer.restored) if self._restorer else set()
-        self._initialize = session.initializer([v for v in variables if v not in restored])
+        own = [v for v in variables if v not in restored] if place.initializes else []
+        self._initialize = session.initializer(own)
+        self._given = place.give_values(variables)
         self._copies = replicas.copies_from_originals()
         self._saver = None
         if job.training and job.log_dir is not None:
@@ -138,7 +207,12 @@ class _Run:
         hooked = [variable for variable in variables if variable.name not in model]
         if hooked:
             saved = reader.stored(self._start.prefix).shapes
-            own += [variable for variable in hooked if variable.op.name in saved]
+            own += [
+                variable
+                for variable in hooked
+                if variable.op.name in saved
+                and (self._start.resume or not belongs_to_run(variable))
+            ]
         return Restorer(
             self._start,
             own,
@@ -164,9 +238,10 @@ class _Run:
                     built.graph,
                     self._initialize,
                     self._restorer,
-                    self._copies,
+                    self._complete,
                     built.initializers,
                     input_threads,
+                    self._crew,
                 )
             )
             stack.enter_context(session.threads_of_hooks(hook_threads))
@@ -191,8 +266,12 @@ class _Run:
                 save,
                 lambda: stop.signal is not None or hook_threads.should_stop(),
                 first,
+                self._crew,
             )
+            if self._crew is not None:
+                self._crew.request = stop
             progress = loop.run()
+            self._end_together(opened, progress, stop)
             hook_threads.raise_requested_exception()
             if progress.input_ended:
                 # A queue also ends where the thread that fills it failed.
@@ -205,6 +284,26 @@ class _Run:
             if not stop:
                 self.hooks.end(opened)
         return progress
+
+    def _complete(self, opened: tf.Session) -> None:
+        """Gives every copy of a variable, here and in other processes, its value."""
+        opened.run(self._given)
+        opened.run(self._copies)
+        if self._crew is not None:
+            self._crew.barrier("variables", self._job.start_timeout)
+
+    def _end_together(self, opened: tf.Session, progress: Progress, stop: StopRequest) -> None:
+        """Waits for workers that train on, and says what this one's data was not used for."""
+        crew = self._crew
+        if crew is None:
+            return
+        if progress.ended_by is not None:
+            dropped = team.drain(opened, program.sources(self._program.inputs))
+            TENSORFLOW.warning("%s", report.dropped(progress.ended_by, progress.step, dropped))
+        if not self._job.synchronous:
+            crew.barrier("end", None)
+            progress.shared_step = int(opened.run(self._program.global_step))
+        crew.hear_of_stop(stop)
 
     def _start_step(self) -> int | None:
         return self._start.step if self._start is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame, devices, executor
 from moxing.engine.checkpoint import Restorer
 from moxing.engine.job import Job
+from moxing.engine.team import Team
 from moxing.logs import TENSORFLOW
 
 _END_SECONDS = 10.0  # For all that the user's code still does after the last step.
@@ -23,9 +24,10 @@ def open_session(
     graph: tf.Graph,
     initialize: tf.Operation,
     restorer: Restorer | None,
-    copies: tf.Operation,
+    complete: Callable[[tf.Session], None],
     input_initializers: Sequence[tf.Operation],
     coordinator: tf.train.Coordinator,
+    team: Team | None = None,
 ) -> Iterator[tf.Session]:
     """A session on the final `graph`; it and its queue runners end with the block.
 
@@ -37,11 +39,13 @@ def open_session(
         graph: a finalized graph.
         initialize: gives values to whatever `restorer` does not restore.
         restorer: restores the rest; None: `initialize` does all.
-        copies: run after that, to give other devices' copies of variables their values.
+        complete: called after that, to give copies of variables their values.
         input_initializers: run after the variables have values.
         coordinator: for queue runners.
+        team: the processes that the session runs with; None: this one is alone.
     """
-    session = tf.Session(graph=graph, config=_config(job, graph))
+    config = _config(job, graph, team)
+    session = tf.Session(team.target if team else "", graph=graph, config=config)
     threads: list[threading.Thread] = []
     try:
         with graph.as_default(), session.as_default():
@@ -49,7 +53,7 @@ def open_session(
                 session.run(initialize)
             if restorer is not None:
                 restorer.run(session)
-            session.run(copies)
+            complete(session)
             with blame.noted(graph, "while the datasets of input_fn were opened"):
                 session.run(list(input_initializers))
             if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
@@ -81,7 +85,7 @@ def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
     )
 
 
-def _config(job: Job, graph: tf.Graph) -> tf.ConfigProto:
+def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
     config = tf.ConfigProto(
         allow_soft_placement=True,
         inter_op_parallelism_threads=job.inter_op_threads,
@@ -90,7 +94,9 @@ def _config(job: Job, graph: tf.Graph) -> tf.ConfigProto:
     config.gpu_options.allow_growth = True
     if job.devices > 1 and not devices.has_gpu():
         config.device_count["CPU"] = job.devices
-    if not devices.has_gpu() and job.devices == 1:
+    if team is not None:
+        team.configure(config, job)
+    elif not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = executor.choose(graph.get_operations())
     return config
 

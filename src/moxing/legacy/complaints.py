@@ -37,7 +37,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
     for hint in hints(error, os.path.dirname(script), users):
         error.add_note(hint)
     _show(error)
-    return FAILED
+    return getattr(error, "exit_code", FAILED)
 
 
 def _show(error: BaseException) -> None:

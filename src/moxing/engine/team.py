@@ -1,0 +1,259 @@
+"""This process's part in a cluster, from its first run to its end."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import dataclasses
+import os
+import platform
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import tensorflow.compat.v1 as tf
+
+import moxing
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.failure import PeerFailureError
+from moxing.cluster.member import Member, join
+from moxing.engine import devices
+from moxing.engine.job import Job
+from moxing.engine.place import CollectivePlace, Place, ServerPlace
+from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
+
+if TYPE_CHECKING:
+    from moxing.engine.signals import StopRequest
+
+_LEADER = "/job:worker/replica:0/task:0"
+_REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.
+_BREAK_SECONDS = 10.0  # For a step to end by itself after a process was lost.
+_DRAIN_SECONDS = 1.0
+
+_INPUT_ENDED = "input_ended"
+_STOP = "stop"
+
+# A process is in one cluster, for all of its runs: TensorFlow's server can't be taken down.
+_current: list[Team] = []
+
+
+class Team:
+    """The other processes, TensorFlow's server of this one, and what they agree on.
+
+    Attributes:
+        member: the control channel.
+        cluster: the processes.
+        target: where sessions connect to.
+        stack: what is left at the end of the process.
+        request: signals that this process got in the current run.
+    """
+
+    def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
+        self.member, self.cluster, self.stack = member, member.cluster, stack
+        self.request: StopRequest | None = None
+        self._runs = 0
+        definition = {"worker": list(self.cluster.workers)}
+        if self.cluster.ps:
+            definition["ps"] = list(self.cluster.ps)
+        config = tf.ConfigProto()
+        self.configure(config, job)
+        self._server = tf.train.Server(
+            definition, self.cluster.job, self.cluster.index, config=config
+        )
+        self.target = self._server.target
+        member.on_failure(_leave_if_stuck)
+
+    def configure(self, config: tf.ConfigProto, job: Job) -> None:
+        """Sets what a server and its sessions must know of the cluster."""
+        config.experimental.collective_group_leader = _LEADER
+        if job.devices > 1 and not devices.has_gpu():
+            config.device_count["CPU"] = job.devices
+        if self.cluster.ps and not job.synchronous:
+            # Each worker then starts and ends by itself.
+            config.device_filters.extend(["/job:ps", f"/job:worker/task:{self.cluster.index}"])
+
+    def place(self, job: Job) -> Place:
+        """Where the graph of a training run goes."""
+        index, size = self.cluster.index, self.cluster.size
+        if job.on_servers or not job.synchronous:
+            if not self.cluster.ps:
+                raise MoxValueError(
+                    "Training on parameter servers (--variable_update=parameter_server or"
+                    " --sync_replicas=false) needs some: --ps_hosts=host:port,..."
+                )
+            servers = len(self.cluster.ps)
+            return ServerPlace(index, size, servers, job.synchronous, job.compressed)
+        return CollectivePlace(index, size, job.compressed)
+
+    def agree(self, what: Mapping[str, Any] | None, job: Job) -> dict[str, Any]:
+        """The chief's facts of a run, in every process."""
+        self._runs += 1
+        return dict(self.member.broadcast(f"start {self._runs}", what, job.start_timeout))
+
+    def barrier(self, name: str, timeout: float | None) -> None:
+        """Waits for the same point of the same run in every worker."""
+        self.member.all_gather(f"{name} {self._runs}", None, timeout)
+
+    def input_ended(self, step: int) -> None:
+        """Tells the others that this process has no more data for the step of that number."""
+        self.member.announce(f"{_INPUT_ENDED} {self._runs}", step=step)
+
+    def peer_ended(self, error: tf.errors.OpError, step: int) -> str | None:
+        """What to make of a step that another process broke off.
+
+        Returns:
+            The task whose data ended at this very step; None: the error is this process's own.
+
+        Raises:
+            PeerFailureError: a process was lost.
+        """
+        if not _is_of_peers(error):
+            return None
+        name, deadline = f"{_INPUT_ENDED} {self._runs}", time.monotonic() + _REASON_SECONDS
+        while time.monotonic() < deadline:
+            ended, lost = self.member.event(name), self.member.first_failure()
+            if ended is not None and ended["step"] == step:
+                return str(ended["task"])
+            if lost is not None:
+                raise PeerFailureError(_told(lost, step)) from error
+            time.sleep(0.05)
+        return None
+
+    def ask_to_stop(self) -> None:
+        """Tells the others why all stop: a signal here, or else the program."""
+        number = self.request.signal if self.request is not None else None
+        self.member.announce(f"{_STOP} {self._runs}", signal=number)
+
+    def hear_of_stop(self, request: StopRequest) -> None:
+        """Takes a signal of another process, to which all have stopped, for one of this one."""
+        event = self.member.event(f"{_STOP} {self._runs}")
+        if event is not None and event.get("signal") and not request:
+            name = signal.Signals(event["signal"]).name
+            TENSORFLOW.warning("%s got %s: all processes stop.", event["task"], name)
+            request.signal = int(event["signal"])
+
+    def stop_was_asked(self) -> bool:
+        """Whether some process asked all to stop."""
+        return self.member.event(f"{_STOP} {self._runs}") is not None
+
+    def cause(self, error: BaseException) -> PeerFailureError | None:
+        """The loss of another process that is behind an error; None: there is none."""
+        if not isinstance(error, tf.errors.OpError) or not _is_of_peers(error):
+            return None
+        self.member.wait("failed", _REASON_SECONDS)
+        lost = self.member.first_failure()
+        return None if lost is None else PeerFailureError(_told(lost, self.member.step or 0))
+
+    def leave(self, error: BaseException) -> None:
+        """Tells the others of an error with which this process's run ends."""
+        _current.clear()
+        with contextlib.suppress(PeerFailureError):
+            self.stack.__exit__(type(error), error, error.__traceback__)
+
+
+def enter(job: Job) -> Team:
+    """This process's team; at the first call, waits until all of its processes are there.
+
+    A parameter server stays inside, until every worker is done.
+
+    Raises:
+        MoxRuntimeError, MoxValueError: the job can't start, with the reason.
+        SystemExit: with 0, in a parameter server that is no longer needed.
+    """
+    assert job.cluster is not None
+    if not _current:
+        _current.append(_start(job.cluster, job))
+    team = _current[0]
+    if team.cluster != job.cluster:
+        raise MoxValueError(
+            "This process is in a cluster already, and a process is in one cluster only. Start"
+            " another process for another cluster."
+        )
+    if team.cluster.job == "ps":
+        _serve(team)
+    return team
+
+
+def is_entered() -> bool:
+    """Whether this process is in a cluster."""
+    return bool(_current)
+
+
+def counted(job: Job) -> Job:
+    """The job with a limit on the global step, which grows by every worker's steps.
+
+    Without synchronization, max_steps counts each worker's own.
+    """
+    if job.synchronous or job.cluster is None:
+        return job
+    return dataclasses.replace(job, max_steps=job.max_steps * job.cluster.size)
+
+
+def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bool]:
+    """Counts the steps that there is data for, for a second at most; and whether that is all."""
+    until, count = time.monotonic() + _DRAIN_SECONDS, 1  # The step that was broken off had some.
+    while time.monotonic() < until:
+        try:
+            session.run(list(sources))
+        except tf.errors.OpError:
+            return count, True
+        count += 1
+    return count, False
+
+
+def _start(cluster: Cluster, job: Job) -> Team:
+    facts = {
+        **job.digest,
+        "the version of openmox": moxing.__version__,
+        "the version of TensorFlow": tf.__version__,
+        "the version of Python": platform.python_version(),
+    }
+    stack = ExitStack()
+    member = stack.enter_context(
+        join(
+            cluster,
+            digest=facts,
+            timeout=job.start_timeout,
+            stall_timeout=job.stall_timeout,
+        )
+    )
+    atexit.register(stack.close)
+    return Team(member, job, stack)
+
+
+def _serve(team: Team) -> None:
+    """Stays until no worker needs this parameter server any more."""
+    TENSORFLOW.info("%s serves until every worker is done.", team.cluster.task)
+    member = team.member
+    while member.wait("all_finished", 1.0) is None:
+        lost = member.first_failure()
+        if lost is not None:
+            raise PeerFailureError(f"{lost}. {team.cluster.task} ends.")
+    TENSORFLOW.info("Every worker is done; %s ends.", team.cluster.task)
+    raise SystemExit(0)
+
+
+def _is_of_peers(error: tf.errors.OpError) -> bool:
+    kinds = (
+        *(tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError),
+        *(tf.errors.InternalError, tf.errors.DeadlineExceededError, tf.errors.UnknownError),
+    )
+    return isinstance(error, kinds) or "ollective" in error.message
+
+
+def _told(lost: str, step: int) -> str:
+    return (
+        f"{lost}. This process stopped at step {step}. Start all processes again: training goes on"
+        " from the last checkpoint."
+    )
+
+
+def _leave_if_stuck(reason: str) -> None:
+    """Ends the process where the main thread does not come out of a step after a loss."""
+    TENSORFLOW.error("%s", reason)
+    time.sleep(_BREAK_SECONDS)
+    TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
+    os._exit(PeerFailureError.exit_code)
