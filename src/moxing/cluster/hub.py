@@ -99,8 +99,8 @@ class Hub:
     def tick(self, now: float, slept: float) -> None:
         with self._lock:
             for peer in self.peers.values():
-                peer.heard += slept
-                peer.moved += slept
+                peer.heard = min(now, peer.heard + slept)
+                peer.moved = min(now, peer.moved + slept)
                 if peer is not self._me and peer.link is not None and not peer.finished:
                     self._listen(peer, now - peer.heard)
             if now - self._beaten >= BEAT_SECONDS:

@@ -59,7 +59,7 @@ class Spoke:
         self._end("died", failure.died(CHIEF, self._address, why, self._chief_step))
 
     def tick(self, now: float, slept: float) -> None:
-        self._heard += slept
+        self._heard = min(now, self._heard + slept)
         if now - self._beaten >= BEAT_SECONDS:
             self._beaten = now
             self._link.send({"kind": "beat", "step": self._step()})

@@ -13,6 +13,7 @@ from moxing.cluster.wire import Link
 
 _LOG = logging.getLogger("tensorflow")
 _TURN = 0.2
+_SLEPT = 1.0  # A turn takes no longer, unless the process does not run at all.
 
 
 class Watch(threading.Thread):
@@ -48,7 +49,7 @@ class Watch(threading.Thread):
             while not self._ended.is_set():
                 self._turn(selector)
                 now = time.monotonic()
-                self._tick(now, max(0.0, now - before - 10 * _TURN))
+                self._tick(now, now - before if now - before > _SLEPT else 0.0)
                 before = now
 
     def _turn(self, selector: selectors.BaseSelector) -> None:

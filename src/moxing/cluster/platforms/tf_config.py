@@ -1,0 +1,103 @@
+"""TF_CONFIG, which TensorFlow's own launchers, Kubernetes' TFJob and UAI Train set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from moxing.cluster.addresses import split
+from moxing.cluster.cluster import EVALUATOR, PS, WORKER, Cluster
+from moxing.errors import MoxValueError, near_matches, shown
+
+SOURCE = "TF_CONFIG"
+_CHIEFS = ("chief", "master")
+_ROLES = (*_CHIEFS, WORKER, PS, EVALUATOR)
+_FORM = (
+    'Its form: {"cluster": {"chief": ["host:port"], "worker": ["host:port"], "ps": []},'
+    ' "task": {"type": "worker", "index": 0}}'
+)
+
+
+def read(environ: Mapping[str, str]) -> Cluster | None:
+    """The cluster of TF_CONFIG. `chief` and `master` are one role: worker 0, the others follow.
+
+    None where it is unset or empty, or where its cluster is an empty object (one process).
+    """
+    text = environ.get(SOURCE, "").strip()
+    if not text:
+        return None
+    config = _object(_parsed(text), "TF_CONFIG")
+    if "cluster" not in config:
+        raise _error(f"has no 'cluster': {shown(text, plain=True)}")
+    roles = _roles(_object(config["cluster"], "TF_CONFIG's cluster"))
+    if not roles:
+        return None
+    if "task" not in config:
+        raise _error(f"has no 'task', so it does not say which process this is: {shown(text)}")
+    chief = next((role for role in _CHIEFS if role in roles), None)
+    workers = (*roles.get(chief or "", ()), *roles.get(WORKER, ()))
+    if not workers:
+        raise _error(f"names no chief and no worker: {shown(text, plain=True)}")
+    job, index = _task(_object(config["task"], "TF_CONFIG's task"), roles, chief)
+    return Cluster(workers, roles.get(PS, ()), job, index, SOURCE)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _error(f"is not JSON ({error}): {shown(text, plain=True)}") from None
+
+
+def _roles(cluster: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    roles = {}
+    for role, addresses in cluster.items():
+        if role not in _ROLES:
+            raise _error(f"has the unknown role {shown(role)}.{near_matches(role, _ROLES)}")
+        if not isinstance(addresses, list) or not all(isinstance(a, str) for a in addresses):
+            raise _error(f"needs a list of 'host:port' for {role}, not {shown(addresses)}")
+        for address in addresses:
+            split(address, f"TF_CONFIG, role {role}")
+        if addresses:
+            roles[role] = tuple(addresses)
+    if all(role in roles for role in _CHIEFS):
+        raise _error("has both 'chief' and 'master', which are two names of one role: drop one")
+    for role in _CHIEFS:
+        if len(roles.get(role, ())) > 1:
+            raise _error(f"names {len(roles[role])} processes as {role}; there can be one only")
+    return roles
+
+
+def _task(
+    task: Mapping[str, Any], roles: Mapping[str, tuple[str, ...]], chief: str | None
+) -> tuple[str, int]:
+    role, index = task.get("type"), task.get("index", 0 if task.get("type") in _CHIEFS else None)
+    if role not in _ROLES:
+        known = near_matches(role, _ROLES) if isinstance(role, str) else ""
+        raise _error(f"has the unknown task type {shown(role)}.{known}")
+    if not isinstance(index, int) or isinstance(index, bool):
+        raise _error(f"needs a number as the task's index, not {shown(index)}")
+    if role == EVALUATOR and role not in roles and index >= 0:
+        return EVALUATOR, index
+    count = len(roles.get(role, ()))
+    if not count:
+        raise _error(f"says that this process is {role} {index}, but its cluster has no {role}")
+    if not 0 <= index < count:
+        raise _error(
+            f"says that this process is {role} {index}, but there are {count} ({role} 0"
+            f"{f' to {count - 1}' if count > 1 else ' only'})"
+        )
+    if role in _CHIEFS:
+        return WORKER, 0
+    return role, index + 1 if role == WORKER and chief else index
+
+
+def _object(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise MoxValueError(f"{what} must be an object, not {shown(value)}. {_FORM}.")
+    return value
+
+
+def _error(what: str) -> MoxValueError:
+    return MoxValueError(f"TF_CONFIG {what}".rstrip(".") + f". {_FORM}.")

@@ -1,0 +1,50 @@
+"""What a parameter server does: TensorFlow's server runs until the last worker is finished."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from moxing.cluster.cluster import PS, WORKER, Cluster
+from moxing.cluster.member import Member
+
+_LOG = logging.getLogger("tensorflow")
+
+
+def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -> Any:
+    """TensorFlow's server of this task; it lives as long as the process.
+
+    Args:
+        cluster: whose addresses it gets.
+        protocol: as `tf.train.Server` takes it.
+        config: a `tf.ConfigProto`; None: TensorFlow's defaults.
+    """
+    import tensorflow.compat.v1 as tf
+
+    jobs = {WORKER: list(cluster.workers)} | ({PS: list(cluster.ps)} if cluster.ps else {})
+    return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
+
+
+def serve_ps(member: Member, start: Callable[[Cluster], Any] = start_server) -> None:
+    """Serves variables until every worker is finished.
+
+    It returns within about a second of the last worker's end; the process then exits, which ends
+    TensorFlow's server (there is no other way to end it).
+
+    Args:
+        member: this task, joined.
+        start: makes the server.
+
+    Raises:
+        PeerFailureError: a task failed, died or stands still: the first cause.
+    """
+    server = start(member.cluster)
+    _LOG.info(
+        "%s serves at %s until all workers are finished",
+        member.cluster.task,
+        member.cluster.address,
+    )
+    member.wait_for_workers()
+    _LOG.info("All workers are finished: %s ends", member.cluster.task)
+    del server
