@@ -132,9 +132,12 @@ def _checked(path: str, size: int, starts: list[int], heads: list[bytes]) -> Rec
 
 
 def _hint(head: bytes) -> str:
-    if head.startswith(b"\x1f\x8b"):
-        return ": it is compressed with gzip, which can't be read at any place; decompress it"
     return f": it begins with {head!r}"
+
+
+def is_head(head: bytes) -> bool:
+    """Whether these bytes, `HEAD` of them, are the head of a record."""
+    return len(head) == HEAD and _count_good([head]) == 1
 
 
 def _count_good(heads: Sequence[bytes]) -> int:

@@ -67,7 +67,7 @@ def local_copy(
         MoxValueError: 'ENV' without the environment variable.
         OSError: files that can't be copied.
     """
-    root = _root(cache_dir)
+    root = copies(cache_dir)
     origin = folder if file.is_remote(folder) else os.path.abspath(folder)
     key = "\0".join([origin, *(names or ())])
     target = os.path.join(root, f"dataset-{hashlib.sha256(key.encode()).hexdigest()[:16]}")
@@ -89,7 +89,8 @@ def local_copy(
     return target
 
 
-def _root(cache_dir: str | os.PathLike[str] | None) -> str:
+def copies(cache_dir: str | os.PathLike[str] | None) -> str:
+    """The folder of copies that `cache_dir` means; see `local_copy`."""
     if cache_dir is None:
         from moxing.framework.file import tuning
 

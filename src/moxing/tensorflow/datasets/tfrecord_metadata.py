@@ -12,7 +12,7 @@ from typing import Any
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, labels, record_index, storage
+from moxing.tensorflow.datasets import arguments, compressed, labels, record_index, storage
 from moxing.tensorflow.datasets.record_index import RecordFile
 from moxing.tensorflow.datasets.records import Records
 
@@ -87,7 +87,8 @@ class BaseTFRecordMetadata:
 
         Args:
             cache_dir: read copies of the files in this folder. Files in an object store are always
-                copied, by default to where mox.file keeps temporary files.
+                copied, and compressed ones decompressed, by default to where mox.file keeps
+                temporary files.
             remove_cache: whether to delete the copies when the process ends.
 
         Raises:
@@ -95,7 +96,9 @@ class BaseTFRecordMetadata:
         """
         with self._lock:
             if self._index is None or (cache_dir is not None and not self._cached):
-                local = self._local_files(cache_dir, remove_cache)
+                local = compressed.plain(
+                    self._local_files(cache_dir, remove_cache), cache_dir, remove_cache
+                )
                 self._index = record_index.index_files(local)
                 self._cached = cache_dir is not None
             if not any(found.count for found in self._index):
