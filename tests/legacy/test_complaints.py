@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import moxing
 from moxing.errors import MoxValueError
 from moxing.legacy import complaints, importer
 from moxing.legacy.faces import Faces, Spec
@@ -67,7 +66,7 @@ def test_our_errors_are_a_sentence_and_the_users_line(run: Run) -> None:
 
 
 def test_the_line_is_the_users_where_a_library_raised(run: Run) -> None:
-    text = run("import moxing.legacy.idx as idx\nidx.parse(b'', idx.LABELS, 'f')\n")
+    text = run("import moxing.framework.idx as idx\nidx.parse(b'', idx.LABELS, 'f')\n")
 
     assert "  at DIR/train.py:2: idx.parse(b'', idx.LABELS, 'f')\nexit 1" in text
 
@@ -218,12 +217,16 @@ def test_lines_that_are_too_long_are_cut(run: Run) -> None:
     )
 
 
-def test_programs_of_oneflow_are_a_sentence(run: Run) -> None:
-    assert run("import oneflow as flow\n") == (
-        "mox: error: OneFlow programs (import oneflow as flow) are not supported yet by openmox"
-        f" {moxing.__version__}\n"
-        "  at DIR/train.py:1: import oneflow as flow\n"
-        "exit 1"
+def test_programs_of_oneflow_get_the_flow_dialect(run: Run) -> None:
+    assert run("import oneflow as flow\nprint(flow.layers.dense.__module__)\n") == (
+        "moxing.flow.layers\nexit 0"
+    )
+
+
+def test_a_parenthesis_too_many_is_shown_with_the_line_without_it(run: Run) -> None:
+    assert run("for i in range(len('ab'))):\n    print(i)\n") == (
+        "mox: error: DIR/train.py, line 1: for i in range(len('ab'))):: the ')' in column 26 closes"
+        " nothing. Delete it, so that the line reads: for i in range(len('ab')):\nexit 1"
     )
 
 

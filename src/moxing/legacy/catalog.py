@@ -1,7 +1,8 @@
-"""What the user's modules see under the names `tensorflow`, `numpy`, `absl` and `importlib`."""
+"""What the user's modules see as `tensorflow`, `oneflow`, `numpy`, `absl` and `importlib`."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -116,8 +117,12 @@ def make_faces(
     values = TolerantFlags(command_line, absl_values)
     flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
     run = app.runner(values, command_line)
+    oneflow: dict[str, Spec] = {}
+    if importlib.util.find_spec("oneflow") is None:
+        oneflow["oneflow"] = Spec(roots=("moxing.flow",), deep=True)
     faces = Faces(
         {
+            **oneflow,
             "tensorflow": tensorflow_spec(flags, run),
             "numpy": numpy_face.spec(),
             "absl": Spec(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from moxing.errors import MoxError
-from moxing.legacy import python2, startup, tracebacks
+from moxing.legacy import parentheses, python2, tracebacks
 from moxing.legacy.hints import hints
 
 FAILED, INTERRUPTED = 1, 130
@@ -66,8 +66,6 @@ def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) ->
         return "\n  ".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
         return about_syntax(error)
-    if users and (oneflow := startup.about_oneflow(error)):
-        return oneflow
     about = python2.about(error) if users else ""
     return f"{error}. {about}" if about else ""
 
@@ -82,4 +80,6 @@ def about_syntax(error: SyntaxError) -> str:
         )
     line = tracebacks.cut((error.text or "").strip())
     code = f": {line}" if line else ""
+    if surplus := parentheses.about(error):
+        return f"{place}{code}: {surplus}"
     return f"{place} is not Python 3{code} ({error.msg}). {python2.about_syntax(error)}"

@@ -41,7 +41,7 @@ def explain(
     ours = type(getattr(main, "__loader__", None)).__module__.startswith("moxing.")
     if script is None or ours or os.environ.get("MOX_DEBUG") == "1":
         return False
-    if (sentence := about_oneflow(error)) and _in_users_code(trace):
+    if (sentence := about_oneflow(error, script)) and _in_users_code(trace):
         print(f"mox: error: {sentence}", file=sys.stderr)
         return True
     if not (_about_tensorflow(error) and _in_users_code(trace) and imports_us(script)):
@@ -58,15 +58,16 @@ def explain(
     return True
 
 
-def about_oneflow(error: BaseException) -> str:
+def about_oneflow(error: BaseException, script: str) -> str:
     """The sentence on a program that imports OneFlow where it is not installed, or an empty one."""
-    if not isinstance(error, ModuleNotFoundError) or error.name != "oneflow":
+    if not isinstance(error, ModuleNotFoundError):
         return ""
-    import moxing
-
+    if (error.name or "").partition(".")[0] != "oneflow":
+        return ""
+    name = os.path.relpath(script) if os.path.isabs(script) else script
     return (
-        "OneFlow programs (import oneflow as flow) are not supported yet by openmox"
-        f" {moxing.__version__}"
+        f"oneflow is not installed: run {script} with `mox run {name}`, which gives it moxing.flow,"
+        " or write `import moxing.flow as flow`."
     )
 
 

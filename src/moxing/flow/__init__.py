@@ -1,0 +1,67 @@
+"""The flow dialect: OneFlow's early job API on TensorFlow's graph engine.
+
+Under plain Python, `import moxing.flow as flow`; `mox run` gives it to `import oneflow as flow`.
+"""
+
+from __future__ import annotations
+
+from moxing import tf_version
+
+tf_version.check()
+
+import os  # noqa: E402
+
+from moxing import native_noise  # noqa: E402
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+with native_noise.dropped():
+    import tensorflow.compat.v1 as _tf
+
+from moxing.flow import data as data  # noqa: E402
+from moxing.flow import deprecated as deprecated  # noqa: E402
+from moxing.flow import distribute as distribute  # noqa: E402
+from moxing.flow import keras as keras  # noqa: E402
+from moxing.flow import layers as layers  # noqa: E402
+from moxing.flow import linalg as linalg  # noqa: E402
+from moxing.flow import losses as losses  # noqa: E402
+from moxing.flow import math as math  # noqa: E402
+from moxing.flow import nn as nn  # noqa: E402
+from moxing.flow import placement as placement  # noqa: E402
+from moxing.flow import regularizers as regularizers  # noqa: E402
+from moxing.flow import train as train  # noqa: E402
+from moxing.flow.arrays import *  # noqa: E402, F403
+from moxing.flow.initializers import constant_initializer as constant_initializer  # noqa: E402
+from moxing.flow.initializers import glorot_normal_initializer as glorot_normal_initializer  # noqa: E402
+from moxing.flow.initializers import glorot_uniform_initializer as glorot_uniform_initializer  # noqa: E402
+from moxing.flow.initializers import ones_initializer as ones_initializer  # noqa: E402
+from moxing.flow.initializers import random_normal_initializer as random_normal_initializer  # noqa: E402
+from moxing.flow.initializers import random_uniform_initializer as random_uniform_initializer  # noqa: E402
+from moxing.flow.initializers import truncated_normal as truncated_normal  # noqa: E402
+from moxing.flow.initializers import truncated_normal_initializer as truncated_normal_initializer  # noqa: E402
+from moxing.flow.initializers import variance_scaling_initializer as variance_scaling_initializer  # noqa: E402
+from moxing.flow.initializers import xavier_normal_initializer as xavier_normal_initializer  # noqa: E402
+from moxing.flow.initializers import xavier_uniform_initializer as xavier_uniform_initializer  # noqa: E402
+from moxing.flow.initializers import zeros_initializer as zeros_initializer  # noqa: E402
+from moxing.flow.inputs import FixedTensorDef as FixedTensorDef  # noqa: E402
+from moxing.flow.inputs import MirroredTensorDef as MirroredTensorDef  # noqa: E402
+from moxing.flow.inputs import MirroredTensorListDef as MirroredTensorListDef  # noqa: E402
+from moxing.flow.inputs import input_blob_def as input_blob_def  # noqa: E402
+from moxing.flow.jobs import function as function  # noqa: E402
+from moxing.flow.jobs import global_function as global_function  # noqa: E402
+from moxing.flow.math import add_n as add_n  # noqa: E402
+from moxing.flow.placement import device_prior_placement as device_prior_placement  # noqa: E402
+from moxing.flow.placement import fixed_placement as fixed_placement  # noqa: E402
+from moxing.flow.session import clear_default_session as clear_default_session  # noqa: E402
+from moxing.flow.settings import FunctionConfig as FunctionConfig  # noqa: E402
+from moxing.flow.settings import config as config  # noqa: E402
+from moxing.flow.settings import env as env  # noqa: E402
+from moxing.flow.variables import get_variable as get_variable  # noqa: E402
+from moxing.flow.watching import watch as watch  # noqa: E402
+from moxing.flow.watching import watch_diff as watch_diff  # noqa: E402
+from moxing.flow.watching import watch_scope as watch_scope  # noqa: E402
+
+function_config = FunctionConfig
+
+float, float32, double, float64 = _tf.float32, _tf.float32, _tf.float64, _tf.float64
+half, float16 = _tf.float16, _tf.float16
+char, int8, uint8, int32, int64 = _tf.int8, _tf.int8, _tf.uint8, _tf.int32, _tf.int64

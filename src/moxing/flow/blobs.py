@@ -1,0 +1,156 @@
+"""What a job's code holds: a tensor with the attributes that users of the API read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, shown
+from moxing.flow import scope
+
+TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+
+
+class Blob:
+    """A tensor of the job that is being traced.
+
+    Attributes:
+        tensor: the TensorFlow tensor.
+        batch_axis: axis of the samples, or None.
+        distribute: how it lies on several devices.
+    """
+
+    # So that numpy leaves `array + blob` to the blob.
+    __array_priority__ = 1000
+
+    def __init__(
+        self,
+        tensor: tf.Tensor,
+        batch_axis: int | None = 0,
+        distribute: Any = None,
+        channels_last: tf.Tensor | None = None,
+        declared: Sequence[int] | None = None,
+    ) -> None:
+        """Args: channels_last: the same values in NHWC, where `tensor` is NCHW: convolutions and
+        pools of a CPU work on it, so that no transposition lies between two of them."""
+        self.tensor = tensor
+        self.batch_axis = batch_axis
+        self.distribute = distribute
+        self.channels_last = channels_last
+        self._declared = tuple(declared) if declared is not None else None
+        trace = scope.current()
+        self.job = trace.name if trace is not None else ""
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The whole shape, batch included; for a dynamic input the declared one."""
+        return self._declared or tuple(self.tensor.shape.as_list())
+
+    shape = static_shape
+
+    @property
+    def dtype(self) -> tf.DType:
+        """The data type, such as `flow.float`."""
+        return self.tensor.dtype.base_dtype
+
+    @property
+    def logical_blob_name(self) -> str:
+        """A name that no other blob of the session has."""
+        return f"{self.tensor.op.name}/out"
+
+    def with_distribute(self, distribute: Any) -> Blob:
+        """The same values, laid out otherwise where there are several devices."""
+        return Blob(self.tensor, self.batch_axis, distribute, self.channels_last, self._declared)
+
+    def with_gradient_distribute(self, distribute: Any) -> Blob:
+        """The same values; where there is one device gradients lie in one place."""
+        del distribute
+        return self
+
+    def with_split_distribute(self, axis: int) -> Blob:
+        """The same values, split along `axis` where there are several devices."""
+        from moxing.flow import distribute
+
+        return self.with_distribute(distribute.split(axis))
+
+    def with_broadcast_distribute(self) -> Blob:
+        """The same values, whole on each device."""
+        from moxing.flow import distribute
+
+        return self.with_distribute(distribute.broadcast())
+
+    def _binary(self, other: Any, function: Any, swapped: bool = False) -> Blob:
+        mine = tensor_of(self, "an operator")
+        theirs = other.tensor if isinstance(other, Blob) else tf.cast(other, self.dtype)
+        return Blob(function(theirs, mine) if swapped else function(mine, theirs))
+
+    def __add__(self, other: Any) -> Blob:
+        return self._binary(other, tf.add)
+
+    def __radd__(self, other: Any) -> Blob:
+        return self._binary(other, tf.add, swapped=True)
+
+    def __sub__(self, other: Any) -> Blob:
+        return self._binary(other, tf.subtract)
+
+    def __rsub__(self, other: Any) -> Blob:
+        return self._binary(other, tf.subtract, swapped=True)
+
+    def __mul__(self, other: Any) -> Blob:
+        return self._binary(other, tf.multiply)
+
+    def __rmul__(self, other: Any) -> Blob:
+        return self._binary(other, tf.multiply, swapped=True)
+
+    def __truediv__(self, other: Any) -> Blob:
+        return self._binary(other, tf.divide)
+
+    def __rtruediv__(self, other: Any) -> Blob:
+        return self._binary(other, tf.divide, swapped=True)
+
+    def __neg__(self) -> Blob:
+        return Blob(-self.tensor, self.batch_axis)
+
+    def __bool__(self) -> bool:
+        raise MoxTypeError(
+            "a blob has no truth value while the job is traced; its values come with .get()."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Blob {self.logical_blob_name} shape={self.static_shape} {self.dtype.name}>"
+
+
+class Array(np.ndarray):
+    """A result: a numpy array that also has the methods which later versions of the API added."""
+
+    def ndarray(self) -> np.ndarray:
+        """The plain array."""
+        return np.asarray(self)
+
+    numpy = ndarray
+
+    def ndarray_list(self) -> list[np.ndarray]:
+        """The arrays of all devices, where the job works on mirrored blobs."""
+        return [np.asarray(self)]
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What numpy makes of it is numpy's own: `loss.mean()` is a number."""
+        del context, return_scalar
+        return np.asarray(array)[()]
+
+
+def tensor_of(value: Any, operation: str) -> tf.Tensor:
+    """The tensor of a blob; checks that a job is being traced, and that the blob is of it.
+
+    Raises:
+        MoxTypeError: it is no blob.
+        MoxRuntimeError: no job is being traced, or another one.
+    """
+    job = scope.enter_op(operation)
+    if not isinstance(value, Blob):
+        raise MoxTypeError(f"{operation} takes blobs, and was given {shown(value)}.")
+    scope.check_owner(job, value, operation)
+    return value.tensor

@@ -1,0 +1,1 @@
+"""Where programs import the messages of the record format from."""

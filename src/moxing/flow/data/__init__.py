@@ -1,0 +1,89 @@
+"""`flow.data`: OFRecord files and synthetic data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.flow import initializers, scope
+from moxing.flow.blobs import Blob
+from moxing.flow.data import files
+from moxing.flow.data.conf import BlobConf as BlobConf
+from moxing.flow.data.conf import BytesListCodec as BytesListCodec
+from moxing.flow.data.conf import ImageCodec as ImageCodec
+from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
+from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
+from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor
+from moxing.flow.data.conf import RawCodec as RawCodec
+
+
+def decode_ofrecord(
+    ofrecord_dir: str,
+    blobs: Sequence[BlobConf],
+    batch_size: int = 1,
+    data_part_num: int = -1,
+    part_name_prefix: str = "part-",
+    part_name_suffix_length: int = -1,
+    shuffle: bool = False,
+    buffer_size: int = 1024,
+    name: str | None = None,
+) -> tuple[Blob, ...]:
+    """Blobs of the next `batch_size` records; after the last record comes the first.
+
+    Args:
+        ofrecord_dir: folder of the parts.
+        blobs: what to read of each record.
+        batch_size: samples of a step, on all devices together.
+        data_part_num: number of parts, which are `part-0`, `part-1`, ...
+        part_name_prefix: what stands before the number.
+        part_name_suffix_length: digits of the number, padded with zeros; -1: as many as it has.
+        shuffle: whether records come in a random order.
+        buffer_size: records among which one is drawn then.
+        name: of the operation.
+
+    Raises:
+        MoxValueError: a part is missing, or a number makes no sense. While running: a record is
+            torn, or lacks a feature, or has one of another shape.
+    """
+    trace = scope.enter_op("flow.data.decode_ofrecord")
+    confs = [blobs] if isinstance(blobs, BlobConf) else list(blobs)
+    if not confs or not all(isinstance(conf, BlobConf) for conf in confs):
+        raise MoxTypeError(f"decode_ofrecord takes BlobConfs, not {shown(blobs)}.")
+    for what, value in (("batch_size", batch_size), ("data_part_num", data_part_num)):
+        if type(value) is not int or value < 1:
+            raise MoxValueError(
+                f"decode_ofrecord: {what}={shown(value)}; give a whole number from 1."
+            )
+    digits = len(str(data_part_num - 1))
+    if 0 < part_name_suffix_length < digits:
+        raise MoxValueError(
+            f"decode_ofrecord: part_name_suffix_length={part_name_suffix_length} is too short for"
+            f" data_part_num={data_part_num}."
+        )
+    folder = os.fspath(ofrecord_dir)
+    paths = files.part_paths(folder, data_part_num, part_name_prefix, part_name_suffix_length)
+    from moxing.flow.data.reader import Reader
+
+    reader = Reader(paths, confs, batch_size, buffer_size if shuffle else 0)
+    trace.readers[name or len(trace.readers), len(trace.readers)] = reader
+    return tuple(Blob(tensor) for tensor in reader.outputs)
+
+
+def decode_random(
+    shape: Sequence[int],
+    dtype: Any,
+    batch_size: int = 1,
+    initializer: Any = None,
+    tick: Blob | None = None,
+    name: str | None = None,
+) -> Blob:
+    """Random values of shape (batch_size, *shape), new at each step; default uniform in [0, 1)."""
+    del tick
+    own = scope.op_name(name, "decode_random")
+    chosen = initializer or initializers.random_uniform_initializer()
+    values = chosen.tensor((batch_size, *shape), tf.as_dtype(dtype), None)
+    return Blob(tf.identity(values, name=own))

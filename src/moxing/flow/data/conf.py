@@ -1,0 +1,138 @@
+"""What users say of the features to read: codecs, preprocessors and `BlobConf`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+
+
+@dataclass(frozen=True)
+class ImageResizePreprocessor:
+    """Resizes bilinearly, whatever the image's aspect. Mind the order: width, then height."""
+
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        if type(self.width) is not int or type(self.height) is not int:
+            raise MoxTypeError("ImageResizePreprocessor takes width and height as whole numbers.")
+        if self.width < 1 or self.height < 1:
+            raise MoxValueError("ImageResizePreprocessor: width and height must be positive.")
+
+
+@dataclass(frozen=True)
+class ImagePreprocessor:
+    """`"bgr2rgb"` swaps the channels; `"mirror"` flips half of the images."""
+
+    preprocessor: str
+
+    def __post_init__(self) -> None:
+        if self.preprocessor not in ("bgr2rgb", "mirror"):
+            raise MoxValueError(
+                f"ImagePreprocessor takes 'bgr2rgb' or 'mirror', not {shown(self.preprocessor)}."
+            )
+
+
+@dataclass(frozen=True)
+class ImageCodec:
+    """An encoded image: its channels are BGR, as OpenCV's."""
+
+    image_preprocessors: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        for item in self.image_preprocessors or ():
+            if not isinstance(item, ImageResizePreprocessor | ImagePreprocessor):
+                raise MoxTypeError(f"ImageCodec takes image preprocessors, not {shown(item)}.")
+
+
+@dataclass(frozen=True)
+class RawCodec:
+    """A list of numbers, or one bytes value whose bytes are taken as signed numbers.
+
+    With `auto_zero_padding` there may be fewer than the shape has; the rest are 0.
+    """
+
+    auto_zero_padding: bool = False
+
+
+@dataclass(frozen=True)
+class BytesListCodec:
+    """Several bytes values, each in a row of its own of shape (n, length), padded with 0."""
+
+
+@dataclass(frozen=True)
+class NormByChannelPreprocessor:
+    """(x - mean) / std, by channel.
+
+    `data_format` is "channels_last", "channels_first" or "no_channel". Images are BGR, and so must
+    the means be, unless `ImagePreprocessor("bgr2rgb")` swapped them.
+    """
+
+    mean_values: Sequence[float]
+    std_values: Sequence[float] = (1.0, 1.0, 1.0)
+    data_format: str = "channels_last"
+
+    def __post_init__(self) -> None:
+        if self.data_format not in ("channels_last", "channels_first", "no_channel"):
+            raise MoxValueError(
+                f"NormByChannelPreprocessor: data_format={shown(self.data_format)}; it is"
+                " channels_last, channels_first or no_channel."
+            )
+        if len(self.mean_values) != len(self.std_values):
+            raise MoxValueError(
+                f"NormByChannelPreprocessor has {len(self.mean_values)} means and"
+                f" {len(self.std_values)} standard deviations; give std_values= as many."
+            )
+
+
+class BlobConf:
+    """How a feature of the records becomes a blob."""
+
+    def __init__(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: Any,
+        codec: Any,
+        preprocessors: Sequence[Any] | None = None,
+    ) -> None:
+        """Describes a feature.
+
+        Args:
+            name: key in the records.
+            shape: of a sample; () is one number.
+            dtype: of the blob.
+            codec: `RawCodec()`, `ImageCodec()` or `BytesListCodec()`.
+            preprocessors: applied in order, after the cast to `dtype`.
+        """
+        self.name, self.shape, self.dtype = name, tuple(shape), tf.as_dtype(dtype)
+        self.codec, self.preprocessors = codec, tuple(preprocessors or ())
+        if not isinstance(codec, ImageCodec | RawCodec | BytesListCodec):
+            raise MoxTypeError(f"BlobConf {name!r}: {shown(codec)} is no codec.")
+        if isinstance(codec, ImageCodec) and (len(self.shape) != 3 or self.shape[2] not in (1, 3)):
+            raise MoxValueError(
+                f"BlobConf {name!r}: an image's shape is (height, width, 1 or 3), not {self.shape}."
+            )
+        if isinstance(codec, BytesListCodec) and len(self.shape) != 2:
+            raise MoxValueError(f"BlobConf {name!r}: BytesListCodec takes a shape (n, length).")
+        for item in self.preprocessors:
+            self._check(item)
+
+    def _check(self, item: Any) -> None:
+        if not isinstance(item, NormByChannelPreprocessor):
+            raise MoxTypeError(
+                f"BlobConf {self.name!r} takes NormByChannelPreprocessor, not {shown(item)}."
+            )
+        channels = 1
+        if item.data_format != "no_channel":
+            channels = self.shape[-1 if item.data_format == "channels_last" else 0]
+        if len(item.mean_values) != channels:
+            raise MoxValueError(
+                f"BlobConf {self.name!r}: {len(item.mean_values)} means for {channels} channels of"
+                f" shape {self.shape}."
+            )

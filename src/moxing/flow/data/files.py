@@ -1,0 +1,106 @@
+"""OFRecord files: records behind their lengths, written and read one after another."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moxing.errors import MoxValueError
+
+_LENGTH = struct.Struct("<q")
+MOST_BYTES = 64 << 20  # Of a record.
+_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record is: its file, number from 0, and the bytes of the message."""
+
+    path: str
+    number: int
+    offset: int
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.path}, record {self.number} (at byte {self.offset - _LENGTH.size})"
+
+
+def part_paths(folder: str, count: int, prefix: str = "part-", digits: int = -1) -> list[str]:
+    """`folder/part-0`, ...; numbers are padded with zeros to `digits` where that is positive."""
+    return [os.path.join(folder, f"{prefix}{n:0{max(digits, 1)}d}") for n in range(count)]
+
+
+def read(path: str) -> Iterator[tuple[Place, bytes]]:
+    """The records of a file.
+
+    Raises:
+        MoxValueError: the file is torn, or no OFRecord file.
+    """
+    with open(path, "rb", buffering=_BUFFER) as file:
+        offset = 0
+        for number in itertools.count():
+            head = file.read(_LENGTH.size)
+            if not head:
+                return
+            place = Place(path, number, offset + _LENGTH.size, 0)
+            if len(head) < _LENGTH.size:
+                raise MoxValueError(f"{place} is cut short: the file ends in its length.")
+            (length,) = _LENGTH.unpack(head)
+            if not 0 <= length <= MOST_BYTES:
+                raise MoxValueError(
+                    f"{place} has the length {length}, which is not between 0 and {MOST_BYTES}: the"
+                    " file is damaged or no OFRecord file."
+                )
+            content = file.read(length)
+            if len(content) < length:
+                raise MoxValueError(
+                    f"{place} is cut short: it should have {length} bytes, and the file ends after"
+                    f" {len(content)}."
+                )
+            yield Place(path, number, place.offset, length), content
+            offset = place.offset + length
+
+
+def read_at(place: Place) -> bytes:
+    """The record at a place that was read before."""
+    with open(place.path, "rb") as file:
+        file.seek(place.offset)
+        return file.read(place.length)
+
+
+def endless(paths: Sequence[str]) -> Iterator[tuple[Place, bytes]]:
+    """The records of all files, again and again.
+
+    Raises:
+        MoxValueError: there is none.
+    """
+    while True:
+        empty = True
+        for path in paths:
+            for item in read(path):
+                empty = False
+                yield item
+        if empty:
+            raise MoxValueError(
+                f"there is no record in {paths[0]} and its {len(paths) - 1} others."
+            )
+
+
+def write(path: str, records: Iterable[Any]) -> int:
+    """Writes messages (OFRecord, or their bytes) to a file; returns how many."""
+    count = 0
+    with open(path, "wb", buffering=_BUFFER) as file:
+        for record in records:
+            content = record if isinstance(record, bytes) else record.SerializeToString()
+            if len(content) > MOST_BYTES:
+                raise MoxValueError(
+                    f"{path}, record {count}: no record has over {MOST_BYTES} bytes."
+                )
+            file.write(_LENGTH.pack(len(content)))
+            file.write(content)
+            count += 1
+    return count

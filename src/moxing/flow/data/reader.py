@@ -1,0 +1,173 @@
+"""Reads batches of records for a job, and says which record is wrong where one is."""
+
+from __future__ import annotations
+
+import collections
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxError, MoxValueError, near_matches
+from moxing.flow.core.record.record_pb2 import OFRecord
+from moxing.flow.data import decode, files
+from moxing.flow.data.conf import BlobConf, BytesListCodec, ImageCodec
+
+_plain = tf.autograph.experimental.do_not_convert
+_REMEMBERED = 256  # Batches between the one read last and the one that failed.
+
+
+class Reader:
+    """Endless batches of the features that some confs name.
+
+    Attributes:
+        initializer: operation that opens the dataset.
+        outputs: a tensor for each conf.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], confs: Sequence[BlobConf], batch: int, shuffle: int
+    ) -> None:
+        """Args: paths: the parts in order. batch: samples. shuffle: buffer size, 0 for none."""
+        for path in paths:
+            if not os.path.isfile(path):
+                raise MoxValueError(
+                    f"there is no part {path}: data_part_num={len(paths)} names {paths[0]} to"
+                    f" {paths[-1]}."
+                )
+        self._paths, self._confs, self._batch = paths, confs, batch
+        self._records = files.endless(paths)
+        self._places: collections.deque[list[files.Place]] = collections.deque(maxlen=_REMEMBERED)
+        self._fault: MoxError | None = None
+        # The reader runs on the CPU; a placement scope of the job is not for it.
+        with tf.device("/cpu:0"):
+            iterator = tf.data.make_initializable_iterator(self._dataset(shuffle))
+            self.initializer, outputs = iterator.initializer, iterator.get_next()
+        for tensor, conf in zip(outputs, confs, strict=True):
+            tensor.set_shape([batch, *conf.shape])
+        self.outputs: tuple[tf.Tensor, ...] = outputs
+
+    def _dataset(self, shuffle: int) -> tf.data.Dataset:
+        data = tf.data.Dataset.from_tensors(0).repeat().map(_plain(lambda _: self._next()))
+        if shuffle:
+            # Two calls of a job see the same order.
+            data = data.unbatch().shuffle(shuffle, seed=20191118).batch(self._batch)
+        # Neither readers nor decoders of more batches than this are of use on any machine.
+        data = data.map(_plain(self._decode), num_parallel_calls=2)
+        images = [isinstance(conf.codec, ImageCodec) for conf in self._confs]
+        if any(images):
+            data = data.unbatch().map(_plain(self._images), num_parallel_calls=tf.data.AUTOTUNE)
+            data = data.batch(self._batch)
+        return data.prefetch(2)
+
+    def _next(self) -> tf.Tensor:
+        records = tf.numpy_function(self._take, [], tf.string)
+        records.set_shape([self._batch])
+        return records
+
+    def _take(self) -> np.ndarray:
+        try:
+            taken = [next(self._records) for _ in range(self._batch)]
+        except MoxError as error:
+            self._fault = error
+            raise
+        self._places.append([place for place, _ in taken])
+        return np.array([content for _, content in taken], dtype=object)
+
+    def _decode(self, records: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        found = decode.features(records, sorted({conf.name for conf in self._confs}))
+        result = []
+        for conf in self._confs:
+            feature = found[conf.name]
+            if isinstance(conf.codec, ImageCodec):
+                result.append(decode.encoded(feature))
+                continue
+            rows = isinstance(conf.codec, BytesListCodec)
+            value = decode.bytes_rows(feature, conf) if rows else decode.raw(feature, conf)
+            result.append(decode.preprocessed(value, conf))
+        return tuple(result)
+
+    def _images(self, *values: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        return tuple(
+            decode.preprocessed(decode.image(value, conf), conf)
+            if isinstance(conf.codec, ImageCodec)
+            else value
+            for value, conf in zip(values, self._confs, strict=True)
+        )
+
+    def explain(self) -> None:
+        """Raises what is wrong with the records that were read, if anything is.
+
+        Raises:
+            MoxValueError: names the file, the record and the feature.
+        """
+        if self._fault is not None:
+            raise self._fault
+        for places in list(self._places):
+            for place in places:
+                content = files.read_at(place)
+                for conf in self._confs:
+                    if wrong := fault(content, conf):
+                        raise MoxValueError(f"{place}: {wrong}")
+
+
+def fault(content: bytes, conf: BlobConf) -> str:
+    """What keeps a record from giving the blob of a conf, or an empty text."""
+    record = OFRecord()
+    try:
+        record.ParseFromString(content)
+    except Exception as error:
+        return f"it is no OFRecord message ({error})."
+    if conf.name not in record.feature:
+        known = sorted(record.feature)
+        return (
+            f"it has no feature {conf.name!r}.{near_matches(conf.name, known)} It has"
+            f" {', '.join(map(repr, known)) or 'none'}."
+        )
+    feature = record.feature[conf.name]
+    kind = feature.WhichOneof("kind")
+    if kind is None:
+        return f"feature {conf.name!r} is empty."
+    values = getattr(feature, kind).value
+    if isinstance(conf.codec, ImageCodec):
+        return _image_fault(kind, values, conf)
+    if isinstance(conf.codec, BytesListCodec):
+        longest = max((len(value) for value in values), default=0) if kind == "bytes_list" else 0
+        if kind == "bytes_list" and len(values) == conf.shape[0] and longest <= conf.shape[1]:
+            return ""
+        return (
+            f"feature {conf.name!r} has {len(values)} values of {kind}, the longest of {longest}"
+            f" bytes; shape {conf.shape} was asked for."
+        )
+    count, wanted = len(values), int(np.prod(conf.shape, dtype=np.int64))
+    if kind == "bytes_list":
+        if count != 1:
+            return f"feature {conf.name!r} has {count} bytes values; RawCodec reads one."
+        count = len(values[0])
+    if count == wanted or (conf.codec.auto_zero_padding and count < wanted):
+        return ""
+    return f"feature {conf.name!r} has {count} elements ({kind}); shape {conf.shape} has {wanted}."
+
+
+def _image_fault(kind: str, values: Any, conf: BlobConf) -> str:
+    if kind != "bytes_list" or len(values) != 1:
+        return (
+            f"feature {conf.name!r} has {len(values)} values of {kind}; an image is one of bytes."
+        )
+    with tf.Graph().as_default(), tf.Session() as session:
+        text = tf.placeholder(tf.string, [])
+        pixels = tf.io.decode_image(text, channels=3, expand_animations=False)
+        try:
+            shape = session.run(tf.shape(pixels), {text: values[0]})
+            session.run(decode.image(text, conf), {text: values[0]})
+        except tf.errors.InvalidArgumentError as error:
+            if "another size" in str(error):
+                return (
+                    f"the image of feature {conf.name!r} has height, width and channels"
+                    f" {tuple(int(n) for n in shape)}, and shape {conf.shape} was asked for. Put"
+                    " flow.data.ImageResizePreprocessor(width, height) into its ImageCodec."
+                )
+            return f"the image of feature {conf.name!r} can't be decoded. {len(values[0])} bytes."
+    return ""

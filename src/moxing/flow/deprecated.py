@@ -1,0 +1,28 @@
+"""`flow.deprecated`: names of the oldest programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moxing.flow import scope
+
+
+@contextmanager
+def variable_scope(name: str) -> Iterator[None]:
+    """Puts `name-` before the names of variables and operations inside."""
+    trace = scope.required("flow.deprecated.variable_scope")
+    trace.prefixes.append(name)
+    try:
+        yield
+    finally:
+        trace.prefixes.pop()
+
+
+def init_worker(*args: Any, **kwargs: Any) -> None:
+    """Does nothing: each machine runs the program itself."""
+
+
+def delete_worker(*args: Any, **kwargs: Any) -> None:
+    """Does nothing."""

@@ -1,0 +1,42 @@
+"""`flow.distribute`: how blobs and variables lie on several devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from moxing.errors import MoxValueError, shown
+
+
+@dataclass(frozen=True)
+class Distribute:
+    """A layout: `split` along an axis, `broadcast`, or `auto`."""
+
+    kind: str
+    axis: int | None = None
+
+
+def split(axis: int) -> Distribute:
+    """Parts along `axis`, from 0 to 10."""
+    if type(axis) is not int or not 0 <= axis <= 10:
+        raise MoxValueError(f"flow.distribute.split({shown(axis)}): the axis is 0 to 10.")
+    return Distribute("split", axis)
+
+
+def broadcast() -> Distribute:
+    """The whole on each device."""
+    return Distribute("broadcast")
+
+
+def auto() -> Distribute:
+    """As suits the operation."""
+    return Distribute("auto")
+
+
+def consistent_strategy() -> Distribute:
+    """One logical view of each blob."""
+    return Distribute("consistent")
+
+
+def mirrored_strategy() -> Distribute:
+    """A tensor of its own on each device."""
+    return Distribute("mirrored")

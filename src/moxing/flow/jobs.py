@@ -1,0 +1,195 @@
+"""Jobs: functions whose calls run a graph that was made of them once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import callbacks
+from moxing.errors import MoxRuntimeError, MoxTypeError, shown
+from moxing.flow import scope, session
+from moxing.flow.blobs import Array, Blob
+from moxing.flow.inputs import InputDef
+from moxing.flow.settings import DEFAULTS, FunctionConfig, JobConf
+from moxing.flow.train import update
+from moxing.flow.variables import Variables
+from moxing.flow.watching import deliver
+from moxing.flow.worker import Future, Worker
+
+
+@dataclass
+class Built:
+    """The graph of a job.
+
+    Attributes:
+        inputs: placeholders with their definitions and names.
+        result: what the function returned.
+        outputs: the tensors of its blobs.
+        watches: what is handed to watchers at each step.
+        train: the operation of a step, or None.
+        readers: that deliver data.
+        call: runs one step.
+    """
+
+    inputs: list[tuple[str, InputDef, tf.Tensor]]
+    result: Any
+    outputs: list[tf.Tensor]
+    watches: list[scope.Watch]
+    train: tf.Operation | None
+    readers: list[Any] = field(default_factory=list)
+    call: Callable[..., Any] | None = None
+
+    @property
+    def fetches(self) -> list[Any]:
+        """All that a step computes."""
+        watched = [watch.deliver for watch in self.watches]
+        return [*self.outputs, *watched, *([self.train] if self.train is not None else [])]
+
+
+class Handle:
+    """A step that was called: its result comes with `get` or `async_get`, once."""
+
+    def __init__(self, job: str, future: Future, worker: Worker) -> None:
+        self._job, self._future, self._worker, self._used = job, future, worker, False
+
+    def _use(self) -> Future:
+        if self._used:
+            raise MoxRuntimeError(
+                f"the result of this call of {self._job} was taken already; call the job again."
+            )
+        self._used = True
+        return self._future
+
+    def get(self) -> Any:
+        """Waits for the step, and returns arrays in the structure that the job returns."""
+        result = self._use().result()
+        self._worker.raise_fault()
+        return result
+
+    def async_get(self, callback: Callable[[Any], None]) -> None:
+        """Has `callback` called with the result, in a thread of the session."""
+        if not callable(callback):
+            raise MoxTypeError(f"async_get takes a function, not {shown(callback)}.")
+        self._worker.when_done(self._use(), callback)
+
+
+class Job:
+    """A function of the user's, registered in the session that was open when it was defined."""
+
+    def __init__(self, function: Callable[..., Any], conf: JobConf | None) -> None:
+        functools.update_wrapper(self, function)
+        self.name, self.function, self._conf = function.__name__, function, conf
+        self.definitions: list[tuple[str, InputDef]] = []
+        for name, parameter in inspect.signature(function).parameters.items():
+            if not isinstance(parameter.default, InputDef):
+                raise MoxTypeError(
+                    f"job {callbacks.location(function)}: argument {name} needs a definition as"
+                    f" its default: {name}=flow.FixedTensorDef(shape)."
+                )
+            self.definitions.append((name, parameter.default))
+        self.session = session.register(self)
+
+    def __call__(self, *args: Any) -> Handle | None:
+        """Queues a step.
+
+        Raises:
+            MoxRuntimeError: no CheckPoint.init or load came before, or the session is closed.
+        """
+        if scope.current() is not None:
+            raise MoxRuntimeError(f"job {self.name} was called inside a job.")
+        return self.session.call(self, args)
+
+    def trace(self, graph: tf.Graph, variables: Variables) -> Built:
+        """Runs the function once, to make its graph."""
+        conf = (self._conf or DEFAULTS).copy()
+        if self._conf is not None:
+            conf.values = {**DEFAULTS.values, **conf.values}
+        trace = scope.Trace(self.name, conf, variables, graph)
+        with graph.as_default(), tf.name_scope(_legal(self.name)), scope.tracing(trace):
+            inputs = [(name, d, d.placeholder(name)) for name, d in self.definitions]
+            blobs = [Blob(tensor, declared=d.shape) for _, d, tensor in inputs]
+            result = callbacks.call("job", self.function, *blobs)
+            outputs = [self._output(item) for item in tf.nest.flatten(result) if item is not None]
+            for watch in trace.watches:
+                watch.deliver = watch.blob.tensor
+            train = None
+            if conf.is_train:
+                train = callbacks_noted(self, trace)
+            return Built(inputs, result, outputs, trace.watches, train, [*trace.readers.values()])
+
+    def _output(self, item: Any) -> tf.Tensor:
+        if not isinstance(item, Blob):
+            raise MoxTypeError(
+                f"job {callbacks.location(self.function)} returned {shown(item)}; it returns"
+                " nothing, a blob, or lists, tuples and dicts of blobs."
+            )
+        return item.tensor
+
+    def run(self, built: Built, values: list[Any]) -> Any:
+        """One step: its result in the user's structure."""
+        assert built.call is not None
+        fetched = built.call(*values)
+        deliver(built.watches, fetched[len(built.outputs) :])
+        if built.result is None:
+            return None
+        arrays = [_array(value) for value in fetched[: len(built.outputs)]]
+        return tf.nest.pack_sequence_as(built.result, arrays)
+
+    def check(self, args: tuple[Any, ...]) -> list[Any]:
+        """The arrays to feed."""
+        if len(args) != len(self.definitions):
+            raise MoxTypeError(
+                f"job {self.name} takes {len(self.definitions)} arrays, and was given {len(args)}."
+            )
+        pairs = zip(self.definitions, args, strict=True)
+        return [definition.check(self.name, name, value) for (name, definition), value in pairs]
+
+
+def callbacks_noted(job: Job, trace: scope.Trace) -> tf.Operation:
+    """The step of a train job; what is wrong with it is said of the job's place."""
+    try:
+        return update.step_op(trace)
+    except Exception as error:
+        error.add_note(f"openmox: raised while building job {callbacks.location(job.function)}")
+        raise
+
+
+def _array(value: Any) -> Any:
+    return value.view(Array) if hasattr(value, "view") and hasattr(value, "shape") else value
+
+
+def _legal(name: str) -> str:
+    return name if name[0].isascii() and name[0].isalnum() else f"job{name}"
+
+
+def function(given: Any = None) -> Any:
+    """Makes a function a job: `@flow.function`, or `@flow.function(config)`.
+
+    The session runs it once, at its start, to make its graph. A call of the job runs a step of
+    that graph and returns a `Handle`, or None where the function returns None.
+
+    Args:
+        given: the function, or a `FunctionConfig`.
+    """
+    if isinstance(given, FunctionConfig):
+        return lambda inner: Job(inner, given.conf)
+    if given is None:
+        return lambda inner: Job(inner, None)
+    if not callable(given):
+        raise MoxTypeError(f"flow.function takes a function or FunctionConfig, not {shown(given)}.")
+    return Job(given, None)
+
+
+def global_function(
+    function_config: Any = None, type: str | None = None, **kwargs: Any
+) -> Callable[[Callable[..., Any]], Job]:
+    """`@flow.global_function(config)`: the later spelling of `@flow.function(config)`."""
+    if isinstance(function_config, str):
+        function_config = kwargs.pop("function_config", None)
+    del type
+    return function(function_config)

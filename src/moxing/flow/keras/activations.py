@@ -1,0 +1,37 @@
+"""`flow.keras.activations`."""
+
+from __future__ import annotations
+
+from moxing.errors import MoxNotSupportedError
+from moxing.flow import math
+from moxing.flow.blobs import Blob
+
+
+def relu(
+    x: Blob, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0
+) -> Blob:
+    """max(x, 0).
+
+    Raises:
+        MoxNotSupportedError: an argument other than its default.
+    """
+    if alpha != 0 or max_value is not None or threshold != 0:
+        raise MoxNotSupportedError(
+            "flow.keras.activations.relu takes alpha=0, max_value=None and threshold=0 only."
+        )
+    return math.relu(x)
+
+
+def gelu(x: Blob) -> Blob:
+    """x times the normal distribution at x."""
+    return math.gelu(x)
+
+
+def tanh(x: Blob) -> Blob:
+    """The hyperbolic tangent."""
+    return math.tanh(x)
+
+
+def sigmoid(x: Blob) -> Blob:
+    """1 / (1 + exp(-x))."""
+    return math.sigmoid(x)

@@ -1,0 +1,196 @@
+"""`flow.layers`: operations with variables of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError, shown
+from moxing.flow import arrays, initializers, nn, scope
+from moxing.flow.blobs import Blob, tensor_of
+from moxing.flow.variables import get_variable
+
+_ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer()
+
+
+def _prefix(name: str | None, default: str) -> str:
+    """The name of a layer, whose variables begin with it."""
+    trace = scope.enter_op(f"flow.layers.{default}")
+    return name if name is not None else scope.op_name(None, default)[len(trace.prefix) :]
+
+
+def dense(
+    inputs: Blob,
+    units: int,
+    activation: Callable[..., Blob] | None = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = None,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    model_distribute: Any = None,
+) -> Blob:
+    """`activation(x W^T + b)` with W of shape (units, in), `<name>-weight`, and `<name>-bias`."""
+    tensor_of(inputs, "flow.layers.dense")
+    own, shape = _prefix(name, "dense"), inputs.static_shape
+    flat = inputs if len(shape) == 2 else arrays.reshape(inputs, (-1, shape[-1]))
+    weight = get_variable(
+        f"{own}-weight",
+        (units, shape[-1]),
+        inputs.dtype,
+        kernel_initializer or _ZEROS,
+        trainable,
+        "weight",
+        distribute=model_distribute,
+        regularizer=kernel_regularizer,
+    )
+    result = arrays.matmul(flat, weight, transpose_b=True, name=own)
+    if use_bias:
+        bias = get_variable(
+            f"{own}-bias",
+            (units,),
+            inputs.dtype,
+            bias_initializer or _ZEROS,
+            trainable,
+            "bias",
+            distribute=model_distribute,
+            regularizer=bias_regularizer,
+        )
+        result = nn.bias_add(result, bias)
+    result = activation(result) if activation is not None else result
+    return result if len(shape) == 2 else arrays.reshape(result, (*shape[:-1], units))
+
+
+def conv2d(
+    inputs: Blob,
+    filters: int,
+    kernel_size: int | Sequence[int] = 1,
+    strides: int | Sequence[int] = 1,
+    padding: str = "VALID",
+    data_format: str = "NCHW",
+    dilation_rate: int | Sequence[int] = 1,
+    activation: Callable[..., Blob] | None = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = None,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """A convolution with its variables `<name>-weight` and `<name>-bias`."""
+    tensor_of(inputs, "flow.layers.conv2d")
+    own, first = _prefix(name, "conv2d"), data_format == "NCHW"
+    kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+    channels = inputs.static_shape[1 if first else -1]
+    shape = (filters, channels, *kernel) if first else (filters, *kernel, channels)
+    weight = get_variable(
+        f"{own}-weight",
+        shape,
+        inputs.dtype,
+        kernel_initializer or _ZEROS,
+        trainable,
+        "weight",
+        regularizer=kernel_regularizer,
+    )
+    result = nn.conv2d(inputs, weight, strides, padding, data_format, dilation_rate, own)
+    if use_bias:
+        bias = get_variable(
+            f"{own}-bias",
+            (filters,),
+            inputs.dtype,
+            bias_initializer or _ZEROS,
+            trainable,
+            "bias",
+            regularizer=bias_regularizer,
+        )
+        result = nn.bias_add(result, bias, data_format)
+    return activation(result) if activation is not None else result
+
+
+def batch_normalization(
+    inputs: Blob,
+    axis: int = -1,
+    momentum: float = 0.99,
+    epsilon: float = 0.001,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Any = None,
+    gamma_initializer: Any = None,
+    moving_mean_initializer: Any = None,
+    moving_variance_initializer: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Normalizes along all axes but `axis` (Ioffe and Szegedy, 2015).
+
+    A train job with `trainable=True` uses the batch's statistics and moves the averages:
+    `moving = momentum * moving + (1 - momentum) * batch`, with the batch's biased variance. A
+    predict job, and a job with `trainable=False`, uses the averages.
+    """
+    tensor = tensor_of(inputs, "flow.layers.batch_normalization")
+    trace, own = scope.required("batch_normalization"), _prefix(name, "batch_normalization")
+    rank = len(inputs.static_shape)
+    place = axis % rank
+    size, others = inputs.static_shape[place], [i for i in range(rank) if i != place]
+
+    def variable(suffix: str, initializer: Any, default: Any, trained: bool) -> Blob:
+        kind = default if initializer is None else initializer
+        return get_variable(f"{own}-{suffix}", (size,), inputs.dtype, kind, trained, suffix)
+
+    gamma = variable("gamma", gamma_initializer, _ONES, trainable) if scale else None
+    beta = variable("beta", beta_initializer, _ZEROS, trainable) if center else None
+    mean = variable("moving_mean", moving_mean_initializer, _ZEROS, False).tensor
+    variance = variable("moving_variance", moving_variance_initializer, _ONES, False).tensor
+    if trainable and trace.conf.is_train:
+        batch_mean, batch_variance = tf.nn.moments(tensor, others)
+        for suffix, old, new in (
+            ("moving_mean", mean, batch_mean),
+            ("moving_variance", variance, batch_variance),
+        ):
+            target = trace.variables.by_name[f"{trace.prefix}{own}-{suffix}"]
+            trace.updates.append((target, momentum * old + (1 - momentum) * new))
+        mean, variance = batch_mean, batch_variance
+    shape = [size if i == place else 1 for i in range(rank)]
+
+    def broad(item: Any) -> Any:
+        return None if item is None else tf.reshape(getattr(item, "tensor", item), shape)
+
+    result = tf.nn.batch_normalization(
+        tensor, broad(mean), broad(variance), broad(beta), broad(gamma), epsilon
+    )
+    return Blob(result)
+
+
+def layer_norm(
+    inputs: Blob,
+    center: bool = True,
+    scale: bool = True,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    epsilon: float = 1e-5,
+    name: str | None = None,
+) -> Blob:
+    """Normalizes each sample over the axes from `begin_norm_axis` (Ba, Kiros, Hinton, 2016)."""
+    tensor = tensor_of(inputs, "flow.layers.layer_norm")
+    own, shape = _prefix(name, "layer_norm"), inputs.static_shape
+    begin, params = begin_norm_axis % len(shape), begin_params_axis % len(shape)
+    if math.prod(shape[params:]) == 0:
+        raise MoxValueError(f"flow.layers.layer_norm: {shown(shape)} has no elements.")
+    mean, variance = tf.nn.moments(tensor, list(range(begin, len(shape))), keepdims=True)
+    result = (tensor - mean) * tf.math.rsqrt(variance + tf.cast(epsilon, tensor.dtype))
+    if scale:
+        gamma = get_variable(
+            f"{own}-gamma", shape[params:], inputs.dtype, _ONES, trainable, "gamma"
+        )
+        result = result * gamma.tensor
+    if center:
+        beta = get_variable(f"{own}-beta", shape[params:], inputs.dtype, _ZEROS, trainable, "beta")
+        result = result + beta.tensor
+    return Blob(result)

@@ -1,0 +1,3 @@
+"""`flow.linalg`."""
+
+from moxing.flow.arrays import matmul as matmul

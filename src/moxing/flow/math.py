@@ -1,0 +1,129 @@
+"""`flow.math`: elementwise functions, binary operations and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError
+from moxing.flow import scope
+from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
+
+from moxing.flow.arrays import clip_by_value, unsorted_segment_sum  # noqa: F401  # isort: skip
+
+
+def elementwise(x: Blob, function: Callable[[Any], Any], what: str, name: str | None) -> Blob:
+    """`function` of each element; where the blob is kept in NHWC too, it is applied there."""
+    tensor, own = tensor_of(x, f"flow.{what}"), scope.op_name(name, what)
+    if x.channels_last is None:
+        with tf.name_scope(own):
+            return Blob(function(tensor), x.batch_axis)
+    with tf.name_scope(own):
+        last = function(x.channels_last)
+        return Blob(tf.transpose(last, TO_NCHW), x.batch_axis, channels_last=last)
+
+
+def _unary(what: str, function: Callable[[Any], Any], text: str) -> Callable[..., Blob]:
+    def apply(x: Blob, name: str | None = None) -> Blob:
+        return elementwise(x, function, what, name)
+
+    apply.__name__, apply.__doc__ = what, text
+    return apply
+
+
+def _gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + tf.math.erf(x / tf.cast(2.0**0.5, x.dtype)))
+
+
+relu = _unary("relu", tf.nn.relu, "max(x, 0).")
+tanh = _unary("tanh", tf.tanh, "The hyperbolic tangent.")
+sigmoid = _unary("sigmoid", tf.sigmoid, "1 / (1 + exp(-x)).")
+gelu = _unary("gelu", _gelu, "x times the normal distribution at x (Hendrycks, Gimpel 2016).")
+sqrt = _unary("sqrt", tf.sqrt, "The square root.")
+rsqrt = _unary("rsqrt", tf.math.rsqrt, "1 / sqrt(x).")
+square = _unary("square", tf.square, "x times x.")
+exp = _unary("exp", tf.exp, "The exponential.")
+log = _unary("log", tf.log, "The natural logarithm.")
+abs = _unary("abs", tf.abs, "The absolute value.")
+negative = _unary("negative", tf.negative, "-x.")
+sign = _unary("sign", tf.sign, "-1, 0 or 1.")
+ceil = _unary("ceil", tf.ceil, "The least whole number that is not less.")
+floor = _unary("floor", tf.floor, "The greatest whole number that is not more.")
+reciprocal = _unary("reciprocal", tf.reciprocal, "1 / x.")
+softplus = _unary("softplus", tf.nn.softplus, "log(1 + exp(x)).")
+
+
+def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callable[..., Blob]:
+    def apply(x: Any, y: Any, name: str | None = None) -> Blob:
+        own = scope.op_name(name, what)
+        given = [item for item in (x, y) if isinstance(item, Blob)]
+        if not given:
+            raise MoxTypeError(f"flow.math.{what} takes at least one blob.")
+        operation = f"flow.math.{what}"
+        left, right = (
+            tensor_of(item, operation) if isinstance(item, Blob) else tf.cast(item, given[0].dtype)
+            for item in (x, y)
+        )
+        result = function(left, right)
+        # The comparisons of this API are int8.
+        result = tf.cast(result, tf.int8) if result.dtype == tf.bool else result
+        return Blob(tf.identity(result, name=own), given[0].batch_axis)
+
+    apply.__name__, apply.__doc__ = what, text
+    return apply
+
+
+add = _binary("add", tf.add, "x + y, broadcast as numpy does.")
+subtract = _binary("subtract", tf.subtract, "x - y.")
+multiply = _binary("multiply", tf.multiply, "x * y.")
+divide = _binary("divide", tf.divide, "x / y.")
+floor_mod = _binary("floor_mod", tf.floormod, "The remainder, with the sign of y.")
+maximum = _binary("maximum", tf.maximum, "The larger.")
+minimum = _binary("minimum", tf.minimum, "The smaller.")
+equal = _binary("equal", tf.equal, "Whether x = y, int8.")
+not_equal = _binary("not_equal", tf.not_equal, "Whether x and y differ, int8.")
+less = _binary("less", tf.less, "Whether x < y, int8.")
+less_equal = _binary("less_equal", tf.less_equal, "Whether x <= y, int8.")
+greater = _binary("greater", tf.greater, "Whether x > y, int8.")
+greater_equal = _binary("greater_equal", tf.greater_equal, "Whether x >= y, int8.")
+
+
+def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
+    """The sum of several blobs of one shape."""
+    tensors = [tensor_of(item, "flow.math.add_n") for item in inputs]
+    return Blob(tf.add_n(tensors, name=scope.op_name(name, "add_n")))
+
+
+def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[..., Blob]:
+    def apply(
+        input_tensor: Blob, axis: Any = None, keepdims: bool = False, name: str | None = None
+    ) -> Blob:
+        tensor = tensor_of(input_tensor, f"flow.math.{what}")
+        axes = list(axis) if isinstance(axis, list | tuple) else axis
+        result = function(tensor, axes, keepdims=keepdims, name=scope.op_name(name, what))
+        # There are no blobs of rank 0.
+        return Blob(result if result.shape.rank else tf.reshape(result, [1]))
+
+    apply.__name__, apply.__doc__ = what, text
+    return apply
+
+
+reduce_sum = _reduce("reduce_sum", tf.reduce_sum, "The sum over `axis`; over all: shape (1,).")
+reduce_mean = _reduce("reduce_mean", tf.reduce_mean, "The mean over `axis`; over all: (1,).")
+reduce_max = _reduce("reduce_max", tf.reduce_max, "The maximum over `axis`; over all: (1,).")
+reduce_min = _reduce("reduce_min", tf.reduce_min, "The minimum over `axis`; over all: (1,).")
+
+
+def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
+    """The indices, int32, of the k largest of the last axis."""
+    tensor = tensor_of(input, "flow.math.top_k")
+    return Blob(tf.nn.top_k(tensor, k, sorted, name=scope.op_name(name, "top_k")).indices)
+
+
+def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
+    """The index, int32, of the largest along `axis`."""
+    tensor = tensor_of(input, "flow.math.argmax")
+    own = scope.op_name(name, "argmax")
+    return Blob(tf.argmax(tensor, axis, output_type=tf.int32, name=own))

@@ -1,0 +1,292 @@
+"""`flow.nn`: convolution, pooling, dropout, softmax and losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError, MoxValueError, shown
+from moxing.flow import math as flow_math
+from moxing.flow import scope
+from moxing.flow.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
+
+_LEAST = 1e-20  # Of a probability under the logarithm.
+
+relu, sigmoid, tanh = flow_math.relu, flow_math.sigmoid, flow_math.tanh
+
+
+def _pair(value: int | Sequence[int] | None, what: str, count: int = 2) -> list[int]:
+    items = [value] * count if isinstance(value, int) else list(value or [1] * count)
+    if len(items) != count:
+        raise MoxValueError(f"{what} takes {count} numbers, not {shown(value)}.")
+    return [int(item or 1) for item in items]
+
+
+def _format(data_format: str, what: str, legal: tuple[str, ...] = ("NCHW", "NHWC")) -> bool:
+    if data_format not in legal:
+        raise MoxValueError(
+            f"{what}: data_format={shown(data_format)}; it is {' or '.join(legal)}."
+        )
+    return data_format.startswith("NC")
+
+
+def _padding(padding: str, what: str, any_case: bool = False) -> str:
+    word = padding.upper() if any_case and isinstance(padding, str) else padding
+    if word not in ("SAME", "VALID"):
+        raise MoxValueError(f"{what}: padding={shown(padding)}; it is 'SAME' or 'VALID'.")
+    return word
+
+
+def _last(blob: Blob, tensor: tf.Tensor, first: bool) -> tf.Tensor:
+    """The blob in NHWC."""
+    if not first:
+        return tensor
+    return tf.transpose(tensor, TO_NHWC) if blob.channels_last is None else blob.channels_last
+
+
+def _made(last: tf.Tensor, first: bool) -> Blob:
+    return Blob(tf.transpose(last, TO_NCHW), channels_last=last) if first else Blob(last)
+
+
+def conv2d(
+    input: Blob,
+    filters: Blob,
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Blob:
+    """The cross-correlation of `input` and `filters`.
+
+    Args:
+        input: [n, c, h, w] or [n, h, w, c].
+        filters: [out, c, kh, kw] for NCHW, [out, kh, kw, c] for NHWC.
+        strides: one number or two.
+        padding: "SAME" or "VALID".
+        data_format: "NCHW" or "NHWC".
+        dilations: one number or two.
+        name: of the operation.
+    """
+    tensor, weight = tensor_of(input, "flow.nn.conv2d"), tensor_of(filters, "flow.nn.conv2d")
+    own, first = scope.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
+    channels = (input.static_shape[1 if first else -1], filters.static_shape[1 if first else -1])
+    if channels[0] != channels[1]:
+        raise MoxValueError(
+            f"flow.nn.conv2d {own}: input {input.static_shape} has {channels[0]} channels, and"
+            f" filters {filters.static_shape} are for {channels[1]} ({data_format})."
+        )
+    result = tf.nn.conv2d(
+        _last(input, tensor, first),
+        tf.transpose(weight, [2, 3, 1, 0] if first else [1, 2, 3, 0]),
+        strides=[1, *_pair(strides, "strides"), 1],
+        padding=_padding(padding, "flow.nn.conv2d", any_case=True),
+        dilations=[1, *_pair(dilations, "dilations"), 1],
+        name=own,
+    )
+    return _made(result, first)
+
+
+def bias_add(
+    value: Blob, bias: Blob, data_format: str | None = None, name: str | None = None
+) -> Blob:
+    """Adds `bias` along axis 1, or along the last where `data_format` is "NHWC"."""
+    tensor, vector = tensor_of(value, "flow.nn.bias_add"), tensor_of(bias, "flow.nn.bias_add")
+    own = scope.op_name(name, "bias_add")
+    last = data_format is not None and not data_format.startswith("NC")
+    if value.channels_last is not None and not last:
+        return _made(tf.nn.bias_add(value.channels_last, vector, name=own), True)
+    if last or tensor.shape.rank == 2:
+        return Blob(tf.nn.bias_add(tensor, vector, name=own))
+    shape = [1, -1, *[1] * (tensor.shape.rank - 2)]
+    return Blob(tf.add(tensor, tf.reshape(vector, shape), name=own))
+
+
+def _pool(
+    kind: str,
+    input: Blob,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str,
+    name: str | None,
+) -> Blob:
+    what = f"flow.nn.{kind}_pool2d"
+    tensor, own = tensor_of(input, what), scope.op_name(name, f"{kind}_pool2d")
+    first = _format(data_format, what)
+    function = tf.nn.max_pool2d if kind == "max" else tf.nn.avg_pool2d
+    size, step = _pair(ksize, "ksize"), _pair(strides, "strides")
+    last = _last(input, tensor, first)
+    return _made(function(last, size, step, _padding(padding, what), name=own), first)
+
+
+def avg_pool2d(
+    input: Blob,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Blob:
+    """Means of windows; padding does not count."""
+    return _pool("avg", input, ksize, strides, padding, data_format, name)
+
+
+def max_pool2d(
+    input: Blob,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Blob:
+    """Maxima of windows."""
+    return _pool("max", input, ksize, strides, padding, data_format, name)
+
+
+def _pool3d(
+    kind: str,
+    input: Blob,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str,
+    name: str | None,
+) -> Blob:
+    what = f"flow.nn.{kind}_pool3d"
+    tensor, own = tensor_of(input, what), scope.op_name(name, f"{kind}_pool3d")
+    first = _format(data_format, what, ("NCDHW", "NDHWC"))
+    function = tf.nn.max_pool3d if kind == "max" else tf.nn.avg_pool3d
+    last = tf.transpose(tensor, [0, 2, 3, 4, 1]) if first else tensor
+    size, step = _pair(ksize, "ksize", 3), _pair(strides, "strides", 3)
+    pooled = function(last, [1, *size, 1], [1, *step, 1], _padding(padding, what), name=own)
+    return Blob(tf.transpose(pooled, [0, 4, 1, 2, 3]) if first else pooled)
+
+
+def avg_pool3d(
+    input: Blob,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Blob:
+    """Means of three-dimensional windows."""
+    return _pool3d("avg", input, ksize, strides, padding, data_format, name)
+
+
+def max_pool3d(
+    input: Blob,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Blob:
+    """Maxima of three-dimensional windows."""
+    return _pool3d("max", input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool1d(*args: Any, **kwargs: Any) -> Blob:
+    """Not offered, as in the original."""
+    raise MoxNotSupportedError("flow.nn.avg_pool1d is not offered; use avg_pool2d on (1, width).")
+
+
+def max_pool1d(*args: Any, **kwargs: Any) -> Blob:
+    """Not offered, as in the original."""
+    raise MoxNotSupportedError("flow.nn.max_pool1d is not offered; use max_pool2d on (1, width).")
+
+
+def dropout(
+    x: Blob,
+    noise_shape: Sequence[int] | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: float | None = None,
+) -> Blob:
+    """In train jobs each element is 0 with probability `rate`, else divided by `1 - rate`.
+
+    In predict jobs the same values.
+
+    Raises:
+        MoxValueError: no rate, or none in [0, 1).
+    """
+    tensor, own = tensor_of(x, "flow.nn.dropout"), scope.op_name(name, "dropout")
+    if rate is None or not 0 <= rate < 1:
+        raise MoxValueError(f"flow.nn.dropout: rate={shown(rate)}; it must be in [0, 1).")
+    if not scope.required("flow.nn.dropout").conf.is_train or rate == 0:
+        return Blob(tf.identity(tensor, name=own))
+    return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
+
+
+def softmax(logits: Blob, axis: int | None = None, name: str | None = None) -> Blob:
+    """Probabilities along `axis` (default the last)."""
+    tensor = tensor_of(logits, "flow.nn.softmax")
+    return Blob(
+        tf.nn.softmax(tensor, -1 if axis is None else axis, name=scope.op_name(name, "softmax"))
+    )
+
+
+@tf.custom_gradient
+def _minus_log(p: tf.Tensor) -> Any:
+    clamped = tf.maximum(p, tf.cast(_LEAST, p.dtype))
+    return -tf.log(clamped), lambda gradient: -gradient / clamped
+
+
+def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None) -> Blob:
+    """-log of the probability at the label, which counts as no less than 1e-20."""
+    tensor = tensor_of(prediction, "flow.nn.sparse_cross_entropy")
+    own = scope.op_name(name, "sparse_cross_entropy")
+    return Blob(_cross_entropy(labels, tensor, own))
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Blob | None = None, logits: Blob | None = None, name: str | None = None
+) -> Blob:
+    """The loss of each sample: -log(max(softmax(logits)[label], 1e-20)).
+
+    It is not fused: a prediction that is wrong and saturated has the loss 46.0517 and no gradient.
+
+    Args:
+        labels: whole numbers from 0 to the number of classes - 1, of shape `logits.shape[:-1]`.
+        logits: the last axis is that of the classes.
+        name: of the operation.
+    """
+    if labels is None or logits is None:
+        raise MoxValueError(
+            "flow.nn.sparse_softmax_cross_entropy_with_logits needs labels and logits."
+        )
+    tensor = tensor_of(logits, "flow.nn.sparse_softmax_cross_entropy_with_logits")
+    own = scope.op_name(name, "sparse_softmax_cross_entropy")
+    return Blob(_cross_entropy(labels, tf.nn.softmax(tensor), own))
+
+
+def _cross_entropy(labels: Blob, p: tf.Tensor, name: str) -> tf.Tensor:
+    places = tensor_of(labels, "a cross entropy")
+    if not places.dtype.is_integer:
+        raise MoxValueError(f"{name}: labels must be whole numbers, and are {places.dtype.name}.")
+    shape, classes = p.shape.as_list()[:-1], p.shape.as_list()[-1]
+    mine = places.shape.as_list()
+    if mine[: len(shape)] != shape or any(size != 1 for size in mine[len(shape) :]):
+        raise MoxValueError(f"{name}: labels {tuple(mine)} do not fit logits {tuple(p.shape)}.")
+    places = tf.reshape(places, tf.shape(p)[:-1])
+    message = f"{name}: a label is not in [0, {classes})."
+    with tf.control_dependencies(
+        [tf.debugging.Assert(tf.reduce_all((places >= 0) & (places < classes)), [message, places])]
+    ):
+        places = tf.identity(places)
+    return tf.identity(_minus_log(tf.gather(p, places, batch_dims=len(shape))), name=name)
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Blob | None = None, logits: Blob | None = None, name: str | None = None
+) -> Blob:
+    """max(x, 0) - x z + log(1 + exp(-|x|)) for logits x and labels z."""
+    if labels is None or logits is None:
+        raise MoxValueError("flow.nn.sigmoid_cross_entropy_with_logits needs labels and logits.")
+    x = tensor_of(logits, "flow.nn.sigmoid_cross_entropy_with_logits")
+    z = tf.cast(tensor_of(labels, "flow.nn.sigmoid_cross_entropy_with_logits"), x.dtype)
+    own = scope.op_name(name, "sigmoid_cross_entropy")
+    return Blob(tf.nn.sigmoid_cross_entropy_with_logits(labels=z, logits=x, name=own))

@@ -1,0 +1,28 @@
+"""`flow.regularizers`: penalties of single variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Regularizer:
+    """The gradient gets `l1 sign(w) + l2 w`."""
+
+    l1: float = 0.0
+    l2: float = 0.0
+
+
+def l1(l: float = 0.01) -> Regularizer:  # noqa: E741
+    """Of absolute values."""
+    return Regularizer(l1=l)
+
+
+def l2(l: float = 0.01) -> Regularizer:  # noqa: E741
+    """Of squares."""
+    return Regularizer(l2=l)
+
+
+def l1_l2(l1: float = 0.01, l2: float = 0.01) -> Regularizer:
+    """Of both."""
+    return Regularizer(l1, l2)

@@ -1,0 +1,189 @@
+"""The session: one graph of all jobs, their variables, and the order in which steps run."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import blame, devices, executor
+from moxing.engine.callbacks import location
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.flow.settings import DEFAULTS, MACHINE
+from moxing.flow.variables import Variables
+from moxing.flow.worker import Worker
+
+if TYPE_CHECKING:
+    from moxing.flow.jobs import Built, Handle, Job
+
+
+class Session:
+    """Jobs that share variables. It starts at the first CheckPoint call or job call."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.closed = False
+        self.ready = False  # Whether variables have values.
+        self._built: dict[str, Built] = {}
+        self._worker: Worker | None = None
+        self.graph = tf.Graph()
+        self.variables = Variables(self.graph)
+        self.native: tf.Session | None = None
+        self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether the jobs have become graphs."""
+        return self.native is not None
+
+    def start(self) -> None:
+        """Traces all jobs in the order of their definition and opens the session; once."""
+        self._require_not_closed()
+        if self.started:
+            return
+        MACHINE.started = True
+        devices.has_gpu()
+        self.graph = tf.Graph()
+        self.variables = Variables(self.graph)
+        self._built = {}
+        for job in self.jobs.values():
+            self._built[job.name] = job.trace(self.graph, self.variables)
+        with self.graph.as_default(), tf.name_scope("load"):
+            for name, variable in self.variables.by_name.items():
+                value = tf.placeholder(variable.dtype.base_dtype, variable.shape)
+                self._setters[name] = (value, variable.assign(value).op)
+        self.graph.finalize()
+        config = tf.ConfigProto(allow_soft_placement=True)
+        config.gpu_options.allow_growth = True
+        config.experimental.executor_type = executor.choose(self.graph.get_operations())
+        native = tf.Session(graph=self.graph, config=config)
+        for built in self._built.values():
+            with blame.noted(self.graph, "while a dataset was opened"):
+                native.run([reader.initializer for reader in built.readers])
+            feeds = [tensor for _, _, tensor in built.inputs]
+            built.call = native.make_callable(built.fetches, feed_list=feeds)
+        self.native, self._worker = native, Worker()
+
+    def call(self, job: Job, args: tuple[Any, ...]) -> Handle | None:
+        """Queues a step of a job."""
+        from moxing.flow.jobs import Handle
+
+        self.start()
+        assert self._worker is not None
+        values, built = job.check(args), self._built[job.name]
+        if not self.ready and self.variables.by_name:
+            raise MoxRuntimeError(
+                f"job {job.name} was called before its variables have values. Call"
+                " flow.train.CheckPoint().init() or .load(path) first."
+            )
+        future = self._worker.submit(lambda: self._step(job, built, values))
+        return None if built.result is None else Handle(job.name, future, self._worker)
+
+    def _step(self, job: Job, built: Built, values: list[Any]) -> Any:
+        try:
+            return job.run(built, values)
+        except tf.errors.OpError as error:
+            for reader in built.readers:
+                reader.explain()
+            error.add_note(blame.about(error, self.graph, f"in a step of job {job.name}"))
+            raise
+
+    def in_order(self, work: Callable[[tf.Session], Any]) -> Any:
+        """Runs something behind all steps that were called, and returns what it returns."""
+        self.start()
+        assert self._worker is not None
+        native = self.native
+        assert native is not None
+        return self._worker.submit(lambda: work(native)).result()
+
+    def initialize(self, native: tf.Session, names: list[str] | None = None) -> None:
+        """Gives variables their first values; default: all."""
+        chosen = self.variables.by_name if names is None else names
+        native.run([self.variables.by_name[name].initializer for name in chosen])
+
+    def assign(self, native: tf.Session, name: str, value: Any) -> None:
+        """Gives a variable a value."""
+        placeholder, operation = self._setters[name]
+        native.run(operation, {placeholder: value})
+
+    def drain(self) -> None:
+        """Waits for all steps and callbacks."""
+        if self._worker is not None:
+            self._worker.drain()
+
+    def close(self) -> None:
+        """Waits for queued steps, and ends the session."""
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self.drain()
+        finally:
+            if self._worker is not None:
+                self._worker.close()
+            if self.native is not None:
+                self.native.close()
+
+    def _require_not_closed(self) -> None:
+        if self.closed:
+            raise MoxRuntimeError(
+                "this job is of a session that flow.clear_default_session() closed; define it"
+                " again."
+            )
+
+
+_default: list[Session] = []
+
+
+def default() -> Session:
+    """The open session."""
+    if not _default:
+        _default.append(Session())
+    return _default[0]
+
+
+def register(job: Job) -> Session:
+    """Adds a job to the open session.
+
+    Raises:
+        MoxRuntimeError: the session has started.
+        MoxValueError: it has a job of that name.
+    """
+    session = default()
+    if session.started:
+        raise MoxRuntimeError(
+            f"job {location(job.function)} was defined after the session started. Define all jobs"
+            " before the first CheckPoint call and the first job call, or call"
+            " flow.clear_default_session() to begin another session."
+        )
+    if job.name in session.jobs:
+        raise MoxValueError(
+            f"job {location(job.function)} has the name of"
+            f" {location(session.jobs[job.name].function)}. Give it another."
+        )
+    session.jobs[job.name] = job
+    return session
+
+
+def require_open(place: str) -> None:
+    """Raises where defaults of jobs would come too late."""
+    if _default and _default[0].started:
+        raise MoxRuntimeError(f"{place} was called after the session started; call it before.")
+
+
+def clear_default_session() -> None:
+    """Closes the session: its jobs and variables are gone, and another one begins.
+
+    What was set of the machine stays.
+    """
+    while _default:
+        _default.pop().close()
+    DEFAULTS.values.clear()
+
+
+@atexit.register
+def _finish() -> None:
+    for session in _default:
+        session.close()

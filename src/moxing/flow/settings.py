@@ -1,0 +1,339 @@
+"""`flow.config`, `flow.env` and `FunctionConfig`: what users say of the machine and of a job."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import (
+    MoxAttributeError,
+    MoxNotSupportedError,
+    MoxRuntimeError,
+    MoxTypeError,
+    MoxValueError,
+    near_matches,
+    shown,
+)
+from moxing.flow import scope
+
+_INTS = (
+    *("gpu_device_num", "cpu_device_num", "machine_num", "ctrl_port", "data_port", "v"),
+    *("logbuflevel", "comm_net_worker_num", "compute_thread_pool_size", "max_mdsave_worker_num"),
+    *("reserved_host_mem_mbyte", "reserved_device_mem_mbyte", "persistence_buf_byte"),
+    *("rdma_mem_block_mbyte", "rdma_recv_msg_buf_mbyte"),
+)
+_BOOLS = (
+    *("grpc_use_no_signal", "use_rdma", "save_downloaded_file_to_local_fs", "collect_act_event"),
+    *("logtostderr", "enable_numa_aware_cuda_malloc_host", "enable_debug_mode"),
+)
+RESOURCE: dict[str, type] = {
+    **dict.fromkeys(_INTS, int),
+    **dict.fromkeys(_BOOLS, bool),
+    "log_dir": str,
+}
+
+_JOB_BOOLS = (
+    *("enable_inplace", "enable_cudnn", "enable_nccl", "use_nccl_inter_node_communication"),
+    *("use_boxing_v2", "disable_all_reduce_sequence", "enable_non_distributed_optimizer"),
+    *("enable_auto_mixed_precision", "use_memory_allocation_algorithm_v2", "enable_reused_mem"),
+    *(
+        "enable_reuse_mem",
+        "cudnn_conv_use_deterministic_algo_only",
+        "enable_cudnn_conv_pseudo_half",
+    ),
+    *("cudnn_conv_enable_true_half", "cudnn_conv_heuristic_search_algo", "enable_float_compute"),
+    *(
+        "all_reduce_fp16",
+        "enable_all_reduce_group",
+        "enable_fuse_add_to_output",
+        "enable_keep_header_only",
+    ),
+    *(
+        "use_xla_jit",
+        "use_tensorrt",
+        "prune_parallel_cast_ops",
+        "enable_true_half_config_when_conv",
+    ),
+)
+_JOB_INTS = (
+    *("total_batch_num", "concurrency_width", "all_reduce_group_num", "cudnn_buf_limit_mbyte"),
+    *("all_reduce_group_min_mbyte", "non_distributed_optimizer_group_size_mbyte"),
+)
+_JOB_FLOATS = ("all_reduce_lazy_ratio", "all_reduce_group_size_warmup")
+KNOBS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(_JOB_BOOLS, (bool,)),
+    **dict.fromkeys(_JOB_INTS, (int,)),
+    **dict.fromkeys(_JOB_FLOATS, (float, int)),
+}
+_TRAIN: dict[str, tuple[type, ...]] = {
+    "primary_lr": (float, int),
+    "secondary_lr": (float, int),
+    "model_update_conf": (dict,),
+    "weight_l1": (float, int),
+    "weight_l2": (float, int),
+    "bias_l1": (float, int),
+    "bias_l2": (float, int),
+    "loss_scale_factor": (float, int),
+    "num_gradient_accumulation_steps": (int,),
+}
+
+
+class JobConf:
+    """What is set of one job; the values are plain."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.train: dict[str, Any] = {}
+
+    def copy(self) -> JobConf:
+        """A conf of its own with the same values."""
+        other = JobConf()
+        other.values, other.train = copy.deepcopy(self.values), copy.deepcopy(self.train)
+        return other
+
+    @property
+    def is_train(self) -> bool:
+        """Whether the job updates its variables."""
+        return bool(self.train)
+
+    @property
+    def default_data_type(self) -> tf.DType:
+        """The data type of variables that name none."""
+        return self.values.get("default_data_type", tf.float32)
+
+
+class Machine:
+    """Resources of the process; fixed when the first session starts."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.started = False
+
+    def set(self, name: str, value: Any) -> None:
+        """Sets one value, checked.
+
+        Raises:
+            MoxRuntimeError: a session has started.
+            MoxTypeError: wrong type.
+            MoxNotSupportedError: more than one device or machine.
+        """
+        if self.started:
+            raise MoxRuntimeError(
+                f"flow.config.{name} was called after the session started; call it before the"
+                " first CheckPoint call and the first job call."
+            )
+        if type(value) is not RESOURCE[name]:
+            raise MoxTypeError(
+                f"flow.config.{name} takes {_words((RESOURCE[name],))}, not {shown(value)}."
+            )
+        if name in ("gpu_device_num", "cpu_device_num", "machine_num") and value < 1:
+            raise MoxValueError(f"flow.config.{name}({value}): it must be 1 or more.")
+        if name in ("gpu_device_num", "machine_num") and value > 1:
+            raise MoxNotSupportedError(
+                f"flow.config.{name}({value}): moxing.flow runs on one device of one machine."
+                f" Set it to 1."
+            )
+        self.values[name] = value
+
+    def set_machines(self, *given: Any) -> None:
+        """`flow.config.machine`: a list, or several addresses; the first is the master."""
+        items = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
+        addresses = []
+        for item in items:
+            address = item.get("addr") if isinstance(item, Mapping) else item
+            if not isinstance(address, str) or not address:
+                raise MoxTypeError(
+                    f"flow.config.machine takes addresses, or dicts with addr, not {shown(item)}."
+                )
+            addresses.append(address)
+        twice = sorted({a for a in addresses if addresses.count(a) > 1})
+        if twice:
+            raise MoxValueError(f"flow.config.machine names {', '.join(twice)} twice.")
+        if len(addresses) > 1:
+            raise MoxNotSupportedError(
+                f"flow.config.machine with {len(addresses)} machines: moxing.flow runs on one"
+                " machine. Name one, or leave the call out."
+            )
+        if self.started:
+            raise MoxRuntimeError("flow.config.machine was called after the session started.")
+        self.values["machine"] = addresses
+
+
+MACHINE = Machine()
+DEFAULTS = JobConf()
+
+
+def _words(kinds: tuple[type, ...]) -> str:
+    names = {int: "an int", bool: "a bool", str: "a str", float: "a float", dict: "a dict"}
+    return " or ".join(names[kind] for kind in kinds)
+
+
+def _checked(place: str, kinds: tuple[type, ...], value: Any) -> Any:
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise MoxTypeError(f"{place} takes {_words(kinds)}, not {shown(value)}.")
+    return value
+
+
+class _Train:
+    """`config.train`: calling anything of it makes a job a train job."""
+
+    def __init__(self, owner: _JobLevel) -> None:
+        self._owner = owner
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in _TRAIN:
+            raise MoxAttributeError(
+                f"flow.config.train has no {name!r}.{near_matches(name, _TRAIN)}", name=name
+            )
+
+        def setter(value: Any = 1) -> Any:
+            place = f"flow.config.train.{name}"
+            conf = self._owner.target(place, train=True)
+            conf.train[name] = _checked(place, _TRAIN[name], value)
+            return self._owner
+
+        return setter
+
+
+class _JobLevel:
+    """Setters of one job's conf."""
+
+    def __init__(self) -> None:
+        self.train = _Train(self)
+
+    def target(self, place: str, train: bool = False) -> JobConf:
+        raise NotImplementedError
+
+    def default_data_type(self, value: Any) -> Any:
+        """The data type of variables that name none: float, double or half."""
+        if value not in (tf.float32, tf.float64, tf.float16):
+            raise MoxTypeError(
+                "flow.config.default_data_type takes flow.float, flow.double or flow.half, not"
+                f" {shown(value)}."
+            )
+        self.target("flow.config.default_data_type").values["default_data_type"] = value
+        return self
+
+    def default_initializer_conf(self, value: dict[str, Any]) -> Any:
+        """The initializer of variables that name none."""
+        from moxing.flow import initializers
+
+        initializers.from_conf(value)
+        self.target("flow.config.default_initializer_conf").values["initializer"] = value
+        return self
+
+    def default_distribute_strategy(self, value: Any) -> Any:
+        """How blobs lie on several devices; on one device all strategies are one."""
+        self.target("default_distribute_strategy").values["strategy"] = value
+        return self
+
+    default_logical_view = default_distribute_strategy
+
+    def default_placement_scope(self, value: Any) -> Any:
+        """Where operations run that name no place."""
+        self.target("default_placement_scope").values["placement"] = value
+        return self
+
+    def knob(self, name: str, values: tuple[Any, ...]) -> Any:
+        """A switch of the original's tuning: its type is checked, and it has no effect."""
+        value = values[0] if values else True
+        _checked(f"flow.config.{name}", KNOBS[name], value)
+        self.target(f"flow.config.{name}").values[name] = value
+        return self
+
+
+class FunctionConfig(_JobLevel):
+    """What `@flow.function(config)` and `@flow.global_function(config)` take."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conf = JobConf()
+
+    def target(self, place: str, train: bool = False) -> JobConf:
+        return self.conf
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name in KNOBS:
+            return lambda *values: self.knob(name, values)
+        raise MoxAttributeError(
+            f"FunctionConfig has no {name!r}.{near_matches(name, KNOBS)}", name=name
+        )
+
+
+class _Allowed:
+    """`config.static_mem_alloc_policy_white_list`: accepted, without effect."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name not in (
+            "has",
+            "add",
+            "remove",
+            "policy_mem_size_first",
+            "policy_mutual_exclusion_first",
+        ):
+            raise AttributeError(name)
+        return lambda *_: None
+
+
+class Config(_JobLevel):
+    """`flow.config`: inside a job it speaks of that job, else of all jobs and of the machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.static_mem_alloc_policy_white_list = _Allowed()
+
+    def target(self, place: str, train: bool = False) -> JobConf:
+        trace = scope.current()
+        if trace is None:
+            if train:
+                raise MoxRuntimeError(
+                    f"{place} was called outside a job, where it would change nothing. Call it"
+                    " first thing in the body of the train job."
+                )
+            from moxing.flow import session
+
+            session.require_open(place)
+            return DEFAULTS
+        if trace.started:
+            raise MoxRuntimeError(
+                f"{place} was called behind the first operation of job {trace.name}. Move it to"
+                " the beginning of the job's body."
+            )
+        return trace.conf
+
+    def machine(self, *machines: Any) -> None:
+        """Addresses of all machines."""
+        MACHINE.set_machines(*machines)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name in RESOURCE:
+            default = (True,) if RESOURCE[name] is bool else ()
+            return lambda *value: MACHINE.set(name, *(value or default))
+        if name in KNOBS:
+            return lambda *values: self.knob(name, values)
+        raise MoxAttributeError(
+            f"flow.config has no {name!r}.{near_matches(name, [*RESOURCE, *KNOBS])}", name=name
+        )
+
+
+class Env:
+    """`flow.env`: the machine's setters under their later name."""
+
+    def machine(self, *machines: Any) -> None:
+        """Addresses of all machines."""
+        MACHINE.set_machines(*machines)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in RESOURCE:
+            raise MoxAttributeError(
+                f"flow.env has no {name!r}.{near_matches(name, RESOURCE)}", name=name
+            )
+        default = (True,) if RESOURCE[name] is bool else ()
+        return lambda *value: MACHINE.set(name, *(value or default))
+
+
+config = Config()
+env = Env()

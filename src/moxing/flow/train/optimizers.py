@@ -1,0 +1,149 @@
+"""The six optimizers: each makes the assignments of one variable.
+
+Names follow the formulas: w variable, g gradient with l1 and l2 in it (but for Adam), t step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+Slot = Callable[..., tf.Variable]
+_UNTOUCHED = 1e-12  # A gradient below this leaves an element of lazy Adam as it is.
+
+
+@dataclass(frozen=True)
+class Update:
+    """What an optimizer knows of one variable at one step.
+
+    Attributes:
+        variable: to update.
+        w: its value, as the job read it.
+        raw: gradient of the mean loss, clipped.
+        penalty: gradient of l1 and l2, or None.
+        l2: factor of l2, for LARS.
+        lr: learning rate, of the variable's type.
+        step: finished steps, an int64 scalar.
+        slot: `slot("m")` is a variable of the optimizer beside this one.
+    """
+
+    variable: tf.Variable
+    w: tf.Tensor
+    raw: tf.Tensor
+    penalty: tf.Tensor | None
+    l2: float
+    lr: tf.Tensor
+    step: tf.Tensor
+    slot: Slot
+
+    @property
+    def g(self) -> tf.Tensor:
+        """The gradient with its regularization."""
+        return self.raw if self.penalty is None else self.raw + self.penalty
+
+
+def naive(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
+    """w -= lr g."""
+    del fields
+    return [tf.raw_ops.ResourceApplyGradientDescent(var=u.variable.handle, alpha=u.lr, delta=u.g)]
+
+
+def _with_momentum(u: Update, beta: float, lr: tf.Tensor) -> list[tf.Operation]:
+    return [
+        tf.raw_ops.ResourceApplyKerasMomentum(
+            var=u.variable.handle,
+            accum=u.slot("momentum").handle,
+            lr=lr,
+            grad=u.g,
+            momentum=tf.cast(beta, u.w.dtype),
+        )
+    ]
+
+
+def momentum(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
+    """m = beta m - lr g; w += m."""
+    return _with_momentum(u, fields["beta"], u.lr)
+
+
+def rmsprop(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
+    """s = (1 - d) g^2 + d s, where d = 0 at the first step; w -= lr g / sqrt(s + epsilon)."""
+    slot = u.slot("mean_square")
+    d = tf.where(tf.equal(u.step, 0), 0.0, fields["decay_rate"])
+    d = tf.cast(d, u.w.dtype)
+    s = (1 - d) * tf.square(u.g) + d * slot.read_value()
+    change = u.lr * u.g * tf.math.rsqrt(s + tf.cast(fields["epsilon"], s.dtype))
+    return [slot.assign(s).op, u.variable.assign_sub(change).op]
+
+
+def lars(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
+    """m = beta m - local g; w += m, with local = lr c |w| / (|g| + l2 |w| + epsilon).
+
+    The form of the paper (You, Gitman, Ginsburg, 2017); where |w| is 0, local = lr.
+    """
+    size, slope = tf.norm(u.w), tf.norm(u.raw)
+    ratio = fields["lars_coefficient"] * size / (slope + u.l2 * size + fields["epsilon"])
+    ratio = tf.where(size > 0, ratio, tf.ones_like(ratio))
+    return _with_momentum(u, fields["momentum_beta"], u.lr * ratio)
+
+
+def adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
+    """w -= lr (m / (sqrt(v) + epsilon) + penalty); m and v corrected for their start if asked.
+
+    l1 and l2 are added to the step, not to the gradient. The correction is that of the paper
+    (Kingma and Ba, 2015): stored moments are not changed by it.
+    """
+    m, v, b1, b2 = _moments(u, fields)
+    hat_m, hat_v, powers = m, v, []
+    if fields["do_bias_correction"]:
+        first, second, powers = _powers(u, b1, b2)
+        hat_m, hat_v = m / (1 - first), v / (1 - second)
+    change = hat_m / (tf.sqrt(hat_v) + tf.cast(fields["epsilon"], v.dtype))
+    change = change if u.penalty is None else change + u.penalty
+    return [*_store(u, m, v), u.variable.assign_sub(u.lr * change).op, *powers]
+
+
+def lazy_adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
+    """Adam whose elements stay, with their moments, where the gradient is less than 1e-12."""
+    m, v, b1, b2 = _moments(u, fields)
+    first, second, powers = _powers(u, b1, b2)
+    change = u.lr * tf.sqrt(1 - second) / (1 - first) * m
+    change = change / (tf.sqrt(v) + tf.cast(fields["epsilon"], v.dtype))
+    change = change if u.penalty is None else change + u.lr * u.penalty
+    touched = tf.abs(u.raw) >= tf.cast(_UNTOUCHED, u.raw.dtype)
+    change = tf.where(touched, change, tf.zeros_like(change))
+    m = tf.where(touched, m, u.slot("m").read_value())
+    v = tf.where(touched, v, u.slot("v").read_value())
+    return [*_store(u, m, v), u.variable.assign_sub(change).op, *powers]
+
+
+def _moments(u: Update, fields: dict[str, Any]) -> tuple[Any, Any, float, float]:
+    b1, b2 = fields["beta1"], fields["beta2"]
+    m = b1 * u.slot("m").read_value() + (1 - b1) * u.raw
+    v = b2 * u.slot("v").read_value() + (1 - b2) * tf.square(u.raw)
+    return m, v, b1, b2
+
+
+def _store(u: Update, m: tf.Tensor, v: tf.Tensor) -> list[tf.Operation]:
+    return [u.slot("m").assign(m).op, u.slot("v").assign(v).op]
+
+
+def _powers(u: Update, b1: float, b2: float) -> tuple[Any, Any, list[tf.Operation]]:
+    """beta1^(t+1), beta2^(t+1), and what makes the next ones of them."""
+    slots = [u.slot(f"beta{i}_t", b, True) for i, b in ((1, b1), (2, b2))]
+    first, second = (slot.read_value() for slot in slots)
+    with tf.control_dependencies([first, second]):
+        steps = [slots[0].assign(first * b1).op, slots[1].assign(second * b2).op]
+    return first, second, steps
+
+
+BY_KEY: dict[str, Callable[[Update, dict[str, Any]], list[tf.Operation]]] = {
+    "naive_conf": naive,
+    "momentum_conf": momentum,
+    "rmsprop_conf": rmsprop,
+    "lars_conf": lars,
+    "adam_conf": adam,
+    "lazy_adam_conf": lazy_adam,
+}

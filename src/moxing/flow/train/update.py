@@ -1,0 +1,165 @@
+"""From the losses of a train job to the one operation that makes its step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+from moxing.flow import variables
+from moxing.flow.blobs import Blob
+from moxing.flow.scope import Trace
+from moxing.flow.train import conf as confs
+from moxing.flow.train import optimizers, schedule
+
+
+def step_op(trace: Trace) -> tf.Operation:
+    """One step of a train job: gradients, optimizer, moving averages, step counter.
+
+    Raises:
+        MoxValueError: something required is missing, or a loss depends on no variable.
+    """
+    train = trace.conf.train
+    for name in ("primary_lr", "model_update_conf"):
+        if name not in train:
+            raise MoxValueError(
+                f"train job {trace.name} needs flow.config.train.{name}(...) at its beginning."
+            )
+    _check_losses(trace)
+    key, fields = confs.optimizer(train["model_update_conf"])
+    names = [name for name in trace.blobs if trace.trainable[name]]
+    gradients = _gradients(trace, names)
+    counter = variables.train_step(trace)
+    step = tf.reshape(counter.read_value(), [])
+    rates = _rates(train, step)
+    done: list[Any] = []
+    for name, gradient in zip(names, gradients, strict=True):
+        if gradient is not None:
+            update = _update(trace, name, gradient, rates, step)
+            done += optimizers.BY_KEY[key](update, fields)
+    done += [target.assign(value).op for target, value in trace.updates]
+    with tf.control_dependencies([step]):
+        done.append(counter.assign_add([1]).op)
+    return tf.group(*done)
+
+
+def _check_losses(trace: Trace) -> None:
+    if not trace.losses:
+        raise MoxValueError(f"train job {trace.name} has no loss: call flow.losses.add_loss(blob).")
+    first = trace.losses[0]
+    for loss in trace.losses:
+        if len(loss.static_shape) != 1:
+            raise MoxValueError(
+                f"the loss of job {trace.name} has shape {loss.static_shape}; it must have one"
+                " axis, as (batch,)."
+            )
+        if (loss.static_shape, loss.dtype) != (first.static_shape, first.dtype):
+            raise MoxValueError(
+                f"the losses of job {trace.name} differ: {first.static_shape} {first.dtype.name}"
+                f" and {loss.static_shape} {loss.dtype.name}."
+            )
+
+
+def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
+    """The gradients of the sum of the losses' means; also those that `watch_diff` wants."""
+    losses = [loss.tensor for loss in trace.losses]
+    reads = [trace.blobs[name].tensor for name in names]
+    factor = float(trace.conf.train.get("loss_scale_factor", 1))
+    count = tf.cast(tf.size(losses[0]), losses[0].dtype)
+    # With a factor, the division comes behind the gradients, else their small values would be lost.
+    seed = 1 / count if factor == 1 else tf.cast(factor, count.dtype)
+    seeds = [tf.fill(tf.shape(loss), seed) for loss in losses]
+    watched = [watch for watch in trace.watches if watch.of_gradient]
+    for loss in losses:
+        if all(gradient is None for gradient in tf.gradients(loss, reads)):
+            raise MoxValueError(
+                f"the loss of job {trace.name} ({loss.op.name}) depends on no variable that the"
+                " job trains. Pass add_loss a blob that is computed of the model's output."
+            )
+    found = tf.gradients(losses, [*reads, *(watch.blob.tensor for watch in watched)], seeds)
+    if factor != 1:
+        found = [None if g is None else g / (tf.cast(count, g.dtype) * factor) for g in found]
+    dense = [tf.convert_to_tensor(g) if g is not None else None for g in found]
+    for watch, gradient in zip(watched, dense[len(reads) :], strict=True):
+        if gradient is None:
+            raise MoxValueError(
+                f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob}."
+            )
+        watch.deliver = gradient
+    return dense[: len(reads)]
+
+
+def _rates(train: Mapping[str, Any], step: tf.Tensor) -> dict[str, tf.Tensor]:
+    conf, primary = train["model_update_conf"], float(train["primary_lr"])
+    result = {"primary": schedule.rate(primary, step, conf)}
+    second = train.get("secondary_lr")
+    result["bias"] = result["primary"]
+    if second is not None:
+        result["bias"] = schedule.rate(float(second), step, conf)
+    return result
+
+
+def _update(
+    trace: Trace, name: str, gradient: tf.Tensor, rates: Mapping[str, tf.Tensor], step: tf.Tensor
+) -> optimizers.Update:
+    variable, group = trace.variables.by_name[name], trace.variables.model_name(name)
+    w, train = trace.blobs[name].tensor, trace.conf.train
+    l1, l2 = (float(train.get(f"{group}_{kind}", 0)) for kind in ("l1", "l2"))
+    regularizer = trace.regularizers.get(name)
+    if regularizer is not None:
+        l1, l2 = l1 + regularizer.l1, l2 + regularizer.l2
+    conf = train["model_update_conf"]
+    penalty = _penalty(w, l1, l2)
+    decay = confs.weight_decay(conf)
+    if decay is not None and _decays(name, decay):
+        extra = tf.cast(decay["weight_decay_rate"], w.dtype) * w
+        penalty = extra if penalty is None else penalty + extra
+    lr = rates["bias" if group == "bias" else "primary"]
+
+    def slot(suffix: str, value: float = 0, scalar: bool = False) -> tf.Variable:
+        return variables.slot(trace, f"{name}-{suffix}", variable, value, scalar)
+
+    clipped = _clipped(gradient, confs.clip(conf))
+    return optimizers.Update(variable, w, clipped, penalty, l2, tf.cast(lr, w.dtype), step, slot)
+
+
+def _penalty(w: tf.Tensor, l1: float, l2: float) -> tf.Tensor | None:
+    parts = [tf.cast(l1, w.dtype) * tf.sign(w)] if l1 else []
+    parts += [tf.cast(l2, w.dtype) * w] if l2 else []
+    return tf.add_n(parts) if parts else None
+
+
+def _decays(name: str, decay: Mapping[str, Any]) -> bool:
+    def matches(group: Any) -> bool:
+        patterns = group.get("pattern", ()) if isinstance(group, Mapping) else group
+        return any(re.search(pattern, name) for pattern in patterns)
+
+    if decay["includes"]:
+        return matches(decay["includes"])
+    return not (decay["excludes"] and matches(decay["excludes"]))
+
+
+def _clipped(gradient: tf.Tensor, fields: Mapping[str, Any] | None) -> tf.Tensor:
+    """The gradient, no longer than `clip_norm`; by its own norm, or by the given one."""
+    if fields is None:
+        return gradient
+    limit = tf.cast(fields["clip_norm"], gradient.dtype)
+    norm = fields["global_norm"]
+    norm = tf.norm(gradient) if norm is None else tf.cast(norm, gradient.dtype)
+    return gradient * (limit / tf.maximum(norm, limit))
+
+
+def add_loss(loss: Blob) -> None:
+    """Makes a blob of shape (n,) a loss of this train job; it trains the mean of its elements.
+
+    Raises:
+        MoxRuntimeError: not in a train job.
+    """
+    from moxing.flow import scope
+
+    trace = scope.enter_op("flow.losses.add_loss")
+    variables.require_train(trace, "flow.losses.add_loss")
+    trace.losses.append(variables.require_blob(loss, "flow.losses.add_loss"))

@@ -1,0 +1,187 @@
+"""Variables of a session: one for each name, whichever jobs use it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
+from moxing.flow import initializers, scope
+from moxing.flow.blobs import Blob
+from moxing.flow.initializers import Initializer
+
+_COUNTS = "System-Train-TrainStep-"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What two jobs must agree on to share a variable."""
+
+    shape: tuple[int, ...]
+    dtype: tf.DType
+    initializer: Initializer
+    model_name: str
+    seed: int | None
+
+
+class Variables:
+    """The variables of a session by name."""
+
+    def __init__(self, graph: tf.Graph) -> None:
+        self._graph = graph
+        self._definitions: dict[str, tuple[Definition, str]] = {}
+        self.by_name: dict[str, tf.Variable] = {}
+
+    def get(self, name: str, definition: Definition, job: str) -> tf.Variable:
+        """The variable; made where no job has it.
+
+        Raises:
+            MoxValueError: another job defines it otherwise.
+        """
+        if name in self.by_name:
+            self._check(name, definition, job)
+            return self.by_name[name]
+        _check_name(name)
+        # Outside name scopes and control dependencies of the job that happens to be first.
+        with self._graph.as_default(), tf.name_scope(None), tf.control_dependencies(None):
+            variable = tf.Variable(
+                lambda: definition.initializer.tensor(
+                    definition.shape, definition.dtype, definition.seed
+                ),
+                trainable=False,
+                use_resource=True,
+                dtype=definition.dtype,
+                shape=definition.shape,
+                name=f"variables/{re.sub(r'[^A-Za-z0-9_./-]', '_', name)}",
+            )
+        self.by_name[name] = variable
+        self._definitions[name] = (definition, job)
+        return variable
+
+    def model_name(self, name: str) -> str:
+        """The group of a variable: weight, bias or other."""
+        return self._definitions[name][0].model_name
+
+    def _check(self, name: str, definition: Definition, job: str) -> None:
+        known, other = self._definitions[name]
+        for what in Definition.__dataclass_fields__:
+            ours, theirs = getattr(definition, what), getattr(known, what)
+            if ours != theirs:
+                shape = [_word(value) for value in (ours, theirs)]
+                raise MoxValueError(
+                    f"variable {name!r} has {what} {shape[0]} in job {job}, and {shape[1]} in job"
+                    f" {other}. Jobs that use one name share the variable: give it the same"
+                    " definition, or another name."
+                )
+
+
+def _word(value: Any) -> str:
+    return value.name if isinstance(value, tf.DType) else shown(value)
+
+
+def _check_name(name: str) -> None:
+    parts = name.split("/") if isinstance(name, str) else [""]
+    if any(part in ("", ".", "..") for part in parts) or "\0" in name or name == "snapshot_done":
+        raise MoxValueError(f"{shown(name)} can't name a variable: it is not a name of a folder.")
+
+
+def get_variable(
+    name: str,
+    shape: Sequence[int] | None = None,
+    dtype: Any = None,
+    initializer: Initializer | None = None,
+    trainable: bool = True,
+    model_name: str | None = None,
+    random_seed: int | None = None,
+    distribute: Any = None,
+    regularizer: Any = None,
+) -> Blob:
+    """The variable of this name, which all jobs of the session share.
+
+    Args:
+        name: in checkpoints it is a folder.
+        shape: whole shape.
+        dtype: default `flow.config.default_data_type`.
+        initializer: default `flow.config.default_initializer_conf`.
+        trainable: whether this job trains it.
+        model_name: "weight" (default), "bias" or another; learning rate and l1, l2 go by it.
+        random_seed: makes random first values the same in each run.
+        distribute: how it lies on several devices.
+        regularizer: such as `flow.regularizers.l2(1e-4)`.
+
+    Raises:
+        MoxValueError: no shape or initializer, or another definition in another job.
+    """
+    trace = scope.enter_op("flow.get_variable")
+    own = trace.prefix + name
+    if own in trace.blobs:
+        known = trace.blobs[own]
+        if shape is not None and tuple(shape) != known.static_shape:
+            raise MoxValueError(
+                f"variable {own!r} has shape {known.static_shape} in job {trace.name}, and now"
+                f" {tuple(shape)}."
+            )
+        return known
+    if shape is None or any(type(size) is bool or int(size) < 0 for size in shape):
+        raise MoxValueError(f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}.")
+    if initializer is None and "initializer" in trace.conf.values:
+        initializer = initializers.from_conf(trace.conf.values["initializer"])
+    if not isinstance(initializer, Initializer):
+        raise MoxValueError(
+            f"variable {own!r} needs an initializer, not {shown(initializer)}: give one, or call"
+            " flow.config.default_initializer_conf."
+        )
+    definition = Definition(
+        tuple(int(size) for size in shape),
+        tf.as_dtype(dtype or trace.conf.default_data_type),
+        initializer,
+        model_name or "weight",
+        random_seed,
+    )
+    variable = trace.variables.get(own, definition, trace.name)
+    blob = Blob(variable.read_value(), None, distribute)
+    trace.blobs[own] = blob
+    trace.trainable[own] = trainable
+    if regularizer is not None:
+        trace.regularizers[own] = regularizer
+    return blob
+
+
+def slot(
+    trace: scope.Trace, name: str, like: tf.Variable, value: float = 0, scalar: bool = False
+) -> tf.Variable:
+    """A variable of an optimizer, saved and loaded as those of the model are."""
+    shape = (1,) if scalar else tuple(like.shape.as_list())
+    initial = Initializer("constant", value)
+    definition = Definition(shape, like.dtype.base_dtype, initial, "slot", None)
+    return trace.variables.get(name, definition, trace.name)
+
+
+def train_step(trace: scope.Trace) -> tf.Variable:
+    """The number of finished steps of a train job, int64 [1]."""
+    definition = Definition((1,), tf.int64, Initializer("constant"), "step", None)
+    return trace.variables.get(_COUNTS + trace.name, definition, trace.name)
+
+
+def require_train(trace: scope.Trace, what: str) -> None:
+    """Raises where the job is no train job."""
+    if not trace.conf.is_train:
+        raise MoxRuntimeError(
+            f"{what}: job {trace.name} is no train job. Call flow.config.train.primary_lr(...) and"
+            " flow.config.train.model_update_conf(...) at its beginning."
+        )
+
+
+def require_blob(value: Any, what: str) -> Blob:
+    """The blob.
+
+    Raises:
+        MoxTypeError: it is none.
+    """
+    if not isinstance(value, Blob):
+        raise MoxTypeError(f"{what} takes a blob, not {shown(value)}.")
+    return value

@@ -1,0 +1,76 @@
+"""`flow.watch` and `flow.watch_diff`: see values and gradients of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+from moxing.flow import scope
+from moxing.flow.blobs import Array, Blob
+from moxing.flow.variables import require_blob
+
+
+def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
+    if callable(given):
+        return given
+    prompt = given if isinstance(given, str) else blob.logical_blob_name
+    return lambda value: print(f"{prompt}: {value}", flush=True)
+
+
+def watch(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
+    """Calls a function with the blob's array at each step, or prints it behind a prompt."""
+    trace = scope.enter_op("flow.watch")
+    blob = require_blob(blob_watched, "flow.watch")
+    trace.watches.append(scope.Watch(blob, _handler(handler_or_prompt, blob)))
+
+
+def watch_diff(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
+    """Calls a function with the gradient of the loss at the blob, at each step of a train job."""
+    from moxing.flow.variables import require_train
+
+    trace = scope.enter_op("flow.watch_diff")
+    require_train(trace, "flow.watch_diff")
+    blob = require_blob(blob_watched, "flow.watch_diff")
+    trace.watches.append(scope.Watch(blob, _handler(handler_or_prompt, blob), True))
+
+
+def deliver(watches: Sequence[scope.Watch], values: Sequence[Any]) -> None:
+    """Hands a step's values to their watchers."""
+    for item, value in zip(watches, values, strict=False):
+        item.handler(value.view(Array))
+
+
+@contextmanager
+def watch_scope(blob_watcher: Any = None, diff_blob_watcher: Any = None) -> Iterator[None]:
+    """Watches the variables that are first read inside.
+
+    Args:
+        blob_watcher: a dict that gets `name -> {"blob": array, "blob_def": blob}` at each step, or
+            a function of the array and the blob.
+        diff_blob_watcher: the same for gradients, in train jobs.
+    """
+    trace = scope.required("flow.watch_scope")
+    before = set(trace.blobs)
+    yield
+    for name in [name for name in trace.blobs if name not in before]:
+        blob = trace.blobs[name]
+        if blob_watcher is not None:
+            watch(blob, _into(blob_watcher, blob))
+        if diff_blob_watcher is not None and trace.conf.is_train and trace.trainable[name]:
+            watch_diff(blob, _into(diff_blob_watcher, blob))
+
+
+def _into(target: Any, blob: Blob) -> Callable[[Any], None]:
+    shown = SimpleNamespace(
+        logical_blob_name=blob.logical_blob_name, shape=blob.static_shape, dtype=blob.dtype
+    )
+
+    def put(value: Any) -> None:
+        if callable(target):
+            target(value, shown)
+        else:
+            target[shown.logical_blob_name] = {"blob": value, "blob_def": shown}
+
+    return put
