@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moxing.errors import MoxRuntimeError, MoxValueError
-from moxing.legacy import idx
+from moxing.framework import idx
 from moxing.legacy.data_set import DataSet, image_type
 
 FILES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,38 @@ def test_mnist_has_one_channel(tmp_path: Path, read: Any, encode: Any) -> None:
     with tf.Graph().as_default():
         [image] = get_dataset("mnist", "train", tmp_path).get(["image"])
         assert (image.shape.as_list(), image.dtype) == ([28, 28, 1], tf.uint8)
+
+
+def _idx(kind: int, array: np.ndarray) -> bytes:
+    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return gzip.compress(kind.to_bytes(4, "big") + sizes + array.tobytes())
+
+
+def test_mnist_as_it_is_published(tmp_path: Path, read: Any) -> None:
+    chance = np.random.default_rng(0)
+    images = chance.integers(0, 256, (5, 28, 28), dtype=np.uint8)
+    labels = np.array([3, 1, 4, 1, 5], np.uint8)
+    (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(_idx(0x803, images))
+    (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(_idx(0x801, labels))
+
+    def make(**arguments: Any) -> Any:
+        return get_dataset("mnist", "test", tmp_path, **arguments)
+
+    rows = read(lambda: make(num_epochs=1, shuffle=False), ["image", "label"])
+    assert [int(row[1]) for row in rows] == labels.tolist()
+    for (image, _), digit in zip(rows, images, strict=True):
+        np.testing.assert_array_equal(image[:, :, 0], digit)
+    both = read(lambda: make(num_epochs=2, batch_size=4), ["label"])
+    assert [len(row[0]) for row in both] == [4, 4, 2]
+    assert sorted(np.concatenate([row[0] for row in both])) == sorted([*labels, *labels])
+    with tf.Graph().as_default():
+        [image] = make().get(["image"])
+        assert (image.shape.as_list(), image.dtype) == ([28, 28, 1], tf.uint8)
+        with pytest.raises(MoxValueError, match="no file in"):
+            get_dataset("mnist", "train", tmp_path)
+    (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(_idx(0x801, labels[:4]))
+    with pytest.raises(MoxValueError, match="has 5 images and .* 4 labels"):
+        make()
 
 
 def test_flowers_of_the_converter(make_tree: Any, tmp_path: Path, read: Any) -> None:

@@ -1,4 +1,7 @@
-"""The data sets known by name, as slim's converters write them: mnist, imagenet, flowers."""
+"""The data sets known by name: mnist, imagenet, flowers, as slim's converters write them.
+
+Of mnist, the four files that it is published as are read too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, near_matches
-from moxing.tensorflow.datasets import arguments, decode
+from moxing.tensorflow.datasets import arguments, decode, digits
+from moxing.tensorflow.datasets.digits import DigitsDataset
+from moxing.tensorflow.datasets.stream import Settings
 from moxing.tensorflow.datasets.tfrecord_common import BaseTFRecordDataset
 from moxing.tensorflow.datasets.tfrecord_metadata import BaseTFRecordMetadata
 
@@ -81,7 +86,7 @@ def get_dataset(
     num_readers: int = 8,
     batch_size: int | None = None,
     skip_bad: bool = False,
-) -> BaseTFRecordDataset:
+) -> BaseTFRecordDataset | DigitsDataset:
     """A reader of a split of a known data set. Call it in `input_fn`: its `get` makes operations.
 
     Items of `get`: image (uint8 [rows, columns, 3]; of mnist [28, 28, 1]) and label (int64).
@@ -89,7 +94,7 @@ def get_dataset(
     Args:
         name: see `get_dataset_meta`.
         split_name: one of its `splits_to_sizes`.
-        dataset_dir: folder of the TFRecord files.
+        dataset_dir: folder of the TFRecord files; of mnist, also of its idx files, gzipped or not.
         capacity: at least 1; the pipeline tunes itself.
         shuffle, num_epochs, num_readers, batch_size, skip_bad: see `BaseTFRecordDataset`.
 
@@ -107,6 +112,14 @@ def get_dataset(
     folder = arguments.path("get_dataset", "dataset_dir", dataset_dir)
     patterns = [pattern.format(split_name) for pattern in meta.file_patterns]
     found = [p for p in patterns if glob.glob(os.path.join(glob.escape(folder), p))]
+    files = digits.find(folder, split_name) if name == "mnist" and not found else None
+    if files is not None:
+        settings = Settings(
+            arguments.optional_count("get_dataset", "num_epochs", num_epochs, 1),
+            arguments.flag("get_dataset", "shuffle", shuffle),
+            arguments.optional_count("get_dataset", "batch_size", batch_size, 1),
+        )
+        return DigitsDataset(files, settings)
     return _Named(
         BaseTFRecordMetadata(folder, found[:1] or patterns),
         meta,

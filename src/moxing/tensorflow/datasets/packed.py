@@ -26,6 +26,13 @@ def numbers(array: np.ndarray) -> tf.Tensor:
     return tf.ensure_shape(values, [len(array)])
 
 
-def _unpacked(content: bytes) -> tf.Tensor:
+def octets(array: np.ndarray) -> tf.Tensor:
+    """The uint8 numbers of an array as a flat tensor."""
+    # There are many; the best that can be had in half a second is good enough.
+    values = tf.io.decode_raw(_unpacked(array.tobytes(), level=1), tf.uint8)[0]
+    return tf.ensure_shape(values, [array.size])
+
+
+def _unpacked(content: bytes, level: int = 6) -> tf.Tensor:
     """The content, [1], of a constant that is smaller."""
-    return tf.io.decode_compressed(tf.constant([zlib.compress(content, 6)]), "ZLIB")
+    return tf.io.decode_compressed(tf.constant([zlib.compress(content, level)]), "ZLIB")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moxing.errors import MoxError, MoxRuntimeError, MoxValueError
-from moxing.legacy import idx
+from moxing.framework import idx
 
 LABELS = b"\0\0\x08\x01" + b"\0\0\0\x03" + bytes([7, 2, 1])
 IMAGES = b"\0\0\x08\x03" + b"\0\0\0\x02" + b"\0\0\0\x02" + b"\0\0\0\x01" + bytes([0, 1, 2, 255])
