@@ -15,6 +15,7 @@ from moxing.engine import blame, checkpoint, export, program, replicas, report, 
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver, reader
 from moxing.engine.console import open_console
 from moxing.engine.finite import FiniteVariables, warn_of_metrics
+from moxing.engine.home import run_at_home
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
 from moxing.engine.loop import Loop, Progress, check_data
@@ -72,6 +73,10 @@ def _evaluate_as_chief(job: Job, crew: Team) -> Result:
 
 
 def _execute(job: Job, crew: Team | None = None) -> Result:
+    return run_at_home(job, lambda here: _execute_here(here, crew))
+
+
+def _execute_here(job: Job, crew: Team | None) -> Result:
     with ExitStack() as stack:
         held, start = None, None
         if crew is None or crew.cluster.is_chief:
@@ -283,6 +288,9 @@ class _Run:
                 self._save(opened, progress.global_step, progress.input_ended)
             if not stop:
                 self.hooks.end(opened)
+        if self._crew is not None:
+            # No process takes its server down while another still talks to it.
+            self._crew.barrier("closed", None)
         return progress
 
     def _complete(self, opened: tf.Session) -> None:

@@ -19,6 +19,7 @@ import moxing
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
 from moxing.cluster.member import Member, join
+from moxing.cluster.serve import serve_ps, start_server
 from moxing.engine import devices
 from moxing.engine.job import Job
 from moxing.engine.place import CollectivePlace, Place, ServerPlace
@@ -55,14 +56,9 @@ class Team:
         self.member, self.cluster, self.stack = member, member.cluster, stack
         self.request: StopRequest | None = None
         self._runs = 0
-        definition = {"worker": list(self.cluster.workers)}
-        if self.cluster.ps:
-            definition["ps"] = list(self.cluster.ps)
         config = tf.ConfigProto()
         self.configure(config, job)
-        self._server = tf.train.Server(
-            definition, self.cluster.job, self.cluster.index, config=config
-        )
+        self._server = start_server(self.cluster, config=config)
         self.target = self._server.target
         member.on_failure(_leave_if_stuck)
 
@@ -147,6 +143,10 @@ class Team:
         lost = self.member.first_failure()
         return None if lost is None else PeerFailureError(_told(lost, self.member.step or 0))
 
+    def serve(self) -> None:
+        """Stays, as a parameter server, until no worker needs it any more."""
+        serve_ps(self.member, lambda _: self._server)
+
     def leave(self, error: BaseException) -> None:
         """Tells the others of an error with which this process's run ends."""
         _current.clear()
@@ -173,7 +173,8 @@ def enter(job: Job) -> Team:
             " another process for another cluster."
         )
     if team.cluster.job == "ps":
-        _serve(team)
+        team.serve()
+        raise SystemExit(0)
     return team
 
 
@@ -222,18 +223,6 @@ def _start(cluster: Cluster, job: Job) -> Team:
     )
     atexit.register(stack.close)
     return Team(member, job, stack)
-
-
-def _serve(team: Team) -> None:
-    """Stays until no worker needs this parameter server any more."""
-    TENSORFLOW.info("%s serves until every worker is done.", team.cluster.task)
-    member = team.member
-    while member.wait("all_finished", 1.0) is None:
-        lost = member.first_failure()
-        if lost is not None:
-            raise PeerFailureError(f"{lost}. {team.cluster.task} ends.")
-    TENSORFLOW.info("Every worker is done; %s ends.", team.cluster.task)
-    raise SystemExit(0)
 
 
 def _is_of_peers(error: tf.errors.OpError) -> bool:

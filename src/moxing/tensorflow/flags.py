@@ -49,17 +49,36 @@ class FlagSpec:
 
 
 _MOST_THREADS = 4096
+_MOST_DEVICES = 64
 _INT64 = 1 << 63
 
+# MoXing's names for a copy of the variables on every device.
+REPLICATED: Final = (
+    *("replicated", "replicated_host", "distributed_replicated", "distributed_replicated_mix"),
+    "collective",
+)
+CLUSTER_FLAGS: Final = ("job_name", "task_index", "ps_hosts", "worker_hosts")
+
 TABLE: Final[tuple[FlagSpec, ...]] = (
-    FlagSpec("num_gpus", "integer", 1, "Devices of this process.", (1,)),
-    FlagSpec("job_name", "string", "", "Role of this process: ps or worker; empty: alone.", ("",)),
-    FlagSpec("task_index", "integer", 0, "Index of this process within its role.", (0,)),
-    FlagSpec("ps_hosts", "string", "", "Parameter servers, host:port, comma-separated.", ("",)),
-    FlagSpec("worker_hosts", "string", "", "Workers, host:port, comma-separated.", ("",)),
+    FlagSpec("num_gpus", "integer", 1, "Devices of this process.", least=1, most=_MOST_DEVICES),
+    FlagSpec("job_name", "string", "", "Role of this process: ps or worker; empty: alone."),
+    FlagSpec("task_index", "integer", 0, "Index of this process within its role.", least=0),
+    FlagSpec("ps_hosts", "string", "", "Parameter servers, host:port, comma-separated."),
+    FlagSpec("worker_hosts", "string", "", "Workers, host:port, comma-separated."),
     FlagSpec("sync_replicas", "boolean", True, "Whether workers update together."),
     FlagSpec(
-        "variable_update", "string", None, "Where variables live and gradients meet.", (None, "")
+        "variable_update",
+        "string",
+        None,
+        "Where variables live and gradients meet.",
+        (None, "", "parameter_server", *REPLICATED),
+    ),
+    FlagSpec("compress_gradients", "boolean", False, "Send gradients to other workers as float16."),
+    FlagSpec(
+        "session_timeout", "integer", 0, "Seconds to wait for other processes; 0: 300.", least=0
+    ),
+    FlagSpec(
+        "stall_timeout", "integer", 60, "Seconds of silence that end a job of processes.", least=1
     ),
     FlagSpec("log_first_clone", "boolean", True, "Log the first device's values; else the mean."),
     FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables."),
@@ -234,8 +253,8 @@ def check_supported() -> None:
         value = _checked(spec, _VALUES[spec.name].value)
         if spec.only is not None and value not in spec.only:
             raise MoxNotSupportedError(
-                f"{_given_as(spec, value)} is not supported yet: this version trains on one device"
-                f" in one process. Leave --{spec.name} out (default {spec.default!r})."
+                f"{_given_as(spec, value)} is not supported. It is one of"
+                f" {', '.join(name for name in spec.only if name)}; or leave it out."
             )
 
 

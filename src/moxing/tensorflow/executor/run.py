@@ -10,9 +10,10 @@ from moxing.engine.export import ExportSignature
 from moxing.engine.job import Job, Loss, Model, Result
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow import flags
-from moxing.tensorflow.executor import arguments, label_file, startup
+from moxing.tensorflow.executor import arguments, cache, label_file, startup
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
+from moxing.tensorflow.executor.placement import placement
 from moxing.tensorflow.executor.spec import ModelSpec, describe
 
 _UNSET: Any = object()
@@ -100,6 +101,7 @@ def run(
         max_steps=arguments.check_steps(max_number_of_steps, mode),
         inter_mode=arguments.check_inter_mode(inter_mode, mode),
         log_dir=directory,
+        cached=cache.wanted(),
         checkpoint_path=arguments.check_path("checkpoint_path", checkpoint_path),
         log_every=arguments.check_count("log_every_n_steps", log_every_n_steps, 1),
         output_fn=_output_fn(output_fn),
@@ -118,6 +120,7 @@ def run(
         inter_op_threads=flags.get_flag("num_inter_threads"),
         intra_op_threads=flags.get_flag("num_intra_threads"),
         seed=flags.get_flag("seed"),
+        **placement(),
     )
     return engine.execute(job)
 

@@ -1,0 +1,62 @@
+"""From flags and the environment to where a run computes: devices, processes, variables."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from typing import Any
+
+from moxing.cluster.resolve import resolve
+from moxing.tensorflow import flags
+
+# Where a platform starts processes minutes apart, --session_timeout is the flag to raise.
+_START_SECONDS = 300.0
+# Each process's own.
+_PERSONAL = ("job_name", "task_index")
+
+
+def placement() -> dict[str, Any]:
+    """The fields of a Job that say where it runs.
+
+    Raises:
+        MoxValueError: a cluster that can't be, or flags and environment that disagree.
+    """
+    cluster = resolve(
+        {name: flags.get_flag(name) for name in flags.CLUSTER_FLAGS}, os.environ, sys.argv[0]
+    )
+    update = flags.get_flag("variable_update") or ""
+    return {
+        "devices": flags.get_flag("num_gpus"),
+        "copied": _copied(update),
+        "log_first": flags.get_flag("log_first_clone"),
+        "cluster": cluster,
+        "synchronous": flags.get_flag("sync_replicas") or cluster is None,
+        "on_servers": update == "parameter_server" and cluster is not None,
+        "compressed": flags.get_flag("compress_gradients"),
+        "digest": _digest() if cluster is not None else {},
+        "start_timeout": float(flags.get_flag("session_timeout") or _START_SECONDS),
+        "stall_timeout": float(flags.get_flag("stall_timeout")),
+    }
+
+
+def _copied(update: str) -> bool | None:
+    """Whether each device of a process has a copy of the variables; None: where it is faster."""
+    if update == "parameter_server":
+        return False
+    return True if update in flags.REPLICATED else None
+
+
+def _digest() -> dict[str, str]:
+    """What has to be equal in all processes, by the words of an error."""
+    facts = {
+        f"the flag --{name}": str(flags.get_flag(name))
+        for name in sorted(flags.FLAG_NAMES)
+        if name not in _PERSONAL
+    }
+    try:
+        with open(sys.argv[0], "rb") as script:
+            facts["the text of the script"] = hashlib.sha256(script.read()).hexdigest()[:12]
+    except OSError:
+        pass  # An interactive program has no file.
+    return facts

@@ -1,0 +1,138 @@
+"""The same program on several devices and processes learns the same, and ends whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import Job, assert_equal, free_ports, weights
+
+pytestmark = pytest.mark.slow
+RUNS = ["sgd", "momentum", "adam"]
+
+
+def plan(folder: Path, **others: Any) -> dict[str, Any]:
+    base = {"log_dir": str(folder / "log"), "batch": 24, "shares": 1, "runs": RUNS, "steps": 50}
+    return {**base, **others}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one device learns with each optimizer and both models."""
+    folder = tmp_path_factory.mktemp("alone")
+    for model in ("classifier", "two_losses"):
+        job = Job(folder / model, plan(folder / model, model=model))
+        assert set(job.codes().values()) == {0}, job.text("worker0")
+    return folder
+
+
+@pytest.mark.parametrize("model", ["classifier", "two_losses"])
+@pytest.mark.parametrize(
+    ("workers", "ps", "devices", "flags"),
+    [
+        (1, 0, 2, ()),
+        (1, 0, 4, ("--variable_update=replicated",)),
+        (2, 0, 1, ()),
+        (3, 0, 1, ()),
+        (2, 1, 2, ()),
+        (2, 2, 1, ("--variable_update=parameter_server",)),
+    ],
+)
+def test_every_placement_learns_the_same(
+    tmp_path: Path, alone: Path, workers: int, ps: int, devices: int, flags: Any, model: str
+) -> None:
+    asked = plan(tmp_path, shares=workers * devices, model=model)
+    job = Job(tmp_path, asked, workers, ps, f"--num_gpus={devices}", *flags)
+    codes = job.codes()
+    assert set(codes.values()) == {0}, (codes, job.text("worker0")[-3000:])
+    for optimizer in RUNS:
+        expected = weights(alone / model / "log" / optimizer)
+        assert_equal(expected, weights(tmp_path / "log" / optimizer))
+
+
+def test_workers_without_synchronization_share_the_steps(tmp_path: Path) -> None:
+    job = Job(tmp_path, plan(tmp_path, runs=["sgd"]), 2, 1, "--sync_replicas=false")
+    assert set(job.codes().values()) == {0}, job.text("worker0")[-3000:]
+    assert int(weights(tmp_path / "log" / "sgd")["global_step"]) == 100
+
+
+def test_data_that_ends_early_ends_all_and_is_told(tmp_path: Path) -> None:
+    asked = plan(tmp_path, shares=2, samples=12 * 20, runs=["momentum"], steps=1000)
+    job = Job(tmp_path, asked, 2)
+    assert set(job.codes().values()) == {0}, job.text("worker0")[-3000:]
+    assert int(weights(tmp_path / "log" / "momentum")["global_step"]) == 20
+    assert "The data of worker 1 ended after 20 steps, so training ends for all." in job.text(
+        "worker0"
+    )
+
+
+@pytest.mark.parametrize("victim", ["worker0", "worker1", "ps0"])
+@pytest.mark.parametrize("flags", [(), ("--sync_replicas=false",)])
+def test_a_killed_process_ends_the_others_within_15_seconds(
+    tmp_path: Path, victim: str, flags: Any
+) -> None:
+    asked = plan(tmp_path, shares=2, runs=["sgd"], steps=100_000, seconds=0.002, save_steps=5)
+    job = Job(tmp_path, asked, 2, 1, *flags)
+    for worker in ("worker0", "worker1"):
+        job.wait_for(worker, "step: 10(")
+    job.processes[victim].kill()
+    started = time.monotonic()
+    codes = job.codes(15.0)
+    assert time.monotonic() - started < 15.0
+    survivors = {name: code for name, code in codes.items() if name != victim}
+    task = f"{victim[:-1]} {victim[-1]} ("
+    assert all(code not in (0, -9) for code in survivors.values()), survivors
+    for name in survivors:
+        assert task in job.text(name), job.text(name)[-3000:]
+        assert "died" in job.text(name), job.text(name)[-3000:]
+    assert int(weights(tmp_path / "log" / "sgd")["global_step"]) >= 5
+
+
+def test_a_process_that_stands_still_is_told_and_ends_the_job(tmp_path: Path) -> None:
+    asked = plan(tmp_path, shares=2, runs=["sgd"], steps=100_000, seconds=0.002)
+    job = Job(tmp_path, asked, 2, 0, "--stall_timeout=6")
+    job.wait_for("worker0", "step: 10(")
+    os.kill(job.processes["worker1"].pid, signal.SIGSTOP)
+    job.processes["worker0"].wait(40.0)
+    job.kill()
+    assert "worker 1 (" in job.text("worker0")
+    assert "has stood still" in job.text("worker0")
+
+
+def test_sigterm_to_one_stops_all_at_one_saved_step(tmp_path: Path) -> None:
+    asked = plan(tmp_path, shares=2, runs=["sgd"], steps=100_000, seconds=0.002)
+    job = Job(tmp_path, asked, 2)
+    job.wait_for("worker0", "step: 10(")
+    job.processes["worker1"].terminate()
+    assert job.codes() == {"worker0": 143, "worker1": 143}, job.text("worker0")[-3000:]
+    assert int(weights(tmp_path / "log" / "sgd")["global_step"]) > 10
+    again = Job(tmp_path / "again", {**asked, "steps": 1}, 2)
+    assert set(again.codes().values()) == {0}, again.text("worker0")
+
+
+def test_processes_with_other_flags_are_refused(tmp_path: Path) -> None:
+    first = Job(tmp_path, plan(tmp_path, runs=["sgd"]), 1)
+    assert first.codes() == {"worker0": 0}
+    ports = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    hosts = f"--worker_hosts={','.join(ports)}"
+    job = Job(tmp_path / "one", plan(tmp_path), 1, 0, hosts, "--job_name=worker", "--seed=1")
+    other = Job(
+        tmp_path / "two", plan(tmp_path), 1, 0, hosts, "--job_name=worker", "--task_index=1"
+    )
+    codes = [*job.codes().values(), *other.codes().values()]
+    assert all(codes), codes
+    assert "--seed" in job.text("worker0")
+    assert "--seed" in other.text("worker0")
+
+
+def test_results_are_told_by_each_worker(tmp_path: Path) -> None:
+    job = Job(tmp_path, plan(tmp_path, shares=2, runs=["sgd"]), 2)
+    assert set(job.codes().values()) == {0}
+    for worker in ("worker0", "worker1"):
+        last = [line for line in job.text(worker).splitlines() if line.startswith("{")]
+        assert json.loads(last[-1]) == {"optimizer": "sgd", "global_step": 50}

@@ -1,0 +1,100 @@
+"""A program for the tests of clusters: trains small models, and prints what came out as JSON.
+
+    python together.py PLAN [flags of openmox]
+
+PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [optimizer, ...],
+"steps", "samples" (of the last worker; 0: endless), "seconds" (a step), "model"}.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+import moxing.tensorflow as mox
+
+PLAN: dict[str, Any] = json.loads(sys.argv[1])
+OPTIMIZERS = {
+    "sgd": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    "adam": lambda: tf.train.AdamOptimizer(0.01),
+}
+random = np.random.RandomState(0)
+FEATURES = random.randn(400, 8).astype(np.float32)
+LABELS = (FEATURES @ random.randn(8, 3)).argmax(1)
+
+
+def workers() -> tuple[int, int]:
+    hosts = mox.get_flag("worker_hosts")
+    index = mox.get_flag("task_index") if mox.get_flag("job_name") == "worker" else 0
+    return (len(hosts.split(",")) if hosts else 1), index
+
+
+def input_fn(mode: str) -> Any:
+    count, index = workers()
+    data = tf.data.Dataset.from_tensor_slices((FEATURES, LABELS)).repeat().shard(count, index)
+    if PLAN.get("samples") and index == count - 1:
+        data = data.take(PLAN["samples"])
+    if PLAN.get("seconds"):
+        data = data.map(lambda x, y: (tf.py_func(slowly, [x], tf.float32), y))
+        data = data.map(lambda x, y: (tf.ensure_shape(x, [8]), y))
+    return tf.data.make_one_shot_iterator(data).get_next()
+
+
+def slowly(x: np.ndarray) -> np.ndarray:
+    time.sleep(PLAN["seconds"])
+    return x
+
+
+def dense(x: Any, units: int, seed: int, **others: Any) -> Any:
+    start = tf.glorot_uniform_initializer(seed=seed)
+    return tf.layers.dense(x, units, kernel_initializer=start, **others)
+
+
+def classifier(inputs: Any, mode: str) -> Any:
+    x, y = inputs
+    hidden = dense(x, 16, 1, activation=tf.nn.relu)
+    logits = dense(hidden, 3, 2, kernel_regularizer=lambda w: 0.001 * tf.nn.l2_loss(w))
+    loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
+    loss += tf.add_n(mox.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES))
+    return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+
+
+def two_losses(inputs: Any, mode: str) -> Any:
+    """Two networks that pull in opposite directions, each with its own optimizer."""
+    x, _ = inputs
+    with tf.variable_scope("maker"):
+        made = dense(x, 8, 1)
+    with tf.variable_scope("judge"):
+        judged = dense(tf.concat([made, x], 0), 1, 2)
+    half = tf.shape(x)[0]
+    fooled = tf.reduce_mean(tf.nn.softplus(-judged[:half]))
+    found = tf.reduce_mean(tf.nn.softplus(judged[:half]) + tf.nn.softplus(-judged[half:]))
+    return mox.ModelSpec(
+        loss=[fooled, found], var_scopes=[["maker"], ["judge"]], log_info={"fooled": fooled}
+    )
+
+
+def main() -> None:
+    model = {"classifier": classifier, "two_losses": two_losses}[PLAN.get("model", "classifier")]
+    for optimizer in PLAN["runs"]:
+        log_dir = f"{PLAN['log_dir']}/{optimizer}"
+        result = mox.run(
+            input_fn=input_fn,
+            model_fn=model,
+            optimizer_fn=OPTIMIZERS[optimizer],
+            run_mode=mox.ModeKeys.TRAIN,
+            batch_size=PLAN["batch"] // PLAN["shares"],
+            log_dir=log_dir,
+            max_number_of_steps=PLAN["steps"],
+            save_model_steps=PLAN.get("save_steps", 1_000_000),
+        )
+        print(json.dumps({"optimizer": optimizer, "global_step": result.global_step}), flush=True)
+
+
+main()
