@@ -62,6 +62,7 @@ class Job:
         max_steps: TRAIN ends when the global step reaches it, other modes after that many steps.
         inter_mode: EVAL, to build a second input and model for hooks that evaluate; or None.
         log_dir: checkpoints, summaries and exports; None: no files at all.
+        cached: whether log_dir is written to a local cache first, as one in a store always is.
         checkpoint_path: where to start from when log_dir holds no checkpoint.
         log_every: steps between log lines.
         output_fn, output_every: given the outputs of so many steps at a time.
@@ -98,6 +99,7 @@ class Job:
     max_steps: int = 0
     inter_mode: str | None = None
     log_dir: str | None = None
+    cached: bool = False
     checkpoint_path: str | None = None
     log_every: int = 10
     output_fn: Callable[[list[dict[str, Any]]], None] | None = None

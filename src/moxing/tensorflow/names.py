@@ -29,9 +29,10 @@ LAZY: Final = {
     "OptimizerKeys": "moxing.tensorflow.optimizer",
     "OptimizerWrapperKeys": "moxing.tensorflow.optimizer",
     "get_optimizer_wrapper_fn": "moxing.tensorflow.optimizer",
+    "cache": "moxing.tensorflow.executor.cache",
     "file": "moxing",
 }
-MISSING: Final = frozenset(("InputSpec", "PlateauLREarlyStoppingHook", "auto", "cache"))
+MISSING: Final = frozenset(("InputSpec", "auto"))
 
 
 def load(name: str, public: list[str]) -> Any:

@@ -31,7 +31,7 @@ def newest(directory: str | Path) -> Checkpoint | None:
     target = pointer.read(root)
     skipped = [f"{target.path} {target.fault}"] if target is not None and target.fault else []
     remains = False
-    for prefix in _candidates(root, target):
+    for prefix in candidates(root, target):
         why = verify.fault(prefix)
         if why is None:
             _warn(skipped, f"Using {prefix}.")
@@ -47,7 +47,13 @@ def newest(directory: str | Path) -> Checkpoint | None:
     return None
 
 
-def _candidates(root: str, target: pointer.Pointer | None) -> Iterator[str]:
+def candidates(root: str, target: pointer.Pointer | None) -> Iterator[str]:
+    """Prefixes in `root` that may be checkpoints, the likeliest newest first.
+
+    Args:
+        root: the directory.
+        target: its pointer.
+    """
     seen: set[str] = set()
     for prefix in _ranked(root, target):
         if prefix not in seen:

@@ -142,8 +142,10 @@ def _make_temporary(directory: str) -> str:
 def _without_lines_about(path: str) -> Iterator[None]:
     """Keeps TensorFlow from logging a path that is about to change."""
 
+    name = os.path.basename(path)  # The directory may be shown under another name.
+
     def keep(record: logging.LogRecord) -> bool:
-        return path not in record.getMessage()
+        return name not in record.getMessage()
 
     _log.addFilter(keep)
     try:

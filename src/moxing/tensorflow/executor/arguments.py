@@ -14,12 +14,12 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
+from moxing.framework.file import settings, urls
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
 _WILDCARDS = frozenset("*?[\\")
 _LONGEST_PATH = 4096  # Bytes, on Linux.
-_STORES = ("s3://", "obs://")
 # TensorFlow counts elements of a dimension with 64 bits, and a batch has several dimensions.
 _MOST_SAMPLES = (1 << 31) - 1
 # The global step is an int64 variable. `sys.maxsize` is this number.
@@ -158,15 +158,17 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_path(name: str, value: Any) -> str | None:
-    """A path as text, with `~` expanded; an empty one is as good as none."""
+    """A path or URL as text, with `~` expanded; an empty one is as good as none.
+
+    Raises:
+        MoxRuntimeError: it is in an object store, and none is configured.
+    """
     if value is None:
         return None
     text = _path_text(name, value)
-    if text.startswith(_STORES):
-        raise MoxValueError(
-            f"{name}={shown(text, plain=True)}: this version trains to and from local directories"
-            " only. Copy with mox.file.copy_parallel before and after the run."
-        )
+    if urls.is_remote(value):
+        text = str(urls.parse(value))
+        settings.needs_endpoint(settings.current(), text)
     if "\0" in text or text.encode("utf-8", "replace").decode("utf-8") != text:
         raise MoxValueError(
             f"{name}={shown(text)}: it has characters that no path of TensorFlow's can have. Give"

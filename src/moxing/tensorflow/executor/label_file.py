@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import feed
+from moxing.engine.home import local_path
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor.callables import presented_as
@@ -30,7 +31,7 @@ def kept_beside(directory: str | None, input_fn: Callable[[str], Any]) -> Callab
     def call(mode: str) -> Any:
         made = input_fn(mode)
         if mode == ModeKeys.TRAIN and feed.current().shard == 0:
-            _write(Path(directory) / NAME)
+            _write(Path(local_path(directory)) / NAME)
         return made
 
     return presented_as(input_fn, call)

@@ -1,0 +1,53 @@
+"""Shows users the directory they named wherever the local one that stands for it would appear."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from moxing.errors import MoxError
+from moxing.logs import TENSORFLOW
+
+# Of the runs under way in this process: what the user named, and the directory that stands for it.
+_standing: dict[str, str] = {}
+
+
+@contextmanager
+def standing(name: str, local: str) -> Iterator[None]:
+    """Lets log lines and errors of the block name `name` instead of `local`.
+
+    Args:
+        name: what the user calls it, such as `s3://bucket/output`.
+        local: the directory that stands for it.
+    """
+
+    def rename(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if local in message:
+            record.msg, record.args = message.replace(local, name), None
+        return True
+
+    _standing[name] = local
+    TENSORFLOW.addFilter(rename)
+    try:
+        yield
+    except MoxError as error:
+        error.args = tuple(
+            part.replace(local, name) if isinstance(part, str) else part for part in error.args
+        )
+        raise
+    finally:
+        TENSORFLOW.removeFilter(rename)
+        del _standing[name]
+
+
+def local_path(name: str) -> str:
+    """The directory that stands for `name` in the run under way; `name` itself where none does."""
+    return _standing.get(tidy(name), name)
+
+
+def tidy(name: str) -> str:
+    """A directory's name without the slash at its end."""
+    return name.rstrip("/") or os.sep

@@ -1,0 +1,131 @@
+"""Uploads checkpoints: their files, then the manifest that commits them, then the pointer."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+
+from moxing.engine.checkpoint import durable, manifest
+from moxing.engine.checkpoint.manifest import Manifest
+from moxing.engine.checkpoint.names import INDEX, MANIFEST, META
+from moxing.errors import MoxRuntimeError
+from moxing.framework import file
+
+THREADS = 4  # The step loop needs the processor, too.
+
+
+class Commits:
+    """The checkpoints of one directory elsewhere, as a local one has them.
+
+    Args:
+        local: the directory that checkpoints are committed in.
+        remote: where they go.
+        there: name of each checkpoint with a manifest that is there already, to that.
+        keep: how many checkpoints may be there.
+        held: which of `there` are in `local`, too.
+    """
+
+    def __init__(
+        self, local: str, remote: str, there: dict[str, Manifest], keep: int, held: Iterable[str]
+    ) -> None:
+        self._local, self._remote, self._keep = local, remote, keep
+        self._there = dict(there)
+        self._held = set(held)
+
+    def waiting(self) -> list[str]:
+        """Names of the checkpoints that are not uploaded as they are here, newest first."""
+        found = manifest.manifests(self._local)
+        names = [(os.path.basename(prefix), record) for prefix, record in found]
+        names = [(name, record) for name, record in names if not name.startswith("replaced.")]
+        self._held.update(name for name, _ in names)
+        return [name for name, record in names if self._there.get(name) != record]
+
+    def upload(self, name: str) -> None:
+        """Uploads a checkpoint, so that it is there whole or not at all.
+
+        One that is deleted here meanwhile is left out.
+
+        Raises:
+            OSError: the store, or the disk, fails.
+            MoxRuntimeError: what arrived has another size than what was sent.
+        """
+        # Under names of its own, which the deletion of old checkpoints does not touch.
+        with tempfile.TemporaryDirectory(prefix=".mox-upload-", dir=self._local) as aside:
+            record = self._set_aside(name, aside)
+            if record is None:
+                return
+            before = self._there.get(name)
+            if before is None or before.files != record.files:
+                self._send(name, record, aside)
+            self._copy(aside, name, [MANIFEST])
+            self._there[name] = record
+
+    def _send(self, name: str, record: Manifest, aside: str) -> None:
+        # A manifest never stands beside files that it does not describe.
+        _remove(f"{self._remote}/{name}{MANIFEST}")
+        self._there.pop(name, None)
+        meta = [META] if os.path.exists(os.path.join(aside, name + META)) else []
+        self._copy(aside, name, [*record.files, *meta])
+        for suffix, facts in record.files.items():
+            size = file.stat(f"{self._remote}/{name}{suffix}").length
+            if size != facts.bytes:
+                raise MoxRuntimeError(
+                    f"{self._remote}/{name}{suffix} has {size} bytes after the upload of"
+                    f" {facts.bytes}"
+                )
+
+    def _copy(self, aside: str, name: str, suffixes: Iterable[str]) -> None:
+        pairs = [
+            (os.path.join(aside, name + suffix), f"{self._remote}/{name}{suffix}")
+            for suffix in suffixes
+        ]
+        file.copy_files(pairs, THREADS)
+
+    def _set_aside(self, name: str, aside: str) -> Manifest | None:
+        prefix, safe = os.path.join(self._local, name), os.path.join(aside, name)
+        try:
+            durable.link_or_copy(prefix + MANIFEST, safe + MANIFEST)
+            record = manifest.read(safe)
+            for suffix in record.files if record is not None else ():
+                durable.link_or_copy(prefix + suffix, safe + suffix)
+        except FileNotFoundError:
+            return None
+        with suppress(FileNotFoundError):
+            durable.link_or_copy(prefix + META, safe + META)
+        return record
+
+    def size(self, name: str) -> int:
+        """Bytes of a checkpoint."""
+        record = manifest.read(os.path.join(self._local, name))
+        return sum(facts.bytes for facts in record.files.values()) if record is not None else 0
+
+    def retain(self) -> None:
+        """Deletes checkpoints that were deleted here, and the oldest where there are too many.
+
+        Only after all that are here have been uploaded.
+
+        Raises:
+            OSError: the store fails.
+        """
+        here = {os.path.basename(prefix) for prefix, _ in manifest.manifests(self._local)}
+        for name in [name for name in self._held - here if name in self._there]:
+            self._delete(name)
+        oldest = sorted(
+            (name for name in self._there if name not in here),
+            key=lambda name: (self._there[name].serial, self._there[name].step),
+        )
+        for name in oldest[: max(0, len(self._there) - self._keep)]:
+            self._delete(name)
+
+    def _delete(self, name: str) -> None:
+        # The index first: half deleted, it is none to any program. The manifest last.
+        for suffix in (INDEX, *(s for s in self._there[name].files if s != INDEX), META, MANIFEST):
+            _remove(f"{self._remote}/{name}{suffix}")
+        del self._there[name]
+
+
+def _remove(url: str) -> None:
+    with suppress(FileNotFoundError):
+        file.remove(url)

@@ -1,0 +1,209 @@
+"""Finds out what in a directory is not yet in its copy elsewhere, and uploads it in safe order."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from moxing.engine.checkpoint.names import MANIFEST, POINTER, prefix_of
+from moxing.engine.home.commits import THREADS, Commits
+from moxing.engine.home.fetch import Fetched
+from moxing.errors import MoxError
+from moxing.framework import file
+
+KEEP = 5  # Checkpoints of a directory elsewhere that are not here, and were not made by this run.
+PLAIN_SECONDS = 30.0
+_MODEL = "saved_model.pb"
+_SHARE = 20  # A growing file is uploaded for at most one part in so many of the time.
+
+_Stamp = tuple[int, int]  # Size and time of change.
+
+
+@dataclass
+class Waiting:
+    """What is not uploaded.
+
+    Attributes:
+        files: how many files or checkpoints.
+        bytes: their size.
+        reason: why; empty where nothing has failed.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    reason: str = ""
+
+
+@dataclass
+class _Plain:
+    sent: _Stamp | None = None
+    tried: float = 0.0
+    took: float = 0.0
+
+
+@dataclass
+class Mirror:
+    """Copies a directory elsewhere, again and again.
+
+    Args:
+        local: the directory.
+        remote: where its copy is.
+        fetched: relative path of each directory that checkpoints were looked for in (`""`: itself)
+            to what was found.
+        confirm: asked before each checkpoint; where it says no, nothing is uploaded.
+    """
+
+    local: str
+    remote: str
+    fetched: dict[str, Fetched]
+    confirm: Callable[[], bool]
+    _commits: dict[str, Commits] = field(default_factory=dict)
+    _plain: dict[str, _Plain] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """What was fetched is there already."""
+        for path, stamp in self._files():
+            self._plain[path] = _Plain(stamp)
+
+    def round(self, final: bool) -> Waiting:
+        """Uploads what is due, the newest checkpoint first, and says what remains.
+
+        Args:
+            final: whether all of it is due; else growing files wait for their turn.
+        """
+        waiting = Waiting()
+        if not self.confirm():
+            return waiting
+        files = dict(self._files())
+        folders = {os.path.dirname(path) for path in files if path.endswith(MANIFEST)}
+        for folder in sorted(folders):
+            self._upload_commits(folder, waiting)
+        models = {os.path.dirname(p) for p in files if os.path.basename(p) == _MODEL}
+        for path, stamp in sorted(files.items(), key=lambda item: _rank(item[0])):
+            if self._is_due(path, stamp, final, folders, models):
+                self._upload_plain(path, stamp, waiting)
+        return waiting
+
+    def _upload_commits(self, folder: str, waiting: Waiting) -> None:
+        commits = self._commits_of(folder)
+        failed = False
+        for number, name in enumerate(commits.waiting()):
+            try:
+                if not failed:
+                    commits.upload(name)
+                    if number == 0:
+                        self._point(folder)
+            except (OSError, MoxError) as error:
+                failed = True
+                waiting.reason = _brief(error)
+            if failed:
+                waiting.files += 1
+                waiting.bytes += commits.size(name)
+        if not failed:
+            self._tidy(folder, commits, waiting)
+
+    def _tidy(self, folder: str, commits: Commits, waiting: Waiting) -> None:
+        try:
+            self._point(folder)
+            commits.retain()
+        except (OSError, MoxError) as error:
+            waiting.files += 1
+            waiting.reason = _brief(error)
+
+    def _point(self, folder: str) -> None:
+        path = os.path.join(folder, POINTER)
+        stamp = _stamp(os.path.join(self.local, path))
+        known = self._plain.setdefault(path, _Plain())
+        if stamp is not None and stamp != known.sent:
+            self._copy(path)
+            known.sent = stamp
+
+    def _commits_of(self, folder: str) -> Commits:
+        if folder not in self._commits:
+            known = self.fetched.get(folder, Fetched())
+            held = [known.found] if known.found in known.commits else []
+            self._commits[folder] = Commits(
+                os.path.join(self.local, folder) if folder else self.local,
+                f"{self.remote}/{folder}" if folder else self.remote,
+                known.commits,
+                KEEP,
+                [name for name in held if name is not None],
+            )
+        return self._commits[folder]
+
+    def _is_due(
+        self, path: str, stamp: _Stamp, final: bool, folders: set[str], models: set[str]
+    ) -> bool:
+        known = self._plain.get(path)
+        if known is not None and known.sent == stamp:
+            return False
+        folder, name = os.path.split(path)
+        if folder in folders and (name == POINTER or _is_of_commit(self.local, path)):
+            return False
+        if final or _inside(folder, models):
+            return True
+        if known is None:
+            self._plain[path] = _Plain(None, time.monotonic())
+            return False
+        pause = max(PLAIN_SECONDS, _SHARE * known.took)
+        return time.monotonic() - known.tried >= pause
+
+    def _upload_plain(self, path: str, stamp: _Stamp, waiting: Waiting) -> None:
+        known = self._plain.setdefault(path, _Plain())
+        began = time.monotonic()
+        try:
+            # The model's own file says that the others are there.
+            if os.path.basename(path) == _MODEL and waiting.reason:
+                raise OSError(waiting.reason)
+            self._copy(path)
+            known.sent = stamp
+        except (OSError, MoxError) as error:
+            if os.path.exists(os.path.join(self.local, path)):
+                waiting.files += 1
+                waiting.bytes += stamp[0]
+                waiting.reason = _brief(error)
+        known.tried = time.monotonic()
+        known.took = known.tried - began
+
+    def _copy(self, path: str) -> None:
+        file.copy_files([(os.path.join(self.local, path), f"{self.remote}/{path}")], THREADS)
+
+    def _files(self) -> Iterator[tuple[str, _Stamp]]:
+        """Relative path and stamp of all files that are not hidden."""
+        for root, folders, names in os.walk(self.local):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in names:
+                path = os.path.join(root, name)
+                stamp = _stamp(path)
+                if stamp is not None and not name.startswith((".", "replaced.")):
+                    yield os.path.relpath(path, self.local), stamp
+
+
+def _stamp(path: str) -> _Stamp | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _is_of_commit(local: str, path: str) -> bool:
+    prefix = prefix_of(path)
+    return prefix != path and os.path.exists(os.path.join(local, prefix + MANIFEST))
+
+
+def _inside(folder: str, models: set[str]) -> bool:
+    return any(folder == model or folder.startswith(f"{model}/") for model in models)
+
+
+def _rank(path: str) -> tuple[bool, str]:
+    return os.path.basename(path) == _MODEL, path
+
+
+def _brief(error: Exception) -> str:
+    """The reason that an error gives, in one line."""
+    failed = getattr(error, "failed", None)
+    text = failed[0].reason if failed else str(error)
+    return text.partition("\n")[0].rstrip(".")
