@@ -17,7 +17,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import session
 
 sys.path.insert(0, str(Path(__file__).parent))
-from runs import execute, generated, messages, model_fn, once  # noqa: E402
+from runs import execute, generated, make_job, messages, model_fn, once  # noqa: E402
 
 
 @pytest.fixture
@@ -120,3 +120,12 @@ def test_the_session_and_its_graph_are_the_default_of_hooks() -> None:
     execute(model_fn=hooked)
     assert seen == [True, True]
     assert tf.get_default_session() is None
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_xla_compiles_where_there_is_a_gpu(gpu: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.devices, "has_gpu", lambda: gpu)
+    config = session._config(make_job(), tf.Graph(), None)
+    level = config.graph_options.optimizer_options.global_jit_level
+    assert level == (tf.OptimizerOptions.ON_1 if gpu else tf.OptimizerOptions.DEFAULT)
+    assert bool(config.experimental.executor_type) == (not gpu)

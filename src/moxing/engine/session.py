@@ -92,6 +92,8 @@ def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
         intra_op_parallelism_threads=job.intra_op_threads,
     )
     config.gpu_options.allow_growth = True
+    if devices.has_gpu():  # On a CPU XLA gains nothing.
+        config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
     if job.devices > 1 and not devices.has_gpu():
         config.device_count["CPU"] = job.devices
     if team is not None:
