@@ -54,7 +54,7 @@ def _roles(cluster: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     roles = {}
     for role, addresses in cluster.items():
         if role not in _ROLES:
-            raise _error(f"has the unknown role {shown(role)}.{near_matches(role, _ROLES)}")
+            raise _unknown("role", role)
         if not isinstance(addresses, list) or not all(isinstance(a, str) for a in addresses):
             raise _error(f"needs a list of 'host:port' for {role}, not {shown(addresses)}")
         for address in addresses:
@@ -74,8 +74,7 @@ def _task(
 ) -> tuple[str, int]:
     role, index = task.get("type"), task.get("index", 0 if task.get("type") in _CHIEFS else None)
     if role not in _ROLES:
-        known = near_matches(role, _ROLES) if isinstance(role, str) else ""
-        raise _error(f"has the unknown task type {shown(role)}.{known}")
+        raise _unknown("task type", role)
     if not isinstance(index, int) or isinstance(index, bool):
         raise _error(f"needs a number as the task's index, not {shown(index)}")
     if role == EVALUATOR and role not in roles and index >= 0:
@@ -84,10 +83,8 @@ def _task(
     if not count:
         raise _error(f"says that this process is {role} {index}, but its cluster has no {role}")
     if not 0 <= index < count:
-        raise _error(
-            f"says that this process is {role} {index}, but there are {count} ({role} 0"
-            f"{f' to {count - 1}' if count > 1 else ' only'})"
-        )
+        last = f"0 to {count - 1}" if count > 1 else "0"
+        raise _error(f"says that this process is {role} {index}, but there is only {role} {last}")
     if role in _CHIEFS:
         return WORKER, 0
     return role, index + 1 if role == WORKER and chief else index
@@ -97,6 +94,14 @@ def _object(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise MoxValueError(f"{what} must be an object, not {shown(value)}. {_FORM}.")
     return value
+
+
+def _unknown(what: str, name: Any) -> MoxValueError:
+    near = near_matches(name, _ROLES) if isinstance(name, str) else ""
+    return MoxValueError(
+        f"TF_CONFIG has the unknown {what} {shown(name)}; known are {', '.join(_ROLES)}.{near}"
+        f" {_FORM}."
+    )
 
 
 def _error(what: str) -> MoxValueError:

@@ -1,0 +1,57 @@
+"""A task as a process, for the tests: joins, steps until it is told to end, says what it saw.
+
+Its argument is a JSON object: workers, ps, job, index, and optionally digest, timeout,
+stall_timeout, steps (0: until a failure), fail_at.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import Any
+
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.member import Member, join
+from moxing.cluster.serve import serve_ps
+from moxing.errors import MoxError
+
+
+def _train(member: Member, given: dict[str, Any]) -> None:
+    member.barrier("start", 20)
+    print("started", flush=True)
+    step = 0
+    while given.get("steps", 0) == 0 or step < given["steps"]:
+        step += 1
+        member.report_step(step)
+        if step == given.get("fail_at"):
+            raise ValueError("the loss is not a number")
+        if member.wait_failure(0.02) is not None:
+            raise RuntimeError("aborted")
+
+
+def main(given: dict[str, Any]) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    cluster = Cluster(
+        tuple(given["workers"]), tuple(given["ps"]), given["job"], given["index"], "flags"
+    )
+    try:
+        with join(
+            cluster,
+            digest=given.get("digest", {}),
+            timeout=given.get("timeout", 20),
+            stall_timeout=given.get("stall_timeout", 30),
+        ) as member:
+            if cluster.job == "ps":
+                serve_ps(member, lambda cluster: print("started", flush=True))
+            else:
+                _train(member, given)
+    except (MoxError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        sys.exit(1)
+    print(f"done at {time.time()}", flush=True)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
