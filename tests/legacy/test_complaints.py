@@ -217,12 +217,6 @@ def test_lines_that_are_too_long_are_cut(run: Run) -> None:
     )
 
 
-def test_programs_of_oneflow_get_the_flow_dialect(run: Run) -> None:
-    assert run("import oneflow as flow\nprint(flow.layers.dense.__module__)\n") == (
-        "moxing.flow.layers\nexit 0"
-    )
-
-
 def test_a_parenthesis_too_many_is_shown_with_the_line_without_it(run: Run) -> None:
     assert run("for i in range(len('ab'))):\n    print(i)\n") == (
         "mox: error: DIR/train.py, line 1: for i in range(len('ab'))):: the ')' in column 26 closes"

@@ -149,8 +149,8 @@ def test_programs_of_oneflow_get_one_sentence(environment: Path) -> None:
     assert told == (
         1,
         "",
-        f"mox: error: oneflow is not installed: run {program} with `mox run {program}`, which gives"
-        " it moxing.flow, or write `import moxing.flow as flow`.\n",
+        "mox: error: oneflow is not installed: run this program with `mox run train.py`, which"
+        " gives it moxing.flow, or write `import moxing.flow as flow`.\n",
     )
     assert library[2].endswith("ModuleNotFoundError: No module named 'oneflow'\n")
     assert debugging[2].endswith("ModuleNotFoundError: No module named 'oneflow'\n")

@@ -1,4 +1,4 @@
-"""`mox convert SRC DST --to=tfrecord`: images in class folders become TFRecord files."""
+"""`mox convert SRC DST --to=...`: images become TFRecord files, OFRecord parts or folders."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from moxing.cli import convert_checkpoint, convert_records
 from moxing.errors import MoxError
 
 _DESCRIPTION = """\
-SRC is a folder with one folder of images a class. DST gets TFRecord files with the features that
-slim's readers and mox.ImageClassificationTFRecordDataset want, and labels.txt. Every image is
-decoded once, and every file is read again."""
+SRC is a folder with one folder of images a class, or of TFRecord files, or of OFRecord parts
+(part-0, ...). TFRecord files get the features that slim's readers and
+mox.ImageClassificationTFRecordDataset want, and OFRecord parts the features 'encoded' and
+'class/label'; labels.txt stands beside them. Of class folders to TFRecord files, every image is
+decoded once, and every file is read again. `mox convert checkpoint SRC DST` converts checkpoints
+of moxing.flow."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Converts; returns the exit code."""
+    if arguments[:1] == ["checkpoint"]:
+        return convert_checkpoint.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="mox convert", description=_DESCRIPTION)
-    parser.add_argument("src", metavar="SRC", help="folder of class folders")
+    parser.add_argument("src", metavar="SRC", help="folder to read")
     parser.add_argument("dst", metavar="DST", help="folder to write to")
-    parser.add_argument("--to", choices=("tfrecord",), required=True, help="what to write")
+    parser.add_argument(
+        "--to", choices=("tfrecord", "ofrecord", "folders"), required=True, help="what to write"
+    )
     parser.add_argument(
         "--parts", type=int, metavar="N", help="how many files; default: each of about 128 MB"
     )
@@ -30,6 +38,8 @@ def main(arguments: Sequence[str]) -> int:
         help="leave out images that can't be read, instead of ending at the first",
     )
     given = parser.parse_args(list(arguments))
+    if convert_records.is_meant(given.src, given.to):
+        return convert_records.run(given.src, given.dst, given.to, given.parts)
     # Only now, so that `mox --help` does not wait for TensorFlow.
     import moxing.tensorflow  # noqa: F401
     from moxing.tensorflow.datasets.convert import to_tfrecord

@@ -66,8 +66,8 @@ def about_oneflow(error: BaseException, script: str) -> str:
         return ""
     name = os.path.relpath(script) if os.path.isabs(script) else script
     return (
-        f"oneflow is not installed: run {script} with `mox run {name}`, which gives it moxing.flow,"
-        " or write `import moxing.flow as flow`."
+        f"oneflow is not installed: run this program with `mox run {name}`, which gives it"
+        " moxing.flow, or write `import moxing.flow as flow`."
     )
 
 

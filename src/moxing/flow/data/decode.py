@@ -135,7 +135,9 @@ def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:
     reversed_ = True
     for step in conf.codec.image_preprocessors or ():
         if isinstance(step, ImageResizePreprocessor):
-            resized = tf.image.resize(pixels, [step.height, step.width])
+            resized = tf.raw_ops.ResizeBilinear(
+                images=pixels[None], size=[step.height, step.width], half_pixel_centers=True
+            )[0]
             pixels = tf.cast(tf.round(resized), tf.uint8)
         elif isinstance(step, ImagePreprocessor) and step.preprocessor == "mirror":
             pixels = tf.image.random_flip_left_right(pixels)

@@ -90,17 +90,39 @@ def endless(paths: Sequence[str]) -> Iterator[tuple[Place, bytes]]:
             )
 
 
+class Writer:
+    """Writes messages (OFRecord, or their bytes) to a file, as a context manager."""
+
+    def __init__(self, path: str) -> None:
+        """Args: path: of a file, which is replaced."""
+        self.path, self.count = path, 0
+        self._file = open(path, "wb", buffering=_BUFFER)  # noqa: SIM115
+
+    def write(self, record: Any) -> None:
+        """Appends one record.
+
+        Raises:
+            MoxValueError: it is larger than readers take.
+        """
+        content = record if isinstance(record, bytes) else record.SerializeToString()
+        if len(content) > MOST_BYTES:
+            raise MoxValueError(
+                f"{self.path}, record {self.count} has {len(content)} bytes; readers take up to"
+                f" {MOST_BYTES}."
+            )
+        self._file.write(_LENGTH.pack(len(content)) + content)
+        self.count += 1
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
 def write(path: str, records: Iterable[Any]) -> int:
-    """Writes messages (OFRecord, or their bytes) to a file; returns how many."""
-    count = 0
-    with open(path, "wb", buffering=_BUFFER) as file:
+    """Writes all messages to a file; returns how many."""
+    with Writer(path) as writer:
         for record in records:
-            content = record if isinstance(record, bytes) else record.SerializeToString()
-            if len(content) > MOST_BYTES:
-                raise MoxValueError(
-                    f"{path}, record {count}: no record has over {MOST_BYTES} bytes."
-                )
-            file.write(_LENGTH.pack(len(content)))
-            file.write(content)
-            count += 1
-    return count
+            writer.write(record)
+    return writer.count

@@ -161,13 +161,17 @@ def _image_fault(kind: str, values: Any, conf: BlobConf) -> str:
         pixels = tf.io.decode_image(text, channels=3, expand_animations=False)
         try:
             shape = session.run(tf.shape(pixels), {text: values[0]})
+        except tf.errors.InvalidArgumentError:
+            return (
+                f"the image of feature {conf.name!r} can't be decoded: its {len(values[0])} bytes"
+                " are no whole JPEG, PNG, GIF or BMP file."
+            )
+        try:
             session.run(decode.image(text, conf), {text: values[0]})
-        except tf.errors.InvalidArgumentError as error:
-            if "another size" in str(error):
-                return (
-                    f"the image of feature {conf.name!r} has height, width and channels"
-                    f" {tuple(int(n) for n in shape)}, and shape {conf.shape} was asked for. Put"
-                    " flow.data.ImageResizePreprocessor(width, height) into its ImageCodec."
-                )
-            return f"the image of feature {conf.name!r} can't be decoded. {len(values[0])} bytes."
+        except tf.errors.InvalidArgumentError:
+            return (
+                f"the image of feature {conf.name!r} has height, width and channels"
+                f" {tuple(int(n) for n in shape)}, and shape {conf.shape} was asked for. Put"
+                " flow.data.ImageResizePreprocessor(width, height) into its ImageCodec."
+            )
     return ""

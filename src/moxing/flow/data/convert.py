@@ -1,0 +1,203 @@
+"""Turns images with labels into OFRecord parts, TFRecord files or class folders."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.flow.core.record.record_pb2 import OFRecord
+from moxing.flow.data import files
+
+FORMATS = ("ofrecord", "tfrecord", "folders")
+LABELS = "labels.txt"
+_IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".bmp")
+_SEED = 20191118  # Of the order of records made of class folders, which is the same each time.
+
+Sample = tuple[bytes, int]
+
+
+def convert(src: str, dst: str, to: str, parts: int | None = None) -> tuple[int, int]:
+    """Converts a folder; returns how many images and files were written.
+
+    Args:
+        src: class folders, or a folder of TFRecord files, or one of OFRecord parts.
+        dst: folder to write to.
+        to: "ofrecord", "tfrecord" or "folders".
+        parts: how many files; default: one for every thousand images or so.
+
+    Raises:
+        MoxValueError: `src` is none of these, or `dst` is not empty.
+    """
+    if parts is not None and parts < 1:
+        raise MoxValueError(f"--parts={parts}: it must be 1 or more.")
+    target = Path(dst)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise MoxValueError(f"{dst} is there already and not empty. Choose another folder.")
+    names, count = _labels(src)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.converting-", dir=target.parent))
+    try:
+        os.chmod(staging, 0o755)
+        if to == "folders":
+            done = _to_folders(samples(src), staging, names)
+        else:
+            done = _to_records(samples(src), staging, to, parts or max(1, round(count / 1000)))
+        if done[0] == 0:
+            raise MoxValueError(f"{src} holds no image.")
+        if names and to != "folders":
+            (staging / LABELS).write_text("".join(f"{i}:{n}\n" for i, n in enumerate(names)))
+        staging.replace(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return done
+
+
+def samples(src: str) -> Iterator[Sample]:
+    """The encoded image and label of each sample of a folder."""
+    kind, found = _kind(src)
+    if kind == "ofrecord":
+        for path in found:
+            for place, content in files.read(path):
+                yield _of_record(place, content)
+    elif kind == "tfrecord":
+        for path in found:
+            for number, content in enumerate(tf.io.tf_record_iterator(path)):
+                yield _of_example(path, number, content)
+    else:
+        classes = _classes(src)
+        items = [
+            (os.path.join(src, name, file), label)
+            for label, name in enumerate(classes)
+            for file in sorted(os.listdir(os.path.join(src, name)))
+            if file.lower().endswith(_IMAGES)
+        ]
+        random.Random(_SEED).shuffle(items)
+        for path, label in items:
+            yield Path(path).read_bytes(), label
+
+
+def _kind(src: str) -> tuple[str, list[str]]:
+    if not os.path.isdir(src):
+        raise MoxValueError(f"there is no folder {src}.")
+    entries = sorted(os.listdir(src))
+    parts = [name for name in entries if name.startswith("part-") and name[5:].isdigit()]
+    if parts:
+        parts.sort(key=lambda name: int(name[5:]))
+        missing = set(range(len(parts))) - {int(name[5:]) for name in parts}
+        if missing:
+            raise MoxValueError(f"{src} has no part-{min(missing)}, but others behind it.")
+        return "ofrecord", [os.path.join(src, name) for name in parts]
+    records = [name for name in entries if ".tfrecord" in name]
+    if records:
+        return "tfrecord", [os.path.join(src, name) for name in records]
+    if not _classes(src):
+        raise MoxValueError(
+            f"{src} has neither class folders nor TFRecord files nor OFRecord parts (part-0, ...)."
+        )
+    return "folders", []
+
+
+def _classes(src: str) -> list[str]:
+    return sorted(e.name for e in os.scandir(src) if e.is_dir() and not e.name.startswith("."))
+
+
+def _labels(src: str) -> tuple[list[str], int]:
+    """Names of the classes where they are known, and about how many samples there are."""
+    kind, found = _kind(src)
+    if kind == "folders":
+        names = _classes(src)
+        return names, sum(len(os.listdir(os.path.join(src, name))) for name in names)
+    path = Path(src, LABELS)
+    names = []
+    if path.exists():
+        names = [line.partition(":")[2] or line for line in path.read_text().splitlines() if line]
+    return names, sum(os.path.getsize(file) for file in found) // 100_000
+
+
+def _of_record(place: files.Place, content: bytes) -> Sample:
+    record = OFRecord()
+    try:
+        record.ParseFromString(content)
+        image = record.feature["encoded"].bytes_list.value[0]
+        label = record.feature["class/label"].int32_list.value[0]
+    except Exception as error:
+        raise MoxValueError(
+            f"{place} has no features 'encoded' (bytes) and 'class/label' (int32)."
+        ) from error
+    return image, label
+
+
+def _of_example(path: str, number: int, content: bytes) -> Sample:
+    feature = tf.train.Example.FromString(content).features.feature
+    try:
+        image = feature["image/encoded"].bytes_list.value[0]
+        return image, feature["image/class/label"].int64_list.value[0]
+    except IndexError as error:
+        raise MoxValueError(
+            f"{path}, record {number} has no features image/encoded and image/class/label."
+        ) from error
+
+
+def extension(image: bytes) -> str:
+    """`jpg`, `png`, `gif` or `bmp`, by the first bytes."""
+    for start, name in (
+        (b"\xff\xd8", "jpg"),
+        (b"\x89PNG", "png"),
+        (b"GIF8", "gif"),
+        (b"BM", "bmp"),
+    ):
+        if image.startswith(start):
+            return name
+    raise MoxValueError(f"an image of {len(image)} bytes is no JPEG, PNG, GIF or BMP file.")
+
+
+def _to_records(data: Iterator[Sample], folder: Path, to: str, parts: int) -> tuple[int, int]:
+    """Samples in turn to each of the parts."""
+    stem = "part-{}" if to == "ofrecord" else f"data-{{:05d}}-of-{parts:05d}.tfrecord"
+    paths = [str(folder / stem.format(part)) for part in range(parts)]
+    count = 0
+    with ExitStack() as stack:
+        if to == "ofrecord":
+            writers: Sequence[Any] = [stack.enter_context(files.Writer(path)) for path in paths]
+        else:
+            writers = [stack.enter_context(tf.io.TFRecordWriter(path)) for path in paths]
+        for image, label in data:
+            writers[count % parts].write(_message(image, label, to))
+            count += 1
+    if 0 < count < parts:
+        raise MoxRuntimeError(f"there are {count} images for {parts} parts. Lower --parts.")
+    return count, parts
+
+
+def _message(image: bytes, label: int, to: str) -> bytes:
+    kind = extension(image)
+    if to == "ofrecord":
+        record: Any = OFRecord()
+        record.feature["encoded"].bytes_list.value.append(image)
+        record.feature["class/label"].int32_list.value.append(label)
+    else:
+        record = tf.train.Example()
+        feature = record.features.feature
+        feature["image/encoded"].bytes_list.value.append(image)
+        feature["image/format"].bytes_list.value.append(kind.encode())
+        feature["image/class/label"].int64_list.value.append(label)
+    return record.SerializeToString(deterministic=True)
+
+
+def _to_folders(data: Iterator[Sample], folder: Path, names: list[str]) -> tuple[int, int]:
+    count = 0
+    for image, label in data:
+        name = names[label] if 0 <= label < len(names) else f"{label:04d}"
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / f"{count:08d}.{extension(image)}").write_bytes(image)
+        count += 1
+    return count, count

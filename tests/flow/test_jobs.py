@@ -1,0 +1,306 @@
+"""Jobs, sessions, results and checkpoints."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import moxing.flow as flow
+from moxing.errors import (
+    CheckpointError,
+    MoxNotSupportedError,
+    MoxRuntimeError,
+    MoxTypeError,
+    MoxValueError,
+)
+
+ONE = flow.FixedTensorDef((2,))
+X = np.array([1, 2], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _session() -> Iterator[None]:
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
+
+
+def _counter() -> Any:
+    """A job that adds 1 to w at each step and returns what w was."""
+
+    @flow.function
+    def count() -> Any:
+        flow.config.train.primary_lr(1.0)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
+        flow.losses.add_loss(w * -1.0)
+        return w
+
+    return count
+
+
+def test_results_have_the_structure_that_the_job_returns() -> None:
+    @flow.function
+    def nested(x: Any = ONE) -> Any:
+        return {"a": x + 1.0, "b": [x * 2.0, (2.0 / x,)]}
+
+    @flow.function
+    def nothing(x: Any = ONE) -> None:
+        flow.identity(x)
+
+    found = nested(X).get()
+
+    assert found["a"].tolist() == [2, 3]
+    assert found["b"][0].tolist() == [2, 4]
+    assert found["b"][1][0].tolist() == [2, 1]
+    assert type(found["a"].ndarray()) is np.ndarray
+    assert isinstance(found["a"].mean(), np.float32)
+    assert nothing(X) is None
+
+
+def test_a_result_is_taken_once() -> None:
+    @flow.function
+    def job(x: Any = ONE) -> Any:
+        return x
+
+    handle = job(X)
+    handle.get()
+
+    with pytest.raises(MoxRuntimeError, match="the result of this call of job was taken already"):
+        handle.get()
+
+
+def test_steps_and_saves_keep_the_order_of_calls(tmp_path: Path) -> None:
+    count, point, seen = _counter(), flow.train.CheckPoint(), []
+    point.init()
+    for _ in range(40):
+        count().async_get(lambda value: seen.append(int(value[0])))
+    point.save(str(tmp_path / "a"))
+
+    assert np.fromfile(tmp_path / "a" / "w" / "out", "<f4").tolist() == [40]
+    assert count().get()[0] == 40
+    flow.clear_default_session()
+    assert seen == list(range(40))
+
+
+def test_what_a_callback_raises_is_raised_at_the_next_call() -> None:
+    count = _counter()
+    flow.train.CheckPoint().init()
+    called = threading.Event()
+
+    def callback(value: Any) -> None:
+        called.set()
+        raise ValueError("mine")
+
+    count().async_get(callback)
+    assert called.wait(10)
+    # The fault is noted behind the callback.
+    with pytest.raises(ValueError, match="mine"):
+        _call_until_it_raises(count)
+
+
+def _call_until_it_raises(job: Any) -> None:
+    for _ in range(100):
+        job().get()
+
+
+def test_jobs_share_variables_by_name() -> None:
+    count = _counter()
+
+    @flow.function
+    def read() -> Any:
+        return flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
+
+    flow.train.CheckPoint().init()
+    count().get()
+    count().get()
+
+    assert read().get().tolist() == [2]
+
+
+def test_jobs_that_disagree_on_a_variable_are_told(tmp_path: Path) -> None:
+    _counter()
+
+    @flow.function
+    def other() -> Any:
+        return flow.get_variable("w", (2,), initializer=flow.zeros_initializer())
+
+    with pytest.raises(MoxValueError) as caught:
+        flow.train.CheckPoint().init()
+    assert str(caught.value) == (
+        "variable 'w' has shape (2,) in job other, and (1,) in job count. Jobs that use one name"
+        " share the variable: give it the same definition, or another name."
+    )
+
+
+def test_a_checkpoint_is_the_bytes_of_each_variable_and_loads_back(tmp_path: Path) -> None:
+    count, point = _counter(), flow.train.CheckPoint()
+    point.init()
+    count().get()
+    point.save(str(tmp_path / "a"))
+
+    found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    assert found == ["a/System-Train-TrainStep-count/out", "a/snapshot_done", "a/w/out"]
+    assert (tmp_path / "a/System-Train-TrainStep-count/out").read_bytes() == bytes([1] + [0] * 7)
+    assert (tmp_path / "a/snapshot_done").read_bytes() == b""
+    count().get()
+    point.load(str(tmp_path / "a"))
+    assert count().get().tolist() == [1]
+    with pytest.raises(MoxValueError, match="there is something already"):
+        point.save(str(tmp_path / "a"))
+
+
+def test_loading_names_every_variable_that_does_not_fit(tmp_path: Path) -> None:
+    count, point = _counter(), flow.train.CheckPoint()
+    (tmp_path / "a" / "w").mkdir(parents=True)
+    (tmp_path / "a" / "w" / "out").write_bytes(bytes(8))
+
+    with pytest.raises(CheckpointError) as caught:
+        point.load(str(tmp_path / "a"))
+    assert str(caught.value) == (
+        f"checkpoint {tmp_path}/a does not fit the jobs: it lacks System-Train-TrainStep-count; of"
+        " another size are w (8 bytes; the variable has 4)."
+    )
+    (tmp_path / "a" / "w" / "out").write_bytes(np.float32([5]).tobytes())
+    point.load(str(tmp_path / "a"), partial=True)
+    assert count().get().tolist() == [5]
+
+
+def test_a_save_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count, point = _counter(), flow.train.CheckPoint()
+    point.init()
+    count().get()
+    monkeypatch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError("full")))
+
+    with pytest.raises(OSError, match="full"):
+        point.save(str(tmp_path / "a"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_are_told_where_they_are_made() -> None:
+    with pytest.raises(MoxRuntimeError, match=r"^flow\.concat was called outside a job\.") as _:
+        flow.concat([flow.train], 0)
+    count = _counter()
+    with pytest.raises(MoxRuntimeError, match=r"count was called before its variables have values"):
+        count()
+    with pytest.raises(MoxRuntimeError, match="was defined after the session started"):
+        _counter()
+    with pytest.raises(MoxRuntimeError, match="called after the session started"):
+        flow.config.ctrl_port(1)
+
+
+def test_configuration_is_checked() -> None:
+    with pytest.raises(MoxRuntimeError, match=r"train\.primary_lr was called outside a job"):
+        flow.config.train.primary_lr(0.1)
+    with pytest.raises(MoxTypeError, match="takes a bool, not 1"):
+        flow.config.enable_inplace(1)
+    with pytest.raises(
+        AttributeError, match="flow.config has no 'ctrl_prt'. Did you mean 'ctrl_po"
+    ):
+        flow.config.ctrl_prt(1)
+
+
+@pytest.mark.parametrize("value", [np.zeros(3, np.float32), np.zeros(2), [1.0, 2.0]])
+def test_arguments_must_fit_their_definitions(value: Any) -> None:
+    @flow.function
+    def job(x: Any = ONE) -> Any:
+        return x
+
+    with pytest.raises((MoxTypeError, MoxValueError), match="job job, argument x"):
+        job(value)
+
+
+def test_the_later_spelling_of_jobs() -> None:
+    config = flow.FunctionConfig()
+    config.default_data_type(flow.float)
+    config.train.primary_lr(1.0)
+    config.train.model_update_conf({"naive_conf": {}})
+
+    @flow.global_function(config)
+    def job(x: Any = flow.MirroredTensorDef((4,))) -> Any:  # noqa: B008
+        w = flow.get_variable("w", (1,), initializer=flow.ones_initializer())
+        loss = x * w
+        flow.losses.add_loss(loss)
+        return loss
+
+    flow.train.CheckPoint().init()
+
+    assert job([X]).get().ndarray_list()[0].tolist() == [1, 2]
+    assert job([X]).get().tolist() == [-0.5, -1]
+
+
+def test_watchers_see_values_and_gradients() -> None:
+    seen: dict[str, Any] = {}
+
+    @flow.function
+    def job(x: Any = ONE) -> Any:
+        flow.config.train.primary_lr(1.0)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        w = flow.get_variable("w", (1,), initializer=flow.ones_initializer())
+        y = x * w
+        flow.watch(y, lambda value: seen.update(y=value.tolist()))
+        flow.watch_diff(y, lambda value: seen.update(dy=value.tolist()))
+        flow.losses.add_loss(flow.math.square(y))
+        return y
+
+    flow.train.CheckPoint().init()
+    job(X).get()
+
+    assert seen == {"y": [1, 2], "dy": [1, 2]}
+
+
+def test_variable_scopes_prefix_names() -> None:
+    @flow.function
+    def job() -> Any:
+        with flow.deprecated.variable_scope("a"), flow.deprecated.variable_scope("b"):
+            return flow.get_variable("w", (1,), initializer=flow.ones_initializer())
+
+    @flow.function
+    def same() -> Any:
+        with flow.fixed_placement("gpu", "0:0"):
+            return flow.get_variable("a-b-w", (1,), initializer=flow.ones_initializer())
+
+    flow.train.CheckPoint().init()
+    assert same().get().tolist() == job().get().tolist() == [1]
+    assert list(flow_session().variables.by_name) == ["a-b-w"]
+
+
+def flow_session() -> Any:
+    from moxing.flow import session
+
+    return session.default()
+
+
+def test_saturated_losses_are_clamped_and_have_no_gradient() -> None:
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((1, 2)), y: Any = flow.FixedTensorDef((1,), flow.int32)):  # noqa: B008
+        flow.config.train.primary_lr(1.0)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        w = flow.get_variable("w", (2,), initializer=flow.ones_initializer())
+        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(y, x * w)
+        flow.losses.add_loss(loss)
+        return loss, w
+
+    flow.train.CheckPoint().init()
+    logits, label = np.array([[1e5, 0]], np.float32), np.array([1], np.int32)
+    job(logits, label).get()
+    loss, w = job(logits, label).get()
+
+    assert loss[0] == pytest.approx(46.0517, abs=1e-4)
+    assert w.tolist() == [1, 1]
+
+
+def test_several_devices_are_refused_with_a_sentence() -> None:
+    from moxing.flow.settings import Machine
+
+    machine = Machine()
+    with pytest.raises(MoxNotSupportedError, match=r"gpu_device_num\(2\): moxing.flow runs on one"):
+        machine.set("gpu_device_num", 2)
+    with pytest.raises(MoxNotSupportedError, match="with 2 machines"):
+        machine.set_machines(["10.0.0.1", "10.0.0.2"])
