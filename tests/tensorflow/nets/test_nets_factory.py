@@ -14,10 +14,6 @@ from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.nets import get_model_fn
 
 Build = Callable[..., tuple[tf.Tensor, dict[str, tf.Tensor]]]
-EXPORT_TEXT = (
-    "`image_height` and `image_width` should be given to `mox.get_model_fn` when `run_mode` is "
-    "`mox.ModeKeys.EXPORT (When `export_model` is specified in `mox.run`)."
-)
 SMALL = "resnet_v1_20"
 
 
@@ -31,37 +27,28 @@ def _value(tensor: tf.Tensor, feed: dict[tf.Tensor, Any] | None = None) -> np.nd
         return session.run(tensor, feed)
 
 
-def test_export_needs_the_size() -> None:
-    with pytest.raises(ValueError, match="image_height") as caught:
-        get_model_fn("resnet_v1_50", "EXPORT", 1000)
-    assert str(caught.value) == (
-        f"{EXPORT_TEXT} The usual size of resnet_v1_50 is "
-        "mox.get_model_meta('resnet_v1_50').default_image_size, 224"
-    )
-    with pytest.raises(ValueError, match="should be given"):
-        get_model_fn("resnet_v1_50", "EXPORT", 1000, image_height=224)
-
-
-def test_predict_falls_back_to_the_default_size(
-    graph: tf.Graph, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("mode", ["PREDICT", "EXPORT"])
+def test_pitfall_4_1_1_falls_back_to_the_default_size(
+    mode: str, graph: tf.Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "tensorflow"):
-        _, points = get_model_fn("resnet_v1_50", "PREDICT", 10)(_images(None, None, None, 3))
+        _, points = get_model_fn("resnet_v1_50", mode, 10)(_images(None, None, None, 3))
     assert points["resnet_v1_50/conv1"].shape.as_list() == [None, 112, 112, 64]
     assert [record.getMessage() for record in caplog.records] == [
-        "`image_height` and `image_width` are not given to `mox.get_model_fn` in PREDICT mode: "
+        f"`image_height` and `image_width` are not given to `mox.get_model_fn` in {mode} mode: "
         "using 224x224, the default size of resnet_v1_50"
     ]
 
 
-def test_predict_keeps_a_size_that_is_known(
-    graph: tf.Graph, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("mode", ["PREDICT", "EXPORT"])
+def test_pitfall_4_1_1_keeps_a_size_that_is_known(
+    mode: str, graph: tf.Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "tensorflow"):
-        _, points = get_model_fn(SMALL, "PREDICT", 10)(_images(2, 24, 20, 3))
+        _, points = get_model_fn(SMALL, mode, 10)(_images(2, 24, 20, 3))
     assert points[f"{SMALL}/conv1"].shape.as_list() == [2, 24, 20, 16]
     assert caplog.messages == [
-        "`image_height` and `image_width` are not given to `mox.get_model_fn` in PREDICT mode: "
+        f"`image_height` and `image_width` are not given to `mox.get_model_fn` in {mode} mode: "
         "using 24x20, the size of the images"
     ]
 

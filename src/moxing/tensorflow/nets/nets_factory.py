@@ -19,10 +19,6 @@ from moxing.tensorflow.nets.style import Style
 
 _MODES = ("TRAIN", "EVAL", "PREDICT", "EXPORT")
 _LAYOUTS = ("NHWC", "NCHW")
-_EXPORT_NEEDS_SIZE = (
-    "`image_height` and `image_width` should be given to `mox.get_model_fn` when `run_mode` is "
-    "`mox.ModeKeys.EXPORT (When `export_model` is specified in `mox.run`)."
-)
 
 ModelFn = Callable[[Any], tuple[tf.Tensor, dict[str, tf.Tensor]]]
 
@@ -87,8 +83,8 @@ def get_model_fn(
         batch_renorm: train with batch renormalization (arXiv:1702.03275).
         image_height: in PREDICT and EXPORT mode images are resized (bilinear) to this height
             unless they have it; in TRAIN and EVAL it is ignored.
-        image_width: as `image_height`; give both or neither. EXPORT needs them. PREDICT warns
-            without them and takes images of unknown size at the network's default size.
+        image_width: as `image_height`; give both or neither. Without them PREDICT and EXPORT
+            warn, and take images at their own size, or of unknown size at the network's default.
         preprocess_fn: called with `(images, run_mode)` on images of floating point; by default
             the mean subtraction or scaling of the network's family; `None` for nothing.
         **model_kwargs: options of the network: `dropout_keep_prob` where it has dropout,
@@ -108,7 +104,7 @@ def get_model_fn(
     classes = _positive(num_classes, "num_classes")
     if weight_decay < 0.0:
         raise MoxValueError(f"weight_decay is {weight_decay}, but must not be negative")
-    size = _given_size(name, network, run_mode, image_height, image_width)
+    size = _given_size(image_height, image_width)
     layout = _layout(data_format, run_mode)
 
     def model_fn(images: Any) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
@@ -164,16 +160,9 @@ def _build(
         ) from error
 
 
-def _given_size(
-    name: str, network: Network, run_mode: str, height: int | None, width: int | None
-) -> tuple[int, int] | None:
+def _given_size(height: int | None, width: int | None) -> tuple[int, int] | None:
     if height is not None and width is not None:
         return _positive(height, "image_height"), _positive(width, "image_width")
-    if run_mode == "EXPORT":
-        raise MoxValueError(
-            f"{_EXPORT_NEEDS_SIZE} The usual size of {name} is "
-            f"mox.get_model_meta({name!r}).default_image_size, {network.image_size}"
-        )
     if height is not None or width is not None:
         raise MoxValueError(
             f"image_height is {height} and image_width is {width}: give both or neither to "
@@ -197,8 +186,9 @@ def _sized(
     used = known or (network.image_size, network.image_size)
     whose = f"the default size of {name}" if known is None else "the size of the images"
     TENSORFLOW.warning(
-        "`image_height` and `image_width` are not given to `mox.get_model_fn` in PREDICT mode: "
+        "`image_height` and `image_width` are not given to `mox.get_model_fn` in %s mode: "
         "using %dx%d, %s",
+        run_mode,
         *used,
         whose,
     )
