@@ -10,6 +10,7 @@ from contextlib import suppress
 from moxing.engine.checkpoint import durable, manifest
 from moxing.engine.checkpoint.manifest import Manifest
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, META
+from moxing.engine.home.fetch import Fetched
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
 
@@ -22,17 +23,15 @@ class Commits:
     Args:
         local: the directory that checkpoints are committed in.
         remote: where they go.
-        there: name of each checkpoint with a manifest that is there already, to that.
+        fetched: what was found there.
         keep: how many checkpoints may be there.
-        held: which of `there` are in `local`, too.
     """
 
-    def __init__(
-        self, local: str, remote: str, there: dict[str, Manifest], keep: int, held: Iterable[str]
-    ) -> None:
+    def __init__(self, local: str, remote: str, fetched: Fetched, keep: int) -> None:
         self._local, self._remote, self._keep = local, remote, keep
-        self._there = dict(there)
-        self._held = set(held)
+        self._there = dict(fetched.commits)
+        self._damaged = set(fetched.damaged)
+        self._held = {fetched.found} & self._there.keys()
 
     def waiting(self) -> list[str]:
         """Names of the checkpoints that are not uploaded as they are here, newest first."""
@@ -40,7 +39,11 @@ class Commits:
         names = [(os.path.basename(prefix), record) for prefix, record in found]
         names = [(name, record) for name, record in names if not name.startswith("replaced.")]
         self._held.update(name for name, _ in names)
-        return [name for name, record in names if self._there.get(name) != record]
+        return [
+            name
+            for name, record in names
+            if self._there.get(name) != record or name in self._damaged
+        ]
 
     def upload(self, name: str) -> None:
         """Uploads a checkpoint, so that it is there whole or not at all.
@@ -57,10 +60,11 @@ class Commits:
             if record is None:
                 return
             before = self._there.get(name)
-            if before is None or before.files != record.files:
+            if before is None or before.files != record.files or name in self._damaged:
                 self._send(name, record, aside)
             self._copy(aside, name, [MANIFEST])
             self._there[name] = record
+            self._damaged.discard(name)
 
     def _send(self, name: str, record: Manifest, aside: str) -> None:
         # A manifest never stands beside files that it does not describe.
@@ -101,22 +105,21 @@ class Commits:
         record = manifest.read(os.path.join(self._local, name))
         return sum(facts.bytes for facts in record.files.values()) if record is not None else 0
 
-    def retain(self) -> None:
-        """Deletes checkpoints that were deleted here, and the oldest where there are too many.
+    def surplus(self) -> list[str]:
+        """Checkpoints to delete: those deleted here, and the oldest where there are too many."""
+        here = {os.path.basename(prefix) for prefix, _ in manifest.manifests(self._local)}
+        gone = [name for name in self._there if name in self._held - here]
+        others = [name for name in self._there if name not in here and name not in gone]
+        others.sort(key=lambda name: (self._there[name].serial, self._there[name].step))
+        return gone + others[: max(0, len(self._there) - len(gone) - self._keep)]
 
-        Only after all that are here have been uploaded.
+    def retain(self) -> None:
+        """Deletes the `surplus`; only after all that are here have been uploaded.
 
         Raises:
             OSError: the store fails.
         """
-        here = {os.path.basename(prefix) for prefix, _ in manifest.manifests(self._local)}
-        for name in [name for name in self._held - here if name in self._there]:
-            self._delete(name)
-        oldest = sorted(
-            (name for name in self._there if name not in here),
-            key=lambda name: (self._there[name].serial, self._there[name].step),
-        )
-        for name in oldest[: max(0, len(self._there) - self._keep)]:
+        for name in self.surplus():
             self._delete(name)
 
     def _delete(self, name: str) -> None:

@@ -24,11 +24,13 @@ class Fetched:
 
     Attributes:
         found: name of the checkpoint that was brought here; None: there is no whole one.
+        damaged: names of checkpoints that are not whole.
         commits: name of each checkpoint with a manifest, to that.
         folders: names of the directories in it.
     """
 
     found: str | None = None
+    damaged: set[str] = field(default_factory=set)
     commits: dict[str, manifest.Manifest] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
 
@@ -71,6 +73,7 @@ def fetch(remote: str, local: str) -> Fetched:
         if why is None:
             result.found = name
             break
+        result.damaged.add(name)
         reasons.append(f"{remote}/{name}: {why}")
     if result.found is not None:
         if reasons:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from moxing.engine.checkpoint import pointer
 from moxing.engine.checkpoint.names import MANIFEST, POINTER, prefix_of
 from moxing.engine.home.commits import THREADS, Commits
 from moxing.engine.home.fetch import Fetched
@@ -36,6 +37,10 @@ class Waiting:
     reason: str = ""
 
 
+class _LostError(Exception):
+    """Another run trains there now."""
+
+
 @dataclass
 class _Plain:
     sent: _Stamp | None = None
@@ -52,7 +57,7 @@ class Mirror:
         remote: where its copy is.
         fetched: relative path of each directory that checkpoints were looked for in (`""`: itself)
             to what was found.
-        confirm: asked before each checkpoint; where it says no, nothing is uploaded.
+        confirm: asked once in a round that has something to do; after a no, nothing is uploaded.
     """
 
     local: str
@@ -61,6 +66,7 @@ class Mirror:
     confirm: Callable[[], bool]
     _commits: dict[str, Commits] = field(default_factory=dict)
     _plain: dict[str, _Plain] = field(default_factory=dict)
+    _confirmed: bool = False
 
     def __post_init__(self) -> None:
         """What was fetched is there already."""
@@ -74,8 +80,14 @@ class Mirror:
             final: whether all of it is due; else growing files wait for their turn.
         """
         waiting = Waiting()
-        if not self.confirm():
-            return waiting
+        self._confirmed = False
+        try:
+            self._upload(final, waiting)
+        except _LostError:
+            return Waiting()
+        return waiting
+
+    def _upload(self, final: bool, waiting: Waiting) -> None:
         files = dict(self._files())
         folders = {os.path.dirname(path) for path in files if path.endswith(MANIFEST)}
         for folder in sorted(folders):
@@ -84,7 +96,12 @@ class Mirror:
         for path, stamp in sorted(files.items(), key=lambda item: _rank(item[0])):
             if self._is_due(path, stamp, final, folders, models):
                 self._upload_plain(path, stamp, waiting)
-        return waiting
+
+    def _ask(self) -> None:
+        """Raises where another run has taken the place."""
+        if not self._confirmed and not self.confirm():
+            raise _LostError
+        self._confirmed = True
 
     def _upload_commits(self, folder: str, waiting: Waiting) -> None:
         commits = self._commits_of(folder)
@@ -92,6 +109,7 @@ class Mirror:
         for number, name in enumerate(commits.waiting()):
             try:
                 if not failed:
+                    self._ask()
                     commits.upload(name)
                     if number == 0:
                         self._point(folder)
@@ -107,7 +125,9 @@ class Mirror:
     def _tidy(self, folder: str, commits: Commits, waiting: Waiting) -> None:
         try:
             self._point(folder)
-            commits.retain()
+            if commits.surplus():
+                self._ask()
+                commits.retain()
         except (OSError, MoxError) as error:
             waiting.files += 1
             waiting.reason = _brief(error)
@@ -116,20 +136,24 @@ class Mirror:
         path = os.path.join(folder, POINTER)
         stamp = _stamp(os.path.join(self.local, path))
         known = self._plain.setdefault(path, _Plain())
-        if stamp is not None and stamp != known.sent:
+        if stamp is not None and stamp != known.sent and self._leads_somewhere(folder):
             self._copy(path)
             known.sent = stamp
 
+    def _leads_somewhere(self, folder: str) -> bool:
+        """Whether what the pointer names is uploaded; a newer one may be committed meanwhile."""
+        target = pointer.read(os.path.join(self.local, folder))
+        names = [] if target is None or target.fault else [os.path.basename(target.newest)]
+        waiting = self._commits_of(folder).waiting()
+        return not any(name in waiting for name in names)
+
     def _commits_of(self, folder: str) -> Commits:
         if folder not in self._commits:
-            known = self.fetched.get(folder, Fetched())
-            held = [known.found] if known.found in known.commits else []
             self._commits[folder] = Commits(
                 os.path.join(self.local, folder) if folder else self.local,
                 f"{self.remote}/{folder}" if folder else self.remote,
-                known.commits,
+                self.fetched.get(folder, Fetched()),
                 KEEP,
-                [name for name in held if name is not None],
             )
         return self._commits[folder]
 
@@ -168,6 +192,7 @@ class Mirror:
         known.took = known.tried - began
 
     def _copy(self, path: str) -> None:
+        self._ask()
         file.copy_files([(os.path.join(self.local, path), f"{self.remote}/{path}")], THREADS)
 
     def _files(self) -> Iterator[tuple[str, _Stamp]]:

@@ -1,0 +1,121 @@
+"""One run at a time trains in a directory of a store; a dead one's place can be taken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import runs
+
+from moxing.engine.home import home, process
+from moxing.engine.home.lease import NAME, Lease
+from moxing.errors import MoxRuntimeError
+from moxing.framework import file
+
+BEAT, LIMIT = 0.2, 2.0
+
+
+def never() -> None:
+    raise AssertionError("lost")
+
+
+def write(url: str, **fields: Any) -> None:
+    owner = {"nonce": "n", "pid": 7, "host": "gpu-3", "since": "2026-11-28 01:02:03+00:00"}
+    owner |= {"machine": "other", "started": "1", "beat": 1}
+    file.write(f"{url}/{NAME}", json.dumps(owner | fields))
+
+
+def test_it_is_taken_and_given_back(bucket: str) -> None:
+    lease = Lease(bucket, never, BEAT, LIMIT)
+    lease.take()
+    first = json.loads(file.read(f"{bucket}/{NAME}"))
+    assert (first["pid"], first["machine"]) == (os.getpid(), process.machine())
+    time.sleep(1.6)
+    assert json.loads(file.read(f"{bucket}/{NAME}"))["beat"] > first["beat"]
+    assert lease.confirm()
+    lease.release()
+    assert not file.exists(f"{bucket}/{NAME}")
+
+
+def test_a_dead_owner_on_another_machine_is_waited_for(bucket: str, log: Any) -> None:
+    write(bucket)
+    began = time.monotonic()
+    lease = Lease(bucket, never, BEAT, LIMIT)
+    lease.take()
+    assert LIMIT <= time.monotonic() - began < LIMIT + 3
+    lease.release()
+    who = "process 7 on gpu-3, since 2026-11-28 01:02:03+00:00"
+    assert runs.messages(log) == [
+        f"{bucket} belongs to {who}. Waiting up to 2 s to see whether that run is alive.",
+        f"Taking over {bucket}: {who} has shown no life for 2 s.",
+    ]
+
+
+def test_a_living_owner_on_another_machine_is_named(bucket: str) -> None:
+    write(bucket)
+    timer = threading.Timer(0.5, write, (bucket,), {"beat": 2})
+    timer.start()
+    with pytest.raises(MoxRuntimeError) as caught:
+        Lease(bucket, never, BEAT, LIMIT).take()
+    timer.join()
+    assert str(caught.value) == (
+        f"Another run is training in {bucket}: process 7 on gpu-3, since 2026-11-28 01:02:03+00:00."
+        " Wait for its end or stop it, or give this run a log_dir of its own."
+    )
+
+
+def test_a_dead_owner_on_this_machine_is_not_waited_for(bucket: str) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for fields in ({"pid": ended.pid}, {"pid": os.getpid(), "started": "0"}):
+        write(bucket, machine=process.machine(), **fields)
+        began = time.monotonic()
+        lease = Lease(bucket, never, BEAT, limit=60)
+        lease.take()
+        assert time.monotonic() - began < 5
+        lease.release()
+
+
+def test_who_loses_it_notices(bucket: str, log: Any) -> None:
+    lost = threading.Event()
+    lease = Lease(bucket, lost.set, BEAT, LIMIT)
+    lease.take()
+    write(bucket)
+    assert lost.wait(5)
+    assert not lease.confirm()
+    lease.release()
+    assert json.loads(file.read(f"{bucket}/{NAME}"))["nonce"] == "n"
+    assert runs.messages(log) == [
+        f"Another run trains in {bucket} now: process 7 on gpu-3, since 2026-11-28 01:02:03+00:00."
+        " This one uploads nothing more."
+    ]
+
+
+def test_a_run_that_lost_it_ends_and_uploads_nothing(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quick(directory: str, lost: Callable[[], None]) -> Lease:
+        return Lease(directory, lost, BEAT, LIMIT)
+
+    monkeypatch.setattr(home, "Lease", quick)
+    url = f"{bucket}/out"
+
+    def generator() -> Any:
+        yield 1.0
+        write(url)
+        time.sleep(2)
+        yield 1.0
+
+    with pytest.raises(MoxRuntimeError) as caught:
+        runs.execute(log_dir=url, input_fn=runs.generated(generator), max_steps=2)
+    assert str(caught.value).startswith(
+        f"{url} was removed or replaced while this run trained in it; another run may train there"
+    )
+    assert not [n for n in file.list_directory(url) if n.startswith("model.ckpt-2")]

@@ -1,0 +1,150 @@
+"""A store that fails, or is away, costs a run nothing but time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import runs
+
+from moxing.engine import checkpoint
+from moxing.engine.home import home, uploader
+from moxing.engine.home.mirror import Mirror
+from moxing.engine.home.uploader import Uploader
+from moxing.engine.job import EVAL
+from moxing.errors import MoxRuntimeError
+from moxing.framework import file
+
+
+def slowly(steps: int, seconds: float) -> Any:
+    def generator() -> Any:
+        for _ in range(steps):
+            time.sleep(seconds)
+            yield 1.0
+
+    return runs.generated(generator)
+
+
+def test_one_request_in_five_fails(proxy: Any, bucket: str, tmp_path: Path) -> None:
+    proxy.every = 5
+    data = slowly(30, 0.1)
+    result = runs.execute(log_dir=f"{bucket}/out", input_fn=data, max_steps=30, save_steps=3)
+    again = runs.execute(
+        log_dir=f"{bucket}/out", max_steps=33, model_fn=runs.exporting, export=True
+    )
+    assert (result.global_step, again.steps) == (30, 3)
+    assert proxy.failed > 10
+    proxy.every = 0
+    through = runs.execute(log_dir=tmp_path / "through", max_steps=33)
+    file.copy_parallel(f"{bucket}/out", tmp_path / "out")
+    assert runs.same(
+        runs.values(str(tmp_path / "out" / "model.ckpt-33")), runs.values(through.checkpoint)
+    )
+    assert file.is_file(f"{bucket}/out/1/saved_model.pb")
+
+
+@pytest.mark.slow
+def test_a_store_that_goes_away_while_training(
+    proxy: Any, bucket: str, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOX_FILE_RETRY", "2")
+    away = threading.Timer(2.0, setattr, (proxy, "away", True))
+    back = threading.Timer(9.0, setattr, (proxy, "away", False))
+    away.start()
+    back.start()
+    result = runs.execute(
+        log_dir=f"{bucket}/out", input_fn=slowly(60, 0.1), max_steps=60, save_steps=5
+    )
+    took = time.monotonic()
+    back.join()
+    assert time.monotonic() - took < 1.0  # The run had waited for the store.
+    assert result.seconds < 9.0  # The steps had not.
+    assert runs.execute(log_dir=f"{bucket}/out", mode=EVAL, max_steps=1).global_step == 60
+    lines = runs.messages(log)
+    assert [ln for ln in lines if ln.startswith(f"{bucket}/out can't be written now (")]
+    assert [ln for ln in lines if "on the local disk until it can; the run goes on." in ln]
+
+
+def test_what_never_arrives_is_kept_and_told(
+    proxy: Any, bucket: str, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOX_FILE_RETRY", "2")
+    monkeypatch.setattr(home, "Uploader", lambda mirror: Uploader(mirror, limit=2.0))
+
+    def model_fn(inputs: Any, mode: str) -> Any:
+        proxy.away = True
+        return runs.model_fn(inputs, mode)
+
+    with pytest.raises(MoxRuntimeError) as caught:
+        runs.execute(log_dir=f"{bucket}/out", model_fn=model_fn)
+    text = str(caught.value)
+    kept = next(cache_dir.glob("moxing-kept-*"))
+    assert f"not uploaded to {bucket}/out: nothing could be for 2 s (" in text
+    assert text.endswith(
+        f"What the run made is kept in {kept}: copy it with mox.file.copy_parallel when the store"
+        " can be written again."
+    )
+    found = checkpoint.newest(kept)
+    assert found is not None
+    assert found.step == 5
+
+
+class _Slow(Mirror):
+    """Takes its time."""
+
+    def round(self, final: bool) -> Any:
+        time.sleep(0.6 if final else 0.0)
+        return super().round(final)
+
+
+def test_the_wait_at_the_end_shows_progress(
+    folder_bucket: str, tmp_path: Path, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploader, "_PROGRESS_SECONDS", 0.2)
+    (tmp_path / "a.txt").write_text("text")
+    waits = Uploader(_Slow(str(tmp_path), f"{folder_bucket}/out", {}, lambda: True))
+    (tmp_path / "b.txt").write_text("more")
+    waits.start()
+    waits.finish()
+    assert file.read(f"{folder_bucket}/out/b.txt") == "more"
+    assert runs.messages(log)[0] == (
+        f"Waiting for the upload to {folder_bucket}/out: The rest is under way. The run ends when"
+        " it is there, or when nothing has been uploaded for 600 s."
+    )
+    assert runs.messages(log)[-1] == f"All of the run is in {folder_bucket}/out."
+
+
+def test_the_store_never_holds_a_manifest_without_its_files(
+    folder_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path(os.environ["MOX_FILE_S3_ROOT"]) / "bucket" / "out"
+    real, seen = file.copy_files, []
+
+    def watched(pairs: Any, threads: int = 16) -> None:
+        real(pairs, threads)
+        seen.extend(os.path.basename(target) for _, target in pairs)
+        if root.is_dir():
+            for prefix, _ in checkpoint.manifest.manifests(str(root)):
+                assert checkpoint.verify.fault(prefix) is None
+
+    monkeypatch.setattr(file, "copy_files", watched)
+    runs.execute(
+        log_dir=f"{folder_bucket}/out",
+        input_fn=slowly(12, 0.3),
+        max_steps=12,
+        save_steps=3,
+        model_fn=runs.exporting,
+        export=True,
+    )
+    for step in (0, 12):
+        order = [n for n in seen if n.startswith(f"model.ckpt-{step}.") or n == "checkpoint"]
+        at = order.index(f"model.ckpt-{step}.manifest.json")
+        assert at > order.index(f"model.ckpt-{step}.index")
+        assert "checkpoint" in order[at:]
+    model = [n for n in seen if n == "saved_model.pb" or n.startswith("variables.")]
+    assert model[-1] == "saved_model.pb"
+    assert len(model) == 3
