@@ -41,6 +41,16 @@ def test_a_missing_task_is_named_by_those_who_came(ports, start):
     assert ps.last_line == chief.last_line
 
 
+def test_the_chief_decides_for_those_who_came_earlier(ports, start):
+    addresses = ports(3)
+    early = start(**_lists(addresses), job="worker", index=1, timeout=3)
+    time.sleep(1.5)
+    chief = start(**_lists(addresses), job="worker", index=0, timeout=3)
+    assert [chief.end(), early.end()] == [1, 1]
+    assert chief.last_line == early.last_line
+    assert f"no sign of worker 2 ({addresses[2]}). Check" in chief.last_line
+
+
 def test_a_missing_chief_is_named(ports, start):
     addresses = ports(2)
     worker = start(**_lists(addresses), job="worker", index=1, timeout=1)
@@ -54,8 +64,8 @@ def test_a_missing_chief_is_named(ports, start):
 @pytest.mark.slow
 def test_waiting_says_every_ten_seconds_for_whom(ports, start):
     addresses = ports(3)
-    chief = start(**_lists(addresses), job="worker", index=0, timeout=14)
-    worker = start(**_lists(addresses), job="worker", index=2, timeout=20)
+    chief = start(**_lists(addresses), job="worker", index=0, timeout=13)
+    worker = start(**_lists(addresses), job="worker", index=2, timeout=13)
     assert [chief.end(), worker.end()] == [1, 1]
     line = rf"Waiting for worker 1 \({addresses[1]}\); \d+ s left"
     assert len(re.findall(line, chief.output)) == 1

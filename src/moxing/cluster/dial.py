@@ -18,6 +18,7 @@ from moxing.errors import MoxRuntimeError
 
 _LOG = logging.getLogger("tensorflow")
 _RETRY_SECONDS = 0.2
+_VERDICT_SECONDS = 5.0
 # An earlier job's server may need a moment to go when a launcher restarts everything.
 _FOREIGN_SECONDS = 5.0
 
@@ -36,7 +37,9 @@ class _Dialer:
     def __init__(self, cluster: Cluster, greeting: Mapping[str, Any], deadline: float) -> None:
         self._chief = named("worker 0, the chief", cluster.workers[0])
         self._host, self._port = split(cluster.workers[0])
-        self._greeting, self._deadline = greeting, deadline
+        self._greeting = greeting
+        # Whoever has reached the chief leaves the verdict to it, so that all give the same one.
+        self._deadline = self._own_deadline = deadline
         self._began = self._said = time.monotonic()
         self._missing: list[str] = []
         self._state = "it has not been reached yet"
@@ -80,7 +83,7 @@ class _Dialer:
             link.close()
             raise
         link.close()
-        self._missing = []
+        self._missing, self._deadline = [], self._own_deadline
         self._state = "it closed the connection"
         if link.foreign:
             self._note_foreign()
@@ -91,6 +94,9 @@ class _Dialer:
             raise MoxRuntimeError(str(message.get("reason")))
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
             self._missing = [str(task) for task in message["missing"]]
+            left = message.get("left")
+            if isinstance(left, int | float):
+                self._deadline = time.monotonic() + left + _VERDICT_SECONDS
             self._foreign_since = None
 
     def _note_foreign(self) -> None:

@@ -32,6 +32,7 @@ class Reception:
     ) -> None:
         self._cluster, self._listener, self._job = cluster, listener, job
         self._mine = greeting
+        self._deadline = 0.0
         self._present: dict[str, tuple[Link, dict[str, Any]]] = {}
         self._strangers: dict[Link, float] = {}
         self._refusal = ""
@@ -43,6 +44,7 @@ class Reception:
         Raises:
             MoxRuntimeError: after the deadline, or when two tasks differ; the others are told.
         """
+        self._deadline = deadline
         self._listener.setblocking(False)
         self._selector.register(self._listener, selectors.EVENT_READ)
         began = told = said = time.monotonic()
@@ -60,7 +62,7 @@ class Reception:
                     _LOG.info("%s", waiting_line(missing, deadline - now))
                 if now - told >= _TELL_SECONDS:
                     told = now
-                    self._tell({"kind": "waiting", "missing": missing})
+                    self._tell(_waiting(missing, deadline - now))
                 self._turn(now)
         except MoxRuntimeError as error:
             self._tell({"kind": "refused", "reason": str(error)})
@@ -125,6 +127,7 @@ class Reception:
             return True
         del self._strangers[link]
         self._present[task] = (link, message)
+        link.send(_waiting(self._missing(), self._deadline - time.monotonic()))
         return True
 
     def _drop(self, link: Link) -> None:
@@ -150,6 +153,10 @@ class Reception:
     def _close_all(self, linger: float = 0.0) -> None:
         close_all([link for link, _ in self._present.values()], linger)
         self._close_strangers()
+
+
+def _waiting(missing: list[str], left: float) -> dict[str, Any]:
+    return {"kind": "waiting", "missing": missing, "left": left}
 
 
 def waiting_line(missing: list[str], left: float) -> str:
