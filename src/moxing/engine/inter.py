@@ -15,6 +15,7 @@ from moxing.engine.job import Job, Model
 from moxing.errors import MoxValueError
 
 _INTER = "openmox/inter"
+_LOG_DIR = "openmox/inter/log_dir"
 # What a model function adds for its own call only.
 _OWN = (tf.GraphKeys.LOSSES, tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.SUMMARIES)
 
@@ -25,6 +26,14 @@ class Inter:
 
     inputs: Inputs
     model: Model
+
+
+@dataclass(frozen=True)
+class LogDir:
+    """A run's directory, if it has one; only the chief process of a run writes files."""
+
+    path: str | None
+    is_chief: bool
 
 
 def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model]) -> Inter:
@@ -56,6 +65,7 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
             " with tf.get_variable or tf.layers, under the same names in both modes."
         )
     tf.add_to_collection(_INTER, made)
+    tf.add_to_collection(_LOG_DIR, LogDir(job.log_dir, not job.cluster or job.cluster.is_chief))
     return Inter(made, model)
 
 
@@ -63,6 +73,11 @@ def second_inputs() -> Inputs | None:
     """The second input of the current graph; running its initializers starts it anew."""
     found = tf.get_collection(_INTER)
     return found[0] if found else None
+
+
+def log_dir() -> LogDir:
+    """Where the current graph's run writes files, if it evaluates during training."""
+    return next(iter(tf.get_collection(_LOG_DIR)), LogDir(None, True))
 
 
 @contextmanager

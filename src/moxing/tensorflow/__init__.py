@@ -32,6 +32,7 @@ from moxing.tensorflow.executor.hooks import (  # noqa: E402
     FeedSessionRunHook,
 )
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys  # noqa: E402
+from moxing.tensorflow.executor.plateau_hook import PlateauLREarlyStoppingHook  # noqa: E402
 from moxing.tensorflow.executor.run import run  # noqa: E402
 from moxing.tensorflow.executor.spec import ExportSpec, ModelSpec  # noqa: E402
 from moxing.tensorflow.flags import get_flag, set_flag  # noqa: E402
@@ -52,6 +53,7 @@ __all__ = [
     "LogEvaluationMetricHook",
     "ModeKeys",
     "ModelSpec",
+    "PlateauLREarlyStoppingHook",
     "get_collection",
     "get_flag",
     "get_optimizer_fn",

@@ -14,10 +14,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import inter, report
+from moxing.engine import inter, report, run_state
+from moxing.engine.best import BestCheckpoint
 from moxing.engine.means import Means
-from moxing.errors import MoxKeyError, MoxTypeError, near_matches
+from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
+from moxing.tensorflow.executor import monitor as monitors
 from moxing.tensorflow.executor.arguments import check_count
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
@@ -35,9 +37,12 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         samples_in_eval: samples of an evaluation.
         evaluate_every_n_epochs: epochs between evaluations.
         prefix: what the line starts with.
+        save_best: a name in monitor_info: the checkpoint with the best value of it so far is kept
+            in `<log_dir>/best`. True: the metric that the hook monitors, or the only one.
 
     Raises:
         MoxTypeError, MoxValueError: an argument that no evaluation could use.
+        MoxKeyError: save_best is not in monitor_info.
     """
 
     def __init__(
@@ -48,9 +53,11 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         samples_in_eval: int,
         evaluate_every_n_epochs: int = 1,
         prefix: str = "[VALIDATION METRICS]",
+        save_best: str | bool = False,
     ) -> None:
         super().__init__()
-        self._monitored = _checked(type(self).__name__, monitor_info)
+        owner = type(self).__name__
+        self._monitored = monitors.checked(owner, monitor_info)
         batch = check_count("batch_size", batch_size, 1)
         in_train = check_count("samples_in_train", samples_in_train, 1)
         in_eval = check_count("samples_in_eval", samples_in_eval, 1)
@@ -58,6 +65,8 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         self._period = math.ceil(in_train / batch) * epochs
         self._batches = math.ceil(in_eval / batch)
         self._prefix = str(prefix)
+        self._save_best = monitors.best_metric(owner, save_best, self._monitored)
+        self._best_checkpoint: BestCheckpoint | None = None
         self._step = 0
         self._seconds = 0.0
         self._evaluations = 0
@@ -73,6 +82,12 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         self._fetches: dict[str, Any] = {"values": self._monitored}
         if isinstance(samples, tf.Tensor):
             self._fetches["samples"] = samples
+        self.prepare()
+        if self._save_best is not None:
+            self._best_checkpoint = self._keeper(self._save_best)
+
+    def prepare(self) -> None:
+        """Called before the graph is final; a subclass may make variables."""
 
     def after_run(self, run_context: tf.train.SessionRunContext, run_values: Any) -> None:
         del run_values
@@ -81,6 +96,8 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
             values = self._evaluate(run_context.session)
             TENSORFLOW.info("%s", report.hook_line(self._prefix, self._step - 1, values))
             self.evaluated(values, run_context)
+            if self._best_checkpoint is not None and self._save_best in values:
+                self._best_checkpoint.offer(run_context.session, float(values[self._save_best]))
 
     def evaluated(
         self, values: Mapping[str, float], run_context: tf.train.SessionRunContext
@@ -93,6 +110,27 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
             spent = report.duration(self._seconds)
             times = "1 evaluation" if self._evaluations == 1 else f"{self._evaluations} evaluations"
             TENSORFLOW.info("%s %s took %s", self._prefix, times, spent)
+        best = self._best_checkpoint
+        if best is not None and best.value is not None:
+            TENSORFLOW.info(
+                "%s the best %s, %s at global step %s, is in %s",
+                self._prefix,
+                self._save_best,
+                report.number(best.value),
+                best.step,
+                best.directory,
+            )
+
+    def _keeper(self, metric: str) -> BestCheckpoint | None:
+        where = inter.log_dir()
+        if not where.is_chief:
+            return None
+        if where.path is None:
+            raise MoxValueError(
+                f"{type(self).__name__}: save_best={metric!r} needs a directory to save into: pass"
+                " log_dir to mox.run."
+            )
+        return BestCheckpoint(where.path, metric, monitors.grows(metric))
 
     def _evaluate(self, session: tf.Session) -> dict[str, float]:
         started = time.perf_counter()
@@ -121,11 +159,11 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
     """Evaluates every so many epochs and ends training when a metric gets no better.
 
     The first evaluation sets the value to beat; training ends when `patience` evaluations in a row
-    do not beat the best by more than `min_delta`.
+    do not beat the best by more than `min_delta`. A run that is resumed goes on counting.
 
     Args:
-        monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs: as of
-            `LogEvaluationMetricHook`.
+        monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs,
+            save_best: as of `LogEvaluationMetricHook`.
         monitor: the name in monitor_info to look at. A name with "acc", "auc" or "f1" is to grow,
             any other to fall.
         min_delta: the least change that counts.
@@ -147,7 +185,9 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
         min_delta: float = 0.0,
         patience: int = 0,
         prefix: str = "[EarlyStopping]",
+        save_best: str | bool = False,
     ) -> None:
+        monitors.check(type(self).__name__, monitor, monitor_info)
         super().__init__(
             monitor_info,
             batch_size,
@@ -155,18 +195,23 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
             samples_in_eval,
             evaluate_every_n_epochs,
             prefix,
+            monitor if save_best is True else save_best,
         )
-        if monitor not in self._monitored:
-            raise MoxKeyError(
-                f"{type(self).__name__}: monitor={monitor!r} is not in monitor_info, which has"
-                f" {', '.join(self._monitored)}.{near_matches(str(monitor), self._monitored)}"
-            )
         self._monitor = monitor
         self._delta = abs(float(min_delta))
         self._patience = check_count("patience", patience, 0)
-        self._sign = 1.0 if any(part in monitor.lower() for part in ("acc", "auc", "f1")) else -1.0
+        self._sign = 1.0 if monitors.grows(monitor) else -1.0
         self._best: float | None = None
         self._waited = 0
+
+    def prepare(self) -> None:
+        # Whether there is a best value yet, that value, and the evaluations that did not beat it.
+        self._state = run_state.variable("early_stopping", [0.0, 0.0, 0.0], tf.float64)
+
+    def after_create_session(self, session: tf.Session, coord: tf.train.Coordinator) -> None:
+        del coord
+        known, best, waited = (float(value) for value in session.run(self._state))
+        self._best, self._waited = (best if known else None), int(waited)
 
     def evaluated(
         self, values: Mapping[str, float], run_context: tf.train.SessionRunContext
@@ -174,20 +219,13 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
         if self._monitor not in values:
             return
         value = self._sign * values[self._monitor]
-        if self._best is None or value > self._best + self._delta:
+        beaten = self._best is None or value > self._best + self._delta
+        if beaten and math.isfinite(value):
             self._best, self._waited = value, 0
-            return
-        self._waited += 1
-        if self._waited >= self._patience:
-            run_context.request_stop()
-
-
-def _checked(owner: str, monitor_info: Any) -> dict[str, tf.Tensor]:
-    if not isinstance(monitor_info, Mapping) or not monitor_info:
-        raise MoxTypeError(f"{owner}: monitor_info must be a dict of scalar tensors by name.")
-    for name, tensor in monitor_info.items():
-        if not isinstance(tensor, tf.Tensor) or tensor.shape.rank not in (0, None):
-            raise MoxTypeError(
-                f"{owner}: monitor_info[{name!r}] is {tensor!r}; it must be a scalar tensor."
-            )
-    return dict(monitor_info)
+        else:
+            self._waited += 1
+            if self._waited >= self._patience:
+                run_context.request_stop()
+        best = 0.0 if self._best is None else self._best
+        kept = [float(self._best is not None), best, self._waited]
+        run_state.write(self._state, kept, run_context.session)

@@ -38,7 +38,7 @@ class DyMomentumWOptimizer(DyMomentumOptimizer):
 
     def _decay(self, var: Any, factor: tf.Tensor | None) -> Any:
         weights = var.read_value()
-        share = tf.cast(self._rate, weights.dtype) * self._weight_decay
+        share = tf.cast(self._learning_rate, weights.dtype) * self._weight_decay
         if factor is not None:
             share *= tf.cast(factor, weights.dtype)
         return var.assign_sub(share * weights)

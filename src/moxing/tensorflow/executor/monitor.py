@@ -1,0 +1,70 @@
+"""What the hooks that evaluate look at: its names, and whether it is to grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxKeyError, MoxTypeError, near_matches, shown
+
+_GROWING = ("acc", "auc", "f1")
+
+
+def checked(owner: str, monitor_info: Any) -> dict[str, tf.Tensor]:
+    """The tensors of a hook, by name.
+
+    Raises:
+        MoxTypeError: it is no dict of scalar tensors.
+    """
+    if not isinstance(monitor_info, Mapping) or not monitor_info:
+        raise MoxTypeError(f"{owner}: monitor_info must be a dict of scalar tensors by name.")
+    for name, tensor in monitor_info.items():
+        if not isinstance(tensor, tf.Tensor) or tensor.shape.rank not in (0, None):
+            raise MoxTypeError(
+                f"{owner}: monitor_info[{name!r}] is {tensor!r}; it must be a scalar tensor."
+            )
+    return dict(monitor_info)
+
+
+def check(owner: str, monitor: Any, monitor_info: Any, argument: str = "monitor") -> None:
+    """Raises MoxKeyError, with the names there are, unless `monitor` is one of them."""
+    names = checked(owner, monitor_info)
+    if monitor not in names:
+        raise MoxKeyError(
+            f"{owner}: {argument}={monitor!r} is not in monitor_info, which has"
+            f" {', '.join(names)}.{near_matches(str(monitor), names)}"
+        )
+
+
+def best_metric(owner: str, save_best: Any, monitor_info: Mapping[str, Any]) -> str | None:
+    """The name of the metric whose best checkpoint is kept; None: none is.
+
+    Raises:
+        MoxTypeError: neither a name nor a truth value, or True where there are several metrics.
+        MoxKeyError: a name that is not in monitor_info.
+    """
+    if save_best is False or save_best is None:
+        return None
+    if save_best is True and len(monitor_info) == 1:
+        return next(iter(monitor_info))
+    if not isinstance(save_best, str):
+        raise MoxTypeError(
+            f"{owner}: save_best is {shown(save_best)}; give the name of a metric in monitor_info,"
+            f" which has {', '.join(monitor_info)}."
+        )
+    check(owner, save_best, monitor_info, "save_best")
+    return save_best
+
+
+def grows(metric: str, mode: str = "auto") -> bool:
+    """Whether more of a metric is better.
+
+    Args:
+        metric: its name; one with "acc", "auc" or "f1" is to grow, any other to fall.
+        mode: 'min' or 'max' where the name does not tell; else 'auto'.
+    """
+    if mode == "auto":
+        return any(part in metric.lower() for part in _GROWING)
+    return mode == "max"
