@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
@@ -50,14 +51,20 @@ def take(cluster: Cluster) -> socket.socket:
 def holder(port: int) -> str:
     """Which process listens on a TCP port, as `process 123 (python train.py)`; "" if unknown."""
     inodes = _listening_inodes(port)
-    for folder in Path("/proc").glob("[0-9]*/fd") if inodes else ():
-        try:
-            links = [os.readlink(entry) for entry in folder.iterdir()]
-        except OSError:  # Another user's process, or one that has just ended.
-            continue
-        if any(link.startswith("socket:[") and link[8:-1] in inodes for link in links):
-            return f"process {folder.parent.name} ({_command(folder.parent)})"
+    for folder in Path("/proc").glob("[0-9]*") if inodes else ():
+        if _sockets(folder) & inodes:
+            return f"process {folder.name} ({_command(folder)})"
     return ""
+
+
+def _sockets(folder: Path) -> set[str]:
+    """The sockets of a process; none, where it is another user's or has just ended."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in (folder / "fd").iterdir():
+            with contextlib.suppress(OSError):  # Closed meanwhile.
+                found.add(os.readlink(entry).removeprefix("socket:[").removesuffix("]"))
+    return found
 
 
 def _listener(host: str, port: int) -> socket.socket:
