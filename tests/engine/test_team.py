@@ -61,8 +61,13 @@ def test_workers_without_synchronization_share_the_steps(tmp_path: Path) -> None
     assert int(weights(tmp_path / "log" / "sgd")["global_step"]) == 100
 
 
-def test_data_that_ends_early_ends_all_and_is_told(tmp_path: Path) -> None:
-    asked = plan(tmp_path, shares=2, samples=12 * 20, runs=["momentum"], steps=1000)
+@pytest.mark.parametrize("slow", [0, 1])
+def test_data_that_ends_early_ends_all_and_is_told(tmp_path: Path, slow: int) -> None:
+    asked = plan(
+        tmp_path,
+        **{"shares": 2, "samples": 12 * 20, "runs": ["momentum"], "steps": 1000},
+        **{"seconds": 0.01, "slow": [slow]},
+    )
     job = Job(tmp_path, asked, 2)
     assert set(job.codes().values()) == {0}, job.text("worker0")[-3000:]
     assert int(weights(tmp_path / "log" / "momentum")["global_step"]) == 20

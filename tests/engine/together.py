@@ -3,7 +3,8 @@
     python together.py PLAN [flags of openmox]
 
 PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [optimizer, ...],
-"steps", "samples" (of the last worker; 0: endless), "seconds" (a step), "model"}.
+"steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers),
+"model"}.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def input_fn(mode: str) -> Any:
     data = tf.data.Dataset.from_tensor_slices((FEATURES, LABELS)).repeat().shard(count, index)
     if PLAN.get("samples") and index == count - 1:
         data = data.take(PLAN["samples"])
-    if PLAN.get("seconds"):
+    if PLAN.get("seconds") and index in PLAN.get("slow", range(count)):
         data = data.map(lambda x, y: (tf.py_func(slowly, [x], tf.float32), y))
         data = data.map(lambda x, y: (tf.ensure_shape(x, [8]), y))
     return tf.data.make_one_shot_iterator(data).get_next()

@@ -273,10 +273,14 @@ class _Run:
                 first,
                 self._crew,
             )
-            if self._crew is not None:
+            if self._crew is None:
+                progress = loop.run()
+            else:
                 self._crew.request = stop
-            progress = loop.run()
-            self._end_together(opened, progress, stop)
+                with self._crew.breaking(opened):
+                    progress = loop.run()
+                opened = self._crew.alive(opened, job, stack)
+                self._end_together(opened, progress, stop)
             hook_threads.raise_requested_exception()
             if progress.input_ended:
                 # A queue also ends where the thread that fills it failed.
@@ -303,8 +307,7 @@ class _Run:
     def _end_together(self, opened: tf.Session, progress: Progress, stop: StopRequest) -> None:
         """Waits for workers that train on, and says what this one's data was not used for."""
         crew = self._crew
-        if crew is None:
-            return
+        assert crew is not None
         if progress.ended_by is not None:
             dropped = team.drain(opened, program.sources(self._program.inputs))
             TENSORFLOW.warning("%s", report.dropped(progress.ended_by, progress.step, dropped))

@@ -8,8 +8,9 @@ import dataclasses
 import os
 import platform
 import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ _LEADER = "/job:worker/replica:0/task:0"
 _REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.
 _BREAK_SECONDS = 10.0  # For a step to end by itself after a process was lost.
 _DRAIN_SECONDS = 1.0
+_PEER_SECONDS = 1.0  # For a step to end by itself after another process's data ended.
 
 _INPUT_ENDED = "input_ended"
 _STOP = "stop"
@@ -55,6 +57,7 @@ class Team:
     def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
         self.member, self.cluster, self.stack = member, member.cluster, stack
         self.request: StopRequest | None = None
+        self._closed = False
         self._runs = 0
         config = tf.ConfigProto()
         self.configure(config, job)
@@ -92,6 +95,40 @@ class Team:
     def barrier(self, name: str, timeout: float | None) -> None:
         """Waits for the same point of the same run in every worker."""
         self.member.all_gather(f"{name} {self._runs}", None, timeout)
+
+    @contextlib.contextmanager
+    def breaking(self, session: tf.Session) -> Iterator[None]:
+        """While the block runs steps, breaks off one that waits for a process without more data.
+
+        TensorFlow does so by itself only where the others were waiting already. What is left of
+        the session is `alive`'s to say.
+        """
+        over = threading.Event()
+        name = f"{_INPUT_ENDED} {self._runs}"
+
+        def watch() -> None:
+            while not over.wait(0.2):
+                event = self.member.event(name)
+                if event is not None and event["task"] != self.cluster.task:
+                    if not over.wait(_PEER_SECONDS):
+                        self._closed = True
+                        session.close()
+                    return
+
+        threading.Thread(target=watch, daemon=True, name="input of others").start()
+        try:
+            yield
+        finally:
+            over.set()
+
+    def alive(self, session: tf.Session, job: Job, stack: ExitStack) -> tf.Session:
+        """The session, or another on the same variables where `breaking` had to close it."""
+        if not self._closed:
+            return session
+        self._closed = False
+        config = tf.ConfigProto(allow_soft_placement=True)
+        self.configure(config, job)
+        return stack.enter_context(tf.Session(self.target, graph=session.graph, config=config))
 
     def input_ended(self, step: int) -> None:
         """Tells the others that this process has no more data for the step of that number."""
