@@ -55,18 +55,14 @@ def _require(truth: tf.Tensor, what: str) -> tf.Operation:
 def _strings(feature: tf.Tensor) -> Any:
     """Bytes values [batch, n] and how many there are [batch]."""
     lists = _proto(feature, "Feature", ["bytes_list"], [tf.string])
-    content = tf.where(tf.equal(lists.sizes[:, 0], 1), _first(lists.values[0]), _empty(feature))
-    values = _proto(content, "BytesList", ["value"], [tf.string])
+    # Where there is no such list, "" stands for it, which has no values.
+    values = _proto(lists.values[0][:, 0], "BytesList", ["value"], [tf.string])
     return values.values[0], values.sizes[:, 0]
 
 
 def _first(values: tf.Tensor) -> tf.Tensor:
     """The only value of each, "" where there is none."""
     return tf.strings.reduce_join(values, axis=1)
-
-
-def _empty(feature: tf.Tensor) -> tf.Tensor:
-    return tf.fill(tf.shape(feature), "")
 
 
 def raw(feature: tf.Tensor, conf: BlobConf) -> tf.Tensor:
@@ -118,13 +114,6 @@ def bytes_rows(feature: tf.Tensor, conf: BlobConf) -> tf.Tensor:
     with tf.control_dependencies([_require(fits, "bytes of another shape")]):
         values = _signed(tf.reshape(texts, [-1]), length)
     return tf.cast(tf.reshape(values, [-1, rows, length]), conf.dtype)
-
-
-def encoded(feature: tf.Tensor) -> tf.Tensor:
-    """The bytes of the image of each sample, [batch]."""
-    texts, amount = _strings(feature)
-    with tf.control_dependencies([_require(tf.equal(amount, 1), "not one bytes value")]):
-        return texts[:, 0]
 
 
 def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from google.protobuf.message import DecodeError
 
 from moxing.errors import MoxError, MoxValueError, near_matches
 from moxing.flow.core.record.record_pb2 import OFRecord
@@ -41,6 +42,13 @@ class Reader:
         self._records = files.endless(paths)
         self._places: collections.deque[list[files.Place]] = collections.deque(maxlen=_REMEMBERED)
         self._fault: MoxError | None = None
+        # Names of the features to read, and whether each is an image.
+        self._names: dict[str, bool] = {}
+        for conf in confs:
+            image = isinstance(conf.codec, ImageCodec)
+            if self._names.setdefault(conf.name, image) != image:
+                raise MoxValueError(f"feature {conf.name!r} is read as an image and otherwise too.")
+        self._has_images = any(self._names.values())
         # The reader runs on the CPU; a placement scope of the job is not for it.
         with tf.device("/cpu:0"):
             iterator = tf.data.make_initializable_iterator(self._dataset(shuffle))
@@ -56,33 +64,67 @@ class Reader:
             data = data.unbatch().shuffle(shuffle, seed=20191118).batch(self._batch)
         # Neither readers nor decoders of more batches than this are of use on any machine.
         data = data.map(_plain(self._decode), num_parallel_calls=2)
-        images = [isinstance(conf.codec, ImageCodec) for conf in self._confs]
-        if any(images):
+        if self._has_images:
             data = data.unbatch().map(_plain(self._images), num_parallel_calls=tf.data.AUTOTUNE)
             data = data.batch(self._batch)
         return data.prefetch(2)
 
-    def _next(self) -> tf.Tensor:
-        records = tf.numpy_function(self._take, [], tf.string)
-        records.set_shape([self._batch])
-        return records
+    def _next(self) -> tuple[tf.Tensor, ...]:
+        """The next records, or their features where images are among them: [batch] each."""
+        count = len(self._names) if self._has_images else 1
+        parts = tf.numpy_function(self._take, [], [tf.string] * count)
+        for part in parts:
+            part.set_shape([self._batch])
+        return tuple(parts)
 
-    def _take(self) -> np.ndarray:
+    def _take(self) -> tuple[np.ndarray, ...]:
         try:
             taken = [next(self._records) for _ in range(self._batch)]
+            self._places.append([place for place, _ in taken])
+            rows = (
+                [self._split(*item) for item in taken]
+                if self._has_images
+                else [(content,) for _, content in taken]
+            )
         except MoxError as error:
             self._fault = error
             raise
-        self._places.append([place for place, _ in taken])
-        return np.array([content for _, content in taken], dtype=object)
+        return tuple(np.array(column, dtype=object) for column in zip(*rows, strict=True))
 
-    def _decode(self, records: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        found = decode.features(records, sorted({conf.name for conf in self._confs}))
+    def _split(self, place: files.Place, content: bytes) -> tuple[bytes, ...]:
+        """The features of a record; of images their own bytes.
+
+        TensorFlow's operations would copy an image at each level of the message; this copies once.
+        """
+        record, result = OFRecord(), []
+        try:
+            record.ParseFromString(content)
+            for name, is_image in self._names.items():
+                if name not in record.feature:
+                    raise KeyError(name)
+                feature = record.feature[name]
+                if is_image:
+                    (image,) = feature.bytes_list.value
+                    result.append(image)
+                else:
+                    result.append(feature.SerializeToString())
+        except (DecodeError, KeyError, ValueError):
+            for conf in self._confs:
+                if wrong := fault(content, conf):
+                    raise MoxValueError(f"{place}: {wrong}") from None
+            raise
+        return tuple(result)
+
+    def _decode(self, *parts: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        if self._has_images:
+            found = dict(zip(self._names, parts, strict=True))
+        else:
+            found = decode.features(parts[0], list(self._names))
         result = []
         for conf in self._confs:
             feature = found[conf.name]
             if isinstance(conf.codec, ImageCodec):
-                result.append(decode.encoded(feature))
+                result.append(feature)
                 continue
             rows = isinstance(conf.codec, BytesListCodec)
             value = decode.bytes_rows(feature, conf) if rows else decode.raw(feature, conf)
