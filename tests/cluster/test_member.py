@@ -144,6 +144,19 @@ def test_a_failure_that_is_known_calls_back_at_once(crew):
     assert isinstance(results[0], PeerFailureError)
 
 
+def test_a_chief_that_failed_tells_why_before_it_goes(crew):
+    def body(member):
+        if member.cluster.is_chief:
+            member.fail("no space left")
+            return None
+        return member.wait_failure(10)
+
+    results = crew(body)
+    assert results[0] is None
+    assert results[1] == results[2]
+    assert str(results[1]).endswith(") failed: no space left")
+
+
 def test_ps_waits_for_workers_and_takes_no_part_in_gathering(crew):
     def body(member):
         if member.cluster.job == "ps":

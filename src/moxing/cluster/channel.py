@@ -114,9 +114,14 @@ def leaving(channel: Channel, member: Member) -> Iterator[None]:
 
 
 def _finish(channel: Channel, member: Member) -> None:
-    if member.has_failed or member.first_failure() is not None and not member.cluster.is_chief:
-        channel.send({"kind": "bye"})
-        return
+    if member.has_failed:
+        member.wait("failed", _VERDICT_SECONDS)  # So that the chief has told everybody.
+    elif member.first_failure() is None or member.cluster.is_chief:
+        _announce_end(channel, member)
+    channel.send({"kind": "bye"})
+
+
+def _announce_end(channel: Channel, member: Member) -> None:
     if member.cluster.job == PS:
         if member.event("all_finished") is None and member.first_failure() is None:
             member.announce("failed", reason="it left before the workers were finished")
@@ -126,7 +131,6 @@ def _finish(channel: Channel, member: Member) -> None:
         channel.await_workers(member)
         if (reason := member.first_failure()) is not None:
             raise PeerFailureError(reason)
-    channel.send({"kind": "bye"})
 
 
 def _first_cause(channel: Channel, member: Member, error: BaseException) -> str | None:
