@@ -78,8 +78,9 @@ class Lease:
         with self._use:
             if self._is_lost:
                 return False
-            found = self._read()
-            if found is None or found.get("nonce") == self._owner["nonce"]:
+            found, own = self._read(), self._owner["nonce"]
+            # One that can't be read, and one that was removed, is nobody else's.
+            if found is None or found.get("nonce", own) == own:
                 return True
             self._is_lost = True
         TENSORFLOW.error(
