@@ -215,8 +215,7 @@ def _bad(kind: str, encode: Any, smooth: Any) -> tuple[bytes, str]:
         "tiff": (b"II*\0" + bytes(100), "is a TIFF image; convert it to JPEG or PNG."),
         "12 bits": (
             broken,
-            "is a JPEG image that can't be decoded: jpeg::Uncompress failed. Invalid JPEG data or"
-            " crop window.",
+            f"is a JPEG image that can't be decoded: Invalid JPEG data, size {len(broken)}.",
         ),
         "cut bmp": (
             bitmap(np.zeros((4, 12), np.uint8), 24)[:-9],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 
 import tensorflow.compat.v1 as tf
 
@@ -34,8 +35,29 @@ def of_content(content: bytes) -> str:
         return f"is a {kind} image; convert it to JPEG or PNG."
     if kind in _ENDS and _ENDS[kind] not in content[-_TAIL:]:
         return f"is a {kind} image that is cut off: {len(content):,} bytes, without its end."
+    rows, columns = _size(kind, content)
+    if rows * columns > decode.LARGEST:
+        return (
+            f"is a {kind} image of {columns:,} x {rows:,} pixels, more than the"
+            f" {decode.LARGEST:,} that are decoded whole; make it smaller."
+        )
     reason = _refusal(content)
     return f"is a {kind} image that can't be decoded: {reason}." if reason else ""
+
+
+def _size(kind: str, content: bytes) -> tuple[int, int]:
+    """Rows and columns of a JPEG or PNG as its header has them; 0 where that is not known."""
+    if kind == "PNG":
+        columns, rows = struct.unpack_from(">II", content, 16) if len(content) >= 24 else (0, 0)
+        return rows, columns
+    if kind != "JPEG":
+        return 0, 0
+    with tf.Graph().as_default(), tf.Session() as session:
+        try:
+            rows, columns, _ = session.run(tf.io.extract_jpeg_shape(content))
+        except tf.errors.OpError:
+            return 0, 0
+    return int(rows), int(columns)
 
 
 def _refusal(content: bytes) -> str:
