@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from moxing.errors import MoxValueError
 if TYPE_CHECKING:
     from moxing.cluster.member import Member
 
-_LOG = logging.getLogger("tensorflow")
 _VERDICT_SECONDS = 3.0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import select
 import socket
 import time
@@ -15,8 +14,8 @@ from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.reception import PROGRESS_SECONDS, listed, waiting_line
 from moxing.cluster.wire import LONGEST_HELLO, Link
 from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 _RETRY_SECONDS = 0.2
 _VERDICT_SECONDS = 5.0
 # An earlier job's server may need a moment to go when a launcher restarts everything.
@@ -121,7 +120,7 @@ class _Dialer:
             )
         if now - self._said >= PROGRESS_SECONDS:
             self._said = now
-            _LOG.info("%s", waiting_line(waits_for, self._deadline - now))
+            TENSORFLOW.info("%s", waiting_line(waits_for, self._deadline - now))
 
     def _pause(self) -> None:
         self._check_time()

@@ -78,7 +78,7 @@ class Hub:
             elif kind == "gather":
                 self._gather(peer, str(message["key"]), message.get("value"))
             elif kind == "cast" and peer is self._me:
-                self._send_all({**message})
+                self._send_all({**message, "kind": "value"})
             elif kind == "missing":
                 self._missing(peer, str(message["key"]))
             elif kind == "bye":
@@ -217,8 +217,6 @@ class Hub:
     def _send_all(
         self, message: dict[str, Any], but: Peer | None = None, workers: bool = False
     ) -> None:
-        if message["kind"] == "cast":
-            message = {**message, "kind": "value"}
         for peer in self.peers.values():
             if peer is not but and not (workers and peer.task.startswith("ps")):
                 self._send(peer, message)

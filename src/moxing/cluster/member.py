@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import threading
 import time
 from collections import Counter
@@ -16,8 +15,7 @@ from moxing.cluster import channel as channels
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
 from moxing.errors import MoxRuntimeError, MoxTypeError
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 @contextmanager
@@ -174,7 +172,7 @@ class Member:
                 self._events[message["name"]] = event
             self._changed.notify_all()
         if message["kind"] == "notice":
-            _LOG.warning("%s", message["text"])
+            TENSORFLOW.warning("%s", message["text"])
         if event is not None and message["name"] == "failed":
             self._call_back(event)
 

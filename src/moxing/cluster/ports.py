@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import socket
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster, named
 from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 _BACKLOG = 1024
 
 
@@ -36,7 +35,7 @@ def take(cluster: Cluster) -> socket.socket:
             ) from None
     _complain_if_elsewhere(cluster)
     # Behind address translation, or a name that only the others can resolve.
-    _LOG.warning(
+    TENSORFLOW.warning(
         "%s: %s is no address that this machine (%s) knows as its own; listening on all of them",
         *(cluster.task, host, socket.gethostname()),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import selectors
 import socket
 import time
@@ -14,8 +13,8 @@ from moxing.cluster import handshake
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.wire import LONGEST_HELLO, Link, close_all
 from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 PROGRESS_SECONDS = 10.0
 _TELL_SECONDS = 2.0
 _STRANGER_SECONDS = 5.0
@@ -59,7 +58,7 @@ class Reception:
                     deadline = min(deadline, now + _GRACE_SECONDS)
                 elif now - said >= PROGRESS_SECONDS:
                     said = now
-                    _LOG.info("%s", waiting_line(missing, deadline - now))
+                    TENSORFLOW.info("%s", waiting_line(missing, deadline - now))
                 if now - told >= _TELL_SECONDS:
                     told = now
                     self._tell(_waiting(missing, deadline - now))
@@ -136,7 +135,7 @@ class Reception:
             if present is link:
                 del self._present[task]
                 address = self._cluster.tasks[task]
-                _LOG.info("%s has gone again before the start", named(task, address))
+                TENSORFLOW.info("%s has gone again before the start", named(task, address))
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(link)
         link.close()

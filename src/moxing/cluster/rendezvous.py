@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import secrets
 import time
 from collections.abc import Mapping
@@ -13,8 +12,7 @@ from moxing.cluster.cluster import Cluster
 from moxing.cluster.dial import dial
 from moxing.cluster.reception import Reception
 from moxing.cluster.wire import LONGEST, Link
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[str, Link]:
@@ -45,8 +43,8 @@ def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[st
 def _say_start(cluster: Cluster, job: str) -> None:
     ps = f" and {len(cluster.ps)} ps" if cluster.ps else ""
     workers = f"{cluster.size} worker" + ("s" if cluster.size > 1 else "")
-    _LOG.info("Job %s: all %s%s are there; this is %s", job, workers, ps, cluster.task)
-    _LOG.info(
+    TENSORFLOW.info("Job %s: all %s%s are there; this is %s", job, workers, ps, cluster.task)
+    TENSORFLOW.info(
         "TensorFlow's server listens on port %s of all network interfaces, and whoever reaches it "
         "can read and write files: keep this port on a private network",
         cluster.address.rpartition(":")[2],

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from moxing.cluster.cluster import PS, WORKER, Cluster
 from moxing.cluster.member import Member
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -> Any:
@@ -40,11 +38,11 @@ def serve_ps(member: Member, start: Callable[[Cluster], Any] = start_server) -> 
         PeerFailureError: a task failed, died or stands still: the first cause.
     """
     server = start(member.cluster)
-    _LOG.info(
+    TENSORFLOW.info(
         "%s serves at %s until all workers are finished",
         member.cluster.task,
         member.cluster.address,
     )
     member.wait_for_workers()
-    _LOG.info("All workers are finished: %s ends", member.cluster.task)
+    TENSORFLOW.info("All workers are finished: %s ends", member.cluster.task)
     del server

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,8 +11,8 @@ from moxing.cluster import failure
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.hub import BEAT_SECONDS, NOTICE_SECONDS
 from moxing.cluster.wire import Link, close_all
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 CHIEF = "worker 0"
 
 
@@ -44,7 +43,9 @@ class Spoke:
         now = time.monotonic()
         if self._noticed:
             self._noticed = False
-            _LOG.info("%s is back after %.0f s", named(CHIEF, self._address), now - self._heard)
+            TENSORFLOW.info(
+                "%s is back after %.0f s", named(CHIEF, self._address), now - self._heard
+            )
         self._heard = now
         if message["kind"] == "beat":
             step = message.get("step")
@@ -72,7 +73,7 @@ class Spoke:
         elif silence >= min(NOTICE_SECONDS, self._limit / 2) and not self._noticed:
             self._noticed = True
             text = failure.silent(CHIEF, self._address, self._chief_step, silence, self._limit)
-            _LOG.warning("%s", text)
+            TENSORFLOW.warning("%s", text)
 
     def close(self) -> None:
         close_all([self._link], 2.0)

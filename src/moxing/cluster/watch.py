@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import selectors
 import threading
 import time
@@ -10,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from moxing.cluster.wire import Link
+from moxing.logs import TENSORFLOW
 
-_LOG = logging.getLogger("tensorflow")
 _TURN = 0.2
 _SLEPT = 1.0  # A turn takes no longer, unless the process does not run at all.
 
@@ -75,4 +74,4 @@ class Watch(threading.Thread):
             try:
                 self._receive(task, message)
             except Exception as error:  # A message out of order must not end the watch.
-                _LOG.warning("Ignoring a message of %s: %s", task, error)
+                TENSORFLOW.warning("Ignoring a message of %s: %s", task, error)
