@@ -70,3 +70,9 @@ def test_the_chosen_executor_runs_an_input_pipeline_and_conditions() -> None:
         assert config.experimental.executor_type == SINGLE_THREADED
         with tf.Session(config=config) as session:
             assert [session.run(result) for _ in range(3)] == [0, 2, 4]
+
+
+def test_conditionals_inside_each_other_do_not_wait_for_themselves() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.train.piecewise_constant(tf.train.get_or_create_global_step(), [1, 3], [0.3, 0.2, 0.1])
+        assert choose(graph.get_operations()) == ""

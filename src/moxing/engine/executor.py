@@ -4,7 +4,8 @@ TensorFlow's default executor hands every operation to a thread pool. On a CPU, 
 small operations, the handing over costs more than the operations: the single-threaded executor then
 makes a step 1.5 to 2.2 times faster. It runs operations one after another, so it is wrong for a
 graph with heavy operations side by side, and it can't run what waits for another operation of the
-same step (queues), nor control flow and variables of TensorFlow's first generation.
+same step (queues), nor control flow and variables of TensorFlow's first generation. Conditionals
+inside each other, such as those of `tf.train.piecewise_constant`, make it wait for itself.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ _FIRST_GENERATION = (
     *("Switch", "RefSwitch", "Merge", "Enter", "NextIteration", "LoopCond"),
     *("Variable", "VariableV2", "TemporaryVariable"),
 )
+_CONDITIONAL = ("If", "StatelessIf", "Case", "StatelessCase")
 _HEAVY_TYPES = ("Conv", "DepthwiseConv", "MatMul", "Einsum", "RNN", "LSTM", "GRU", "While", "Fft")
 
 
 def choose(operations: Iterable[tf.Operation]) -> str:
     """The `executor_type` of a session that runs these operations; "" is TensorFlow's default."""
     for op in operations:
-        if op.type in _FIRST_GENERATION or any(part in op.type for part in _BLOCKING):
+        if op.type in (*_FIRST_GENERATION, *_CONDITIONAL):
+            return ""
+        if any(part in op.type for part in _BLOCKING):
             return ""
         if any(part in op.type for part in _HEAVY_TYPES) and _is_heavy(op):
             return ""

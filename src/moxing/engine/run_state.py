@@ -1,4 +1,4 @@
-"""Numbers that belong to a training run and go on with it when it is resumed, in its checkpoints."""
+"""Numbers that belong to a training run and go on with it, in its checkpoints."""
 
 from __future__ import annotations
 

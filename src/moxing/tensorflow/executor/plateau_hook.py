@@ -28,8 +28,8 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
     Factor and counts are in the checkpoint: a run that is resumed goes on with them.
 
     Args:
-        monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs, prefix,
-            save_best: as of `LogEvaluationMetricHook`.
+        monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs,
+            prefix, save_best: as of `LogEvaluationMetricHook`.
         monitor: the name in monitor_info to look at.
         factor: of the learning rate, at least 0 and below 1.
         patience: evaluations without improvement that are a plateau.
@@ -147,7 +147,8 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
 
     def _line(self, what: str) -> str:
         times = "1 evaluation" if self._patience == 1 else f"{self._patience} evaluations"
-        return f"{self._prefix} step: {self._step - 1} {self._monitor} got no better in {times}: {what}"
+        where = f"{self._prefix} step: {self._step - 1}"
+        return f"{where} {self._monitor} got no better in {times}: {what}"
 
 
 def _value(rate: Any, session: tf.Session) -> Any:
