@@ -76,13 +76,30 @@ def test_missing_files_are_named(data_dir: Path, tmp_path: Path) -> None:
         str(tmp_path): f"MNIST is not in '{tmp_path}'; t10k-labels-idx1-ubyte missing. {FOUR}",
         "nowhere": f"MNIST is not in 'nowhere' (there is no such directory). {FOUR}",
         "": f"MNIST is not in '' (there is no such directory). {FOUR}",
-        "s3://bucket/mnist": "MNIST is not in 's3://bucket/mnist' (copy the folder with"
-        f" mox.file.copy_parallel first and read the copy). {FOUR}",
     }
     for folder, message in expected.items():
         with pytest.raises(MoxRuntimeError) as raised:
             mnist.read_data_sets(folder)
         assert str(raised.value) == message
+
+
+def test_files_in_an_object_store(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bucket" / "other").mkdir(parents=True)
+    (tmp_path / "bucket" / "mnist").symlink_to(data_dir / "mnist")
+    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path))
+    remote = mnist.read_data_sets("s3://bucket/mnist", seed=1, validation_size=0)
+    local = mnist.read_data_sets(str(data_dir / "mnist"), seed=1, validation_size=0)
+    assert remote.test.num_examples == local.test.num_examples
+    assert (remote.train.images == local.train.images).all()
+    for folder in ("s3://bucket/other", "s3://bucket/nowhere"):
+        with pytest.raises(MoxRuntimeError) as raised:
+            mnist.read_data_sets(folder)
+        assert str(raised.value) == f"MNIST is not in '{folder}'. {FOUR}"
+    monkeypatch.delenv("MOX_FILE_S3_ROOT")
+    with pytest.raises(MoxRuntimeError, match="no S3/OBS endpoint configured"):
+        mnist.read_data_sets("s3://bucket/mnist")
 
 
 def test_sizes_that_do_not_fit(data_dir: Path, tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ Images stay bytes until a batch is taken; nothing is ever downloaded.
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from moxing.errors import MoxRuntimeError, MoxValueError
-from moxing.framework import idx
+from moxing.framework import file, idx
 from moxing.legacy.data_set import DataSet, image_type
 
 FILES = (
@@ -45,10 +48,10 @@ def read_data_sets(
     seed: int | None = None,
     source_url: str = "",
 ) -> Datasets:
-    """Reads MNIST from a local directory.
+    """Reads MNIST from a directory, on the disk or in an object store.
 
     Args:
-        train_dir: directory of the four files, gzipped or not.
+        train_dir: directory of the four files, gzipped or not; a path or URL.
         fake_data: data sets of stand-ins, without any file.
         one_hot: labels as rows of 10 float64 instead of uint8 numbers.
         dtype: float32 (scaled to [0, 1]) or uint8.
@@ -61,7 +64,7 @@ def read_data_sets(
         Data sets `train`, `validation` and `test`.
 
     Raises:
-        MoxRuntimeError: a file is missing or damaged.
+        MoxRuntimeError: a file is missing or damaged, or no store is configured for a URL.
         MoxTypeError: another dtype.
         MoxValueError: a file of another kind, or a validation_size out of range.
     """
@@ -71,10 +74,10 @@ def read_data_sets(
         fake = [DataSet([], [], fake_data=True, one_hot=one_hot, **options) for _ in range(3)]
         return Datasets(*fake)
     image_type(dtype)
-    paths = _find(train_dir)
     magics = (idx.IMAGES, idx.LABELS) * 2
     # zlib lets other threads run while it unzips.
-    with ThreadPoolExecutor(len(paths)) as pool:
+    with _nearby(train_dir) as folder, ThreadPoolExecutor(len(FILES)) as pool:
+        paths = _find(folder, os.fspath(train_dir))
         arrays = list(pool.map(idx.read, paths, magics))
     for path, images, labels in zip(paths[::2], arrays[::2], arrays[1::2], strict=True):
         if len(images) != len(labels):
@@ -137,30 +140,46 @@ def _extract(file: Any, magic: int) -> np.ndarray:
     return idx.parse(file.read(), magic, str(getattr(file, "name", file)))
 
 
-def _find(directory: str) -> list[str]:
-    """The four files, gzipped or not."""
-    folder = os.fspath(directory)
+@contextmanager
+def _nearby(directory: str) -> Iterator[str]:
+    """The directory; for one in a store a local copy of those of its files that are MNIST's."""
+    if not file.is_remote(directory):
+        yield os.fspath(directory)
+        return
+    wanted = {candidate for name in FILES for candidate in _variants(name)}
+    with tempfile.TemporaryDirectory(prefix="mox-mnist-") as folder:
+        with suppress(FileNotFoundError):
+            names = sorted(wanted.intersection(file.list_directory(directory)))
+            file.copy_parallel(directory, folder, file_list=names, is_processing=False)
+        yield folder
+
+
+def _find(folder: str, shown: str) -> list[str]:
+    """The four files, gzipped or not, in a folder that the user knows as `shown`."""
     found = [_variant(folder, name) for name in FILES]
     missing = [name for name, path in zip(FILES, found, strict=True) if path is None]
     if missing:
         which = "" if len(missing) == len(FILES) else f"; {', '.join(missing)} missing"
         raise MoxRuntimeError(
-            f"MNIST is not in {folder!r}{_why_missing(folder)}{which}. It is the four files"
+            f"MNIST is not in {shown!r}{_why_missing(shown)}{which}. It is the four files"
             f" {', '.join(FILES)}, each with or without .gz; nothing is downloaded."
         )
     return [path for path in found if path is not None]
 
 
 def _variant(folder: str, name: str) -> str | None:
-    # Some tools unzip to train-images.idx3-ubyte.
-    for candidate in (f"{name}.gz", name, name.replace("-idx", ".idx")):
+    for candidate in _variants(name):
         path = os.path.join(folder, candidate)
         if os.path.isfile(path):
             return path
     return None
 
 
+def _variants(name: str) -> tuple[str, ...]:
+    # Some tools unzip to train-images.idx3-ubyte.
+    return f"{name}.gz", name, name.replace("-idx", ".idx")
+
+
 def _why_missing(folder: str) -> str:
-    if folder.startswith(("s3://", "obs://")):
-        return " (copy the folder with mox.file.copy_parallel first and read the copy)"
-    return "" if os.path.isdir(folder) else " (there is no such directory)"
+    there = file.is_remote(folder) or os.path.isdir(folder)
+    return "" if there else " (there is no such directory)"
