@@ -19,6 +19,7 @@ from moxing.engine import (
     graph,
     inputs,
     inter,
+    keras_seed,
     precision,
     replicas,
     stateless,
@@ -119,7 +120,7 @@ def _resource_variables() -> Iterator[None]:
 
 
 def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift: bool) -> Program:
-    with tf.Graph().as_default() as built, place.scope():
+    with tf.Graph().as_default() as built, place.scope(), keras_seed.fixed(job.seed):
         if job.seed is not None:
             tf.set_random_seed(job.seed)
         global_step = tf.train.get_or_create_global_step()
