@@ -11,7 +11,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "flags.md"
 
 def row(spec: FlagSpec) -> str:
     default = {None: "not set", "": "empty"}.get(spec.default, str(spec.default))
-    fixed = " Only the default is supported yet." if spec.only else ""
+    values = [f"`{value}`" for value in spec.only or () if value]
+    fixed = f" One of {', '.join(values)}." if values else ""
     return f"| `{spec.name}` | {spec.kind} | {default} | {spec.help}{fixed} |"
 
 

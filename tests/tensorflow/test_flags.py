@@ -36,6 +36,14 @@ FROZEN = {
     "num_inter_threads": ("integer", 0),
     "num_intra_threads": ("integer", 0),
     "seed": ("integer", None),
+    "compress_gradients": ("boolean", False),
+    "session_timeout": ("integer", 0),
+    "stall_timeout": ("integer", 60),
+    "dgc_sparsity_strategy": ("string", "0.75,0.9375,0.984375,0.996,0.999"),
+    "dgc_momentum_type": ("string", "vanilla"),
+    "dgc_momentum": ("float", 0.9),
+    "dgc_momentum_factor_masking": ("boolean", True),
+    "dgc_total_samples": ("integer", None),
 }
 
 

@@ -57,6 +57,8 @@ REPLICATED: Final = (
     *("replicated", "replicated_host", "distributed_replicated", "distributed_replicated_mix"),
     "collective",
 )
+# MoXing's name for deep gradient compression.
+COMPRESSED: Final = "distributed_replicated_dgc"
 CLUSTER_FLAGS: Final = ("job_name", "task_index", "ps_hosts", "worker_hosts")
 
 TABLE: Final[tuple[FlagSpec, ...]] = (
@@ -71,7 +73,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "string",
         None,
         "Where variables live and gradients meet.",
-        (None, "", "parameter_server", *REPLICATED),
+        (None, "", "parameter_server", *REPLICATED, COMPRESSED),
     ),
     FlagSpec("compress_gradients", "boolean", False, "Send gradients to other workers as float16."),
     FlagSpec(
@@ -80,6 +82,22 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec(
         "stall_timeout", "integer", 60, "Seconds of silence that end a job of processes.", least=1
     ),
+    FlagSpec(
+        "dgc_sparsity_strategy",
+        "string",
+        "0.75,0.9375,0.984375,0.996,0.999",
+        "Share of gradients held back in each epoch.",
+    ),
+    FlagSpec(
+        "dgc_momentum_type",
+        "string",
+        "vanilla",
+        "Momentum of compressed gradients.",
+        ("vanilla", "nesterov"),
+    ),
+    FlagSpec("dgc_momentum", "float", 0.9, "Its factor.", least=0),
+    FlagSpec("dgc_momentum_factor_masking", "boolean", True, "Drop momentum of what was sent."),
+    FlagSpec("dgc_total_samples", "integer", None, "Samples of an epoch of it.", least=1),
     FlagSpec("log_first_clone", "boolean", True, "Log the first device's values; else the mean."),
     FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables."),
     FlagSpec("use_bf16", "boolean", False, "Compute in bfloat16 with float32 variables."),

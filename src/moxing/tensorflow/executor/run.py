@@ -10,7 +10,7 @@ from moxing.engine.export import ExportSignature
 from moxing.engine.job import Job, Loss, Model, Result
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow import flags
-from moxing.tensorflow.executor import arguments, cache, label_file, startup
+from moxing.tensorflow.executor import arguments, cache, compression, label_file, startup
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
 from moxing.tensorflow.executor.placement import placement
@@ -65,7 +65,8 @@ def run(
         save_summary_steps: steps between summaries.
         save_model_secs: seconds between checkpoints, default 60; None: only the first and last,
             unless save_model_steps is given. Seconds win where both are given.
-        export_model: mox.ExportKeys.TF_SERVING exports the model after TRAIN or EVAL.
+        export_model: mox.ExportKeys.TF_SERVING exports the model after TRAIN or EVAL; or another
+            of mox.ExportKeys, or a list of them.
         fetch_strategy_fn: not supported.
         save_model_steps: steps between checkpoints.
 
@@ -86,16 +87,21 @@ def run(
     batch = arguments.check_batch_size(batch_size)
     seconds, steps = _save_schedule(save_model_secs, save_model_steps)
     exporting = arguments.check_export(export_model, directory, mode)
+    placed = placement()
     job = Job(
         mode=mode,
         input_fn=label_file.kept_beside(
             directory, positional("input_fn", arguments.check_callable("input_fn", input_fn), 1)
         ),
         model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
-        optimizer_fns=[
-            positional("optimizer_fn", function, 0)
-            for function in arguments.check_optimizers(optimizer_fn, mode)
-        ],
+        optimizer_fns=compression.optimizers(
+            [
+                positional("optimizer_fn", function, 0)
+                for function in arguments.check_optimizers(optimizer_fn, mode)
+            ],
+            batch,
+            placed,
+        ),
         batch_size=batch,
         make_batches=arguments.check_flag("auto_batch", auto_batch) and batch is not None,
         max_steps=arguments.check_steps(max_number_of_steps, mode),
@@ -109,7 +115,8 @@ def run(
         summary_every=arguments.check_count("save_summary_steps", save_summary_steps, 1),
         save_secs=seconds,
         save_steps=steps,
-        export=exporting,
+        export=bool(exporting),
+        export_kinds=exporting,
         restore_include=flags.patterns("checkpoint_include_patterns"),
         restore_exclude=flags.patterns("checkpoint_exclude_patterns"),
         trainable_include=flags.patterns("trainable_include_patterns"),
@@ -120,7 +127,7 @@ def run(
         inter_op_threads=flags.get_flag("num_inter_threads"),
         intra_op_threads=flags.get_flag("num_intra_threads"),
         seed=flags.get_flag("seed"),
-        **placement(),
+        **placed,
     )
     return engine.execute(job)
 
