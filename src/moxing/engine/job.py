@@ -69,6 +69,7 @@ class Job:
         summary_every: steps between summaries.
         save_secs, save_steps: time or steps between saves; both None: only first and last.
         export: whether to export after the run.
+        export_kinds: what to write beside the exported SavedModel: constants of `export.kinds`.
         restore_include, restore_exclude: patterns of variables to restore from checkpoint_path.
         trainable_include, trainable_exclude: patterns of variables that may be trained.
         compute_dtype: "float16" or "bfloat16": what float32 inputs are cast to, on variables that
@@ -108,6 +109,7 @@ class Job:
     save_secs: float | None = 60.0
     save_steps: int | None = None
     export: bool = False
+    export_kinds: tuple[str, ...] = ()
     restore_include: tuple[str, ...] = ()
     restore_exclude: tuple[str, ...] = ()
     trainable_include: tuple[str, ...] = ()

@@ -271,6 +271,7 @@ def _build_export(
             raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
         export.check(model.export, fed)
         names = export.checkpoint_names(trained)
+        export.check_kinds(job.export_kinds, model.export)
         export.check_variables(model.export, names, f"the {job.mode} graph")
     return built, model.export
 

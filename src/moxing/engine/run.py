@@ -163,7 +163,8 @@ def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | 
     if signature.version == -1:
         # Another run may have taken the number meanwhile.
         target = _export_target(job, built) or target
-    return export.write(built.export_graph, signature, prefix, target)
+    assets = export.labels_beside(job.log_dir, prefix)
+    return export.write(built.export_graph, signature, prefix, target, job.export_kinds, assets)
 
 
 class _Run:

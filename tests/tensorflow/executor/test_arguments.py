@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxValueError
 from moxing.tensorflow.executor import arguments
 
 
@@ -94,17 +95,30 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("value", "exports"),
     [
-        (None, False),
-        (False, False),
-        (np.bool_(False), False),
-        (True, True),
-        (np.bool_(True), True),
-        ("TF_SERVING", True),
-        (Text("TF_SERVING"), True),
+        (None, ()),
+        (False, ()),
+        (np.bool_(False), ()),
+        (True, ("TF_SERVING",)),
+        (np.bool_(True), ("TF_SERVING",)),
+        ("TF_SERVING", ("TF_SERVING",)),
+        (Text("TF_SERVING"), ("TF_SERVING",)),
+        ("TFLITE", ("TFLITE",)),
+        (["TF_SERVING", "FROZEN_GRAPH", True], ("TF_SERVING", "FROZEN_GRAPH")),
+        (("TFLITE", "TFLITE"), ("TFLITE",)),
     ],
 )
-def test_export(value: Any, exports: bool) -> None:
-    assert arguments.check_export(value, "out", "EVAL") is exports
+def test_export(value: Any, exports: tuple[str, ...]) -> None:
+    assert arguments.check_export(value, "out", "EVAL") == exports
+
+
+@pytest.mark.parametrize("value", [[], ["TF_SERVING", "tflite"], [None], ["ONNX", False], [[]]])
+def test_kinds_that_are_none(value: Any) -> None:
+    with pytest.raises(MoxValueError) as raised:
+        arguments.check_export(value, "out", "EVAL")
+    assert str(raised.value) == (
+        f"export_model={value!r}: it must be mox.ExportKeys.TF_SERVING or False. Other kinds are"
+        " FROZEN_GRAPH, TFLITE, ONNX; several go into a list."
+    )
 
 
 def test_optimizers() -> None:

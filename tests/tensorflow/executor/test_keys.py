@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import moxing.tensorflow as mox
+from moxing.engine import export
 
 
 def test_modes_are_their_own_names() -> None:
@@ -12,4 +13,6 @@ def test_modes_are_their_own_names() -> None:
 
 def test_export_keys() -> None:
     kinds = {name: value for name, value in vars(mox.ExportKeys).items() if name.isupper()}
-    assert kinds == {"TF_SERVING": "TF_SERVING"}
+    names = ("TF_SERVING", "FROZEN_GRAPH", "TFLITE", "ONNX")
+    assert kinds == {name: name for name in names}
+    assert names == export.KINDS

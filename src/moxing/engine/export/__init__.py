@@ -1,21 +1,29 @@
 """Exports a trained model as a SavedModel that TensorFlow Serving and TensorFlow 2 load.
 
 In the order of a run: `target` picks the directory, `placeholders` stand in for the inputs,
-`check` and `check_variables` refuse before step 0 what could not be served, `write` exports.
+`check`, `check_kinds` and `check_variables` refuse before step 0 what could not be served, and
+`write` exports and loads again what it has written. Frozen graphs and models for TensorFlow Lite
+and ONNX are files beside the SavedModel.
 """
 
 from moxing.engine.export.check import check
 from moxing.engine.export.inputs import placeholders
+from moxing.engine.export.kinds import KINDS, check_installed, check_kinds
+from moxing.engine.export.labels import labels_beside
 from moxing.engine.export.signature import ExportSignature
 from moxing.engine.export.target import target
 from moxing.engine.export.variables import check_variables, checkpoint_names
 from moxing.engine.export.write import write
 
 __all__ = [
+    "KINDS",
     "ExportSignature",
     "check",
+    "check_installed",
+    "check_kinds",
     "check_variables",
     "checkpoint_names",
+    "labels_beside",
     "placeholders",
     "target",
     "write",

@@ -8,17 +8,22 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 from google.protobuf.message import Message
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from moxing.engine.export import reload
 from moxing.engine.export.check import check_assets
+from moxing.engine.export.convert import FILES, convert
+from moxing.engine.export.frozen import GRAPH, write_frozen
+from moxing.engine.export.kinds import FROZEN_GRAPH
 from moxing.engine.export.signature import ExportSignature, signature_def
 from moxing.engine.export.target import refuse_existing
 from moxing.engine.export.variables import check_shapes, check_variables, variable_key
+from moxing.errors import MoxRuntimeError
 
 _log = logging.getLogger("tensorflow")
 _FILE = "saved_model.pb"
@@ -27,13 +32,19 @@ SIGNATURE_KEYS = ("serving_default", "predict_object")
 
 
 def write(
-    graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str, directory: str
+    graph: tf.Graph,
+    signature: ExportSignature,
+    checkpoint_prefix: str,
+    directory: str,
+    kinds: Collection[str] = (),
+    assets: Iterable[str] = (),
 ) -> str:
     """Exports the model with the values of a checkpoint.
 
     The SavedModel has the tag `serve`, the signature under `serving_default` and `predict_object`,
     no devices, and an operation that initializes tables and local variables when it is loaded. It
-    appears at `directory` whole or not at all.
+    is loaded again and compared with the checkpoint before it appears at `directory`, whole or not
+    at all.
 
     Args:
         graph: what the model function built in EXPORT mode. Must not be finalized: operations that
@@ -41,6 +52,8 @@ def write(
         signature: inputs and outputs, which `check` has accepted.
         checkpoint_prefix: checkpoint to take the variables from, by name.
         directory: destination, which must not exist; its parent is made where needed.
+        kinds: what else to write beside the SavedModel: constants of `kinds`.
+        assets: paths of files that go into the folder `assets` of the model.
 
     Returns:
         `directory`.
@@ -49,14 +62,16 @@ def write(
         ExportExistsError: something is at `directory`.
         MoxValueError: the checkpoint lacks a variable that the outputs need, or has another shape
             of it.
+        MoxRuntimeError: what was written does not compute what the checkpoint does; or a converter
+            failed, which the SavedModel is there in spite of.
         OSError: the files can't be written.
     """
     refuse_existing(directory)
     temporary = _make_temporary(directory)
     try:
         with graph.as_default(), _without_lines_about(temporary):
-            _build(graph, signature, checkpoint_prefix, temporary)
-        _strip_devices(os.path.join(temporary, _FILE))
+            _build(graph, signature, checkpoint_prefix, temporary, kinds, assets)
+        failed = {kind: convert(kind, temporary) for kind in FILES if kind in kinds}
         _sync_tree(temporary)
         refuse_existing(directory)  # A rename would replace an empty directory.
         os.rename(temporary, directory)
@@ -65,12 +80,24 @@ def write(
         raise
     _sync(os.path.dirname(os.path.abspath(directory)))
     _log_written(directory)
+    for kind, reason in failed.items():
+        if reason is not None:
+            raise MoxRuntimeError(
+                f"The model could not be converted to {kind}: {reason}. Its SavedModel is in"
+                f" {directory}."
+            )
     return directory
 
 
 def _build(
-    graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str, directory: str
+    graph: tf.Graph,
+    signature: ExportSignature,
+    checkpoint_prefix: str,
+    directory: str,
+    kinds: Collection[str],
+    files: Iterable[str],
 ) -> None:
+    _add_assets(graph, files)
     check_assets(graph)
     description = signature_def(signature)
     assets = graph.get_collection(tf.GraphKeys.ASSET_FILEPATHS)
@@ -94,7 +121,22 @@ def _build(
             strip_default_attrs=True,
             saver=saver,
         )
-    builder.save()
+        builder.save()
+        _strip_devices(os.path.join(directory, _FILE))
+        if FROZEN_GRAPH in kinds:
+            write_frozen(session, signature, directory)
+        session.run(initialize)
+        reload.check(session, signature, directory)
+
+
+def _add_assets(graph: tf.Graph, files: Iterable[str]) -> None:
+    values = [tf.get_static_value(t) for t in graph.get_collection(tf.GraphKeys.ASSET_FILEPATHS)]
+    known = {value.item() for value in values if value is not None}
+    with tf.name_scope(None), tf.control_dependencies(None):
+        for path in files:
+            if os.fsencode(path) not in known:
+                asset = tf.constant(path, tf.string, name="asset_file")
+                tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, asset)
 
 
 def _held(graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str) -> list[Any]:
@@ -173,4 +215,7 @@ def _log_written(directory: str) -> None:
     assets = os.path.join(directory, "assets")
     if os.path.isdir(assets):
         _log.info("Assets written to: %s", assets)
+    for name in (*FILES.values(), GRAPH):
+        if os.path.isfile(os.path.join(directory, name)):
+            _log.info("Converted model written to: %s", os.path.join(directory, name))
     _log.info("SavedModel written to: %s", os.path.join(directory, _FILE))

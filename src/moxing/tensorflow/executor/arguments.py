@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.export import KINDS, check_installed
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.framework.file import settings, urls
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
@@ -200,22 +201,39 @@ def _path_text(name: str, value: Any) -> str:
     raise MoxTypeError(f"{name}={shown(value)}: it must be a path, such as 'output'.{hint}")
 
 
-def check_export(export_model: Any, log_dir: str | None, mode: str) -> bool:
-    """Whether to export, if that is possible."""
+def check_export(export_model: Any, log_dir: str | None, mode: str) -> tuple[str, ...]:
+    """The kinds to export, if that is possible; none: nothing is exported.
+
+    Raises:
+        MoxImportError: a kind needs a package that is not installed.
+    """
     if export_model is None or (isinstance(export_model, bool | np.bool_) and not export_model):
-        return False
-    known = isinstance(export_model, bool | np.bool_ | str)
-    if not known or export_model not in (True, ExportKeys.TF_SERVING):
-        raise MoxValueError(
-            f"export_model={shown(export_model)}: it must be mox.ExportKeys.TF_SERVING or False."
-        )
+        return ()
+    kinds = export_kinds("export_model", export_model)
     if mode == ModeKeys.PREDICT:
         raise MoxValueError("export_model works in TRAIN and EVAL, not in PREDICT.")
     if log_dir is None:
         raise MoxValueError(
             "export_model is set, but there is no log_dir to export to: pass log_dir."
         )
-    return True
+    return kinds
+
+
+def export_kinds(name: str, value: Any) -> tuple[str, ...]:
+    """The kinds that one value, or a list of them, names; True is TF_SERVING."""
+    given = list(value) if isinstance(value, list | tuple) else [value]
+    kinds = [
+        ExportKeys.TF_SERVING if isinstance(kind, bool | np.bool_) and kind else kind
+        for kind in given
+    ]
+    if not kinds or not all(isinstance(kind, str) and kind in KINDS for kind in kinds):
+        others = ", ".join(kind for kind in KINDS if kind != ExportKeys.TF_SERVING)
+        raise MoxValueError(
+            f"{name}={shown(value)}: it must be mox.ExportKeys.TF_SERVING or False. Other kinds"
+            f" are {others}; several go into a list."
+        )
+    check_installed(kinds)
+    return tuple(dict.fromkeys(str(kind) for kind in kinds))
 
 
 def _whole(value: Any) -> int | None:

@@ -1,0 +1,65 @@
+"""The kinds of exported models, and which of them a signature can become."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Collection
+from typing import Final
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.ancestry import behind
+from moxing.engine.blame import place
+from moxing.engine.export.signature import ExportSignature, components
+from moxing.errors import MoxImportError, MoxNotSupportedError
+
+SAVED_MODEL: Final = "TF_SERVING"
+FROZEN_GRAPH: Final = "FROZEN_GRAPH"
+TFLITE: Final = "TFLITE"
+ONNX: Final = "ONNX"
+KINDS: Final = (SAVED_MODEL, FROZEN_GRAPH, TFLITE, ONNX)
+
+_TABLES = ("HashTable", "MutableHashTable", "MutableDenseHashTable")
+
+
+def check_installed(kinds: Collection[str]) -> None:
+    """Raises where a kind needs a package that is not there.
+
+    Raises:
+        MoxImportError: with the command that installs it.
+    """
+    if ONNX in kinds and importlib.util.find_spec("tf2onnx") is None:
+        raise MoxImportError(
+            "Exporting to ONNX needs the package tf2onnx, which is not installed: pip install"
+            " 'openmox[onnx]'."
+        )
+
+
+def check_kinds(kinds: Collection[str], signature: ExportSignature) -> None:
+    """Raises where the model can't become one of these kinds; the SavedModel takes everything.
+
+    Raises:
+        MoxNotSupportedError: a sparse input or output, or a table in a frozen graph.
+    """
+    tensors = [("inputs_dict", *item) for item in signature.inputs.items()]
+    tensors += [("outputs_dict", *item) for item in signature.outputs.items()]
+    for kind in (TFLITE, ONNX):
+        for role, name, tensor in tensors if kind in kinds else ():
+            if isinstance(tensor, tf.SparseTensor):
+                raise MoxNotSupportedError(
+                    f"The export's {role}[{name!r}] is a SparseTensor, which {kind} does not have."
+                    " Use a dense tensor, or export without that kind."
+                )
+    if FROZEN_GRAPH in kinds:
+        _check_no_table(signature)
+
+
+def _check_no_table(signature: ExportSignature) -> None:
+    fed = [part for tensor in signature.inputs.values() for part in components(tensor)]
+    for name, tensor in signature.outputs.items():
+        for op in behind(components(tensor), fed):
+            if op.type.startswith(_TABLES):
+                raise MoxNotSupportedError(
+                    f"The exported output {name!r} depends on the table {place(op)}, and a frozen"
+                    " graph holds no tables. Export without FROZEN_GRAPH: the SavedModel has them."
+                )
