@@ -72,6 +72,24 @@ def test_resuming_evaluating_and_warm_starts_read_the_store(bucket: str, log: An
     assert f"Restoring parameters from {bucket}/out/model.ckpt-5" in runs.messages(log)
 
 
+def test_which_of_two_checkpoints_counts_is_said(bucket: str, log: Any) -> None:
+    runs.execute(log_dir=f"{bucket}/a", max_steps=1)
+    runs.execute(log_dir=f"{bucket}/b", max_steps=2, save_steps=1)
+    for path in ("b", "b/model.ckpt-1"):
+        log.clear()
+        result = runs.execute(
+            log_dir=f"{bucket}/a", checkpoint_path=f"{bucket}/{path}", mode=EVAL, max_steps=1
+        )
+        assert result.checkpoint == f"{bucket}/a/model.ckpt-1"
+        other = f"{bucket}/b/model.ckpt-{2 if path == 'b' else 1}"
+        assert runs.messages(log)[1].startswith(
+            f"TWO CHECKPOINTS: this run uses {bucket}/a/model.ckpt-1 of log_dir and NOT {other} of"
+        )
+    log.clear()
+    runs.execute(log_dir=f"{bucket}/b", checkpoint_path=f"{bucket}/b", mode=EVAL, max_steps=1)
+    assert not [line for line in runs.messages(log) if "TWO" in line or "Ignoring" in line]
+
+
 def test_only_the_newest_five_checkpoints_stay_in_the_store(bucket: str) -> None:
     runs.execute(log_dir=f"{bucket}/out", max_steps=4, save_steps=1)
     runs.execute(log_dir=f"{bucket}/out", max_steps=7, save_steps=1)

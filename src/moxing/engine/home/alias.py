@@ -20,7 +20,8 @@ def standing(name: str, local: str) -> Iterator[None]:
 
     Args:
         name: what the user calls it, such as `s3://bucket/output`.
-        local: the directory that stands for it.
+        local: the directory that stands for it. Where there is one already, this is another one,
+            and `local_path` keeps to the first.
     """
 
     def rename(record: logging.LogRecord) -> bool:
@@ -29,7 +30,7 @@ def standing(name: str, local: str) -> Iterator[None]:
             record.msg, record.args = message.replace(local, name), None
         return True
 
-    _standing[name] = local
+    first = _standing.setdefault(name, local) == local
     TENSORFLOW.addFilter(rename)
     try:
         yield
@@ -40,7 +41,8 @@ def standing(name: str, local: str) -> Iterator[None]:
         raise
     finally:
         TENSORFLOW.removeFilter(rename)
-        del _standing[name]
+        if first:
+            del _standing[name]
 
 
 def local_path(name: str) -> str:

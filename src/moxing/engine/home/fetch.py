@@ -82,15 +82,23 @@ def fetch(remote: str, local: str) -> Fetched:
     return result
 
 
-def fetch_path(remote: str, local: str) -> str:
+def fetch_path(remote: str, local: str, whole: bool) -> str:
     """Copies what a user's `checkpoint_path` means into `local`, and says where it is there.
+
+    Args:
+        remote: the `checkpoint_path`.
+        local: an empty directory.
+        whole: whether the checkpoint is to be read; else what names it is copied.
 
     Raises:
         CheckpointError: nothing is there.
         OSError: the store can't be read.
     """
     if file.is_directory(remote):
-        fetch(remote, local)
+        if whole:
+            fetch(remote, local)
+        else:
+            _bring_outline(remote, local, listing(remote))
         return local
     parent, _, last = remote.rpartition("/")
     prefix = prefix_of(last)
@@ -100,7 +108,7 @@ def fetch_path(remote: str, local: str) -> str:
         raise CheckpointError(
             f"No checkpoint at checkpoint_path {remote!r}. {_contents(parent, names)}"
         )
-    _bring(parent, local, wanted)
+    _bring(parent, local, [name for name in wanted if whole or name.endswith(INDEX)])
     return os.path.join(local, last)
 
 

@@ -47,16 +47,17 @@ def run_at_home(job: Job, run: Callable[[Job], Result]) -> Result:
     if not away and not (job.cached and job.log_dir):
         return run(job)
     with open_room(tuning.staging_dir()) as room, ExitStack() as stack:
-        here, names = job, {}
+        here, names, whole = job, {}, True
         if job.log_dir and (job.cached or file.is_remote(job.log_dir)):
             local = os.path.join(room, "log_dir")
             names[tidy(job.log_dir)] = local
             fetched = stack.enter_context(_log_dir(job, tidy(job.log_dir), local))
             here = dataclasses.replace(here, log_dir=local)
-            if fetched[""].found and job.checkpoint_path == job.log_dir:
+            whole = fetched[""].found is None
+            if not whole and tidy(job.checkpoint_path or "") == tidy(job.log_dir):
                 here = dataclasses.replace(here, checkpoint_path=local)
         if here.checkpoint_path and file.is_remote(here.checkpoint_path):
-            here = _with_checkpoint(here, tidy(here.checkpoint_path), room, stack, names)
+            here = _with_checkpoint(here, tidy(here.checkpoint_path), room, stack, names, whole)
         return _renamed(run(here), names)
 
 
@@ -136,15 +137,24 @@ def _finish(uploader: Uploader, local: str) -> None:
 
 
 def _with_checkpoint(
-    job: Job, name: str, room: str, stack: ExitStack, names: dict[str, str]
+    job: Job, name: str, room: str, stack: ExitStack, names: dict[str, str], whole: bool
 ) -> Job:
+    """The job with a local `checkpoint_path`, of which only what is needed to name it is there.
+
+    Args:
+        job: what to run.
+        name: its `checkpoint_path`.
+        room: where to make a directory for it.
+        stack: ends what is begun here.
+        names: of directories, to those that stand for them; a new one is added.
+        whole: whether all of the checkpoint is needed.
+    """
     local = os.path.join(room, "checkpoint_path")
     os.mkdir(local)
     base = name if file.is_directory(name) else name.rpartition("/")[0]
-    if base not in names:
-        stack.enter_context(standing(base, local))
-        names[base] = local
-    return dataclasses.replace(job, checkpoint_path=fetch_path(name, local))
+    stack.enter_context(standing(base, local))
+    names.setdefault(base, local)
+    return dataclasses.replace(job, checkpoint_path=fetch_path(name, local, whole=whole))
 
 
 def _renamed(result: Result, names: dict[str, str]) -> Result:

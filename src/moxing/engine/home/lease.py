@@ -105,6 +105,8 @@ class Lease:
                 if not self.confirm():
                     return
                 self._write()
+                if self._stop.is_set():  # Given back while the store did not answer.
+                    file.remove(self._url)
 
     def _wait_for_its_end(self, found: dict[str, Any]) -> None:
         if found.get("machine") == self._owner["machine"]:

@@ -30,7 +30,7 @@ class Uploader:
         self._over = threading.Event()
         self._waiting = Waiting(files=1)
         self._moved = time.monotonic()
-        self._told = 0.0
+        self._told: float | None = None
         self._give_up = False
         self._thread = threading.Thread(target=self._serve, name="mox-upload", daemon=True)
 
@@ -84,7 +84,7 @@ class Uploader:
 
     def _tell(self, failures: int) -> None:
         now = time.monotonic()
-        if failures and now - self._told >= _TELL_SECONDS:
+        if failures and (self._told is None or now - self._told >= _TELL_SECONDS):
             self._told = now
             TENSORFLOW.warning(
                 "%s can't be written now (%s). %s on the local disk until it can; the run goes on.",
@@ -92,8 +92,8 @@ class Uploader:
                 self._waiting.reason,
                 _amount(self._waiting, "waits", "wait"),
             )
-        elif not failures and self._told:
-            self._told = 0.0
+        elif not failures and self._told is not None:
+            self._told = None
             TENSORFLOW.info("%s can be written again; nothing waits.", self._mirror.remote)
 
     def _progress(self) -> str:
