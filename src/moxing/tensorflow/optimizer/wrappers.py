@@ -8,6 +8,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches
+from moxing.logs import TENSORFLOW
+from moxing.tensorflow import flags
 from moxing.tensorflow.optimizer.arguments import check_arguments
 from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer
@@ -17,6 +19,8 @@ from moxing.tensorflow.optimizer.lars import LarsOptimizer
 from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper, check_optimizer
 
 _WHERE = "get_optimizer_wrapper_fn"
+
+_RARELY_MEETING = (OptimizerWrapperKeys.BATCH_GRADIENTS, OptimizerWrapperKeys.EASGD)
 
 _CLASSES: dict[str, type[OptimizerWrapper]] = {
     OptimizerWrapperKeys.BATCH_GRADIENTS: BatchGradientsOptimizer,
@@ -57,4 +61,18 @@ def get_optimizer_wrapper_fn(
     check_optimizer(opt, f"{_WHERE}: {name!r}")
     cls = _CLASSES[name]
     check_arguments(f"{_WHERE}: wrapper {name!r}", cls, args, kwargs)
-    return lambda: cls(opt, *args, **kwargs)
+
+    def make() -> OptimizerWrapper:
+        _warn_of_synchronous_workers(name)
+        return cls(opt, *args, **kwargs)
+
+    return make
+
+
+def _warn_of_synchronous_workers(name: str) -> None:
+    """These wrappers let workers meet rarely, which is in vain where every step waits for all."""
+    several = "," in (flags.get_flag("worker_hosts") or "")
+    if name in _RARELY_MEETING and several and flags.get_flag("sync_replicas"):
+        TENSORFLOW.warning(
+            "Using OptimizerWrapper when sync_replicas is True may cause performance loss."
+        )
