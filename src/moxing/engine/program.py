@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -183,7 +183,8 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
     )
     if not job.export or not place.is_chief:
         return program
-    export_graph, signature = _build_export(job, made, built)
+    names = export.checkpoint_names(built)
+    export_graph, signature = _build_export(job, made, names, f"the {job.mode} graph")
     return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
 
 
@@ -259,8 +260,25 @@ def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) 
     return place.after(update)
 
 
+def build_export(
+    job: Job, names: Collection[str], where: str
+) -> tuple[tf.Graph, export.ExportSignature]:
+    """Builds nothing but the export graph; input_fn is called for the shapes of the inputs.
+
+    Args:
+        job: what to build.
+        names: of the variables that there are, in `where`.
+        where: such as "the checkpoint output/model.ckpt-10".
+    """
+    devices.has_gpu()
+    with _resource_variables():
+        with tf.Graph().as_default():
+            made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches)
+        return _build_export(job, made, names, where)
+
+
 def _build_export(
-    job: Job, made: Inputs, trained: tf.Graph
+    job: Job, made: Inputs, names: Collection[str], where: str
 ) -> tuple[tf.Graph, export.ExportSignature]:
     with tf.Graph().as_default() as built:
         tf.train.get_or_create_global_step()
@@ -270,9 +288,8 @@ def _build_export(
         if not isinstance(model.export, export.ExportSignature):
             raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
         export.check(model.export, fed)
-        names = export.checkpoint_names(trained)
         export.check_kinds(job.export_kinds, model.export)
-        export.check_variables(model.export, names, f"the {job.mode} graph")
+        export.check_variables(model.export, names, where)
     return built, model.export
 
 

@@ -10,7 +10,14 @@ from moxing.engine.export import ExportSignature
 from moxing.engine.job import Job, Loss, Model, Result
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow import flags
-from moxing.tensorflow.executor import arguments, cache, compression, label_file, startup
+from moxing.tensorflow.executor import (
+    arguments,
+    cache,
+    compression,
+    export_only,
+    label_file,
+    startup,
+)
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
 from moxing.tensorflow.executor.placement import placement
@@ -83,6 +90,7 @@ def run(
     flags.check_supported()
     _refuse_fetch_strategy(fetch_strategy_fn)
     mode = arguments.check_mode(run_mode)
+    wanted = export_only.requested()
     directory = arguments.check_path("log_dir", log_dir)
     batch = arguments.check_batch_size(batch_size)
     seconds, steps = _save_schedule(save_model_secs, save_model_steps)
@@ -91,7 +99,8 @@ def run(
     job = Job(
         mode=mode,
         input_fn=label_file.kept_beside(
-            directory, positional("input_fn", arguments.check_callable("input_fn", input_fn), 1)
+            directory if wanted is None else None,
+            positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
         ),
         model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
         optimizer_fns=compression.optimizers(
@@ -129,6 +138,8 @@ def run(
         seed=flags.get_flag("seed"),
         **placed,
     )
+    if wanted is not None:
+        export_only.end_with_export(job, wanted)
     return engine.execute(job)
 
 

@@ -1,0 +1,110 @@
+"""`mox export SCRIPT.py`: a checkpoint of a program's model is exported, nothing is trained."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moxing.cli import export
+from moxing.cli import main as command
+from moxing.legacy import launcher
+
+PROGRAM = """
+import tensorflow as tf
+import moxing.tensorflow as mox
+
+tf.flags.DEFINE_string('train_url', '', '')
+tf.flags.DEFINE_boolean('train', True, '')
+flags = tf.flags.FLAGS
+
+def input_fn(mode):
+  print('input_fn', mode)
+  return tf.random_uniform([3])
+
+def model_fn(inputs, mode):
+  y = tf.layers.dense(inputs[0], 1)
+  loss = tf.reduce_mean(y)
+  return mox.ModelSpec(loss=loss, export_spec=mox.ExportSpec({'x': inputs[0]}, {'y': y}))
+
+def main(*args):
+  if flags.train:
+    mox.run(input_fn=input_fn, model_fn=model_fn,
+            optimizer_fn=mox.get_optimizer_fn('sgd', learning_rate=0.01),
+            run_mode=mox.ModeKeys.TRAIN, batch_size=4, log_dir=flags.train_url,
+            max_number_of_steps=5)
+    print('went on')
+
+if __name__ == '__main__':
+  tf.app.run(main=main)
+"""
+
+
+def _mox(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "moxing", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+
+
+@pytest.mark.slow
+def test_a_program_that_has_trained(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    done = _mox("run", "train.py", "--train_url=out", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "input_fn TRAIN\nwent on\n"), done.stderr
+    before = sorted(os.listdir(tmp_path / "out"))
+
+    done = _mox("export", "train.py", "--kind=frozen", "--", "--train_url=out", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "input_fn TRAIN\n"), done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "INFO:tensorflow:Exported the checkpoint out/model.ckpt-5 to out/1."
+    )
+    assert sorted(os.listdir(tmp_path / "out")) == sorted([*before, "1"])
+    written = sorted(os.listdir(tmp_path / "out" / "1"))
+    assert written == ["frozen_graph.json", "frozen_graph.pb", "saved_model.pb", "variables"]
+
+    done = _mox("export", "train.py", "--", "--train=False", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == (
+        "mox: error: train.py ended without calling mox.run: nothing was exported. Its flags stand"
+        " after --, as in mox export train.py -- --train=True"
+    )
+
+
+def test_own_options_and_the_programs_flags() -> None:
+    given, flags = export._parse(
+        ["--to=d", "x.py", "--kind", "onnx", "--kind=tflite", "--", "--to=e", "--", "--kind=f"]
+    )
+    assert (given.script, given.to, given.checkpoint) == ("x.py", "d", None)
+    assert given.kind == ["onnx", "tflite"]
+    assert flags == ["--to=e", "--", "--kind=f"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["x.py", "--train_url=out"],
+            "mox: error: mox export has no option --train_url=out. The program's own flags stand"
+            " after --: mox export x.py -- --train_url=out\n",
+        ),
+        (["none.py"], "mox: error: there is no file none.py in "),
+        (["x.py", "--kind=pmml"], "usage: mox export SCRIPT.py [options]"),
+        ([], "usage: mox export SCRIPT.py [options]"),
+    ],
+)
+def test_mistakes(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launcher, "run", None)
+    try:
+        code = command.main(["export", *arguments])
+    except SystemExit as end:
+        code = end.code
+    output = capsys.readouterr()
+    assert (code, output.out) == (2, "")
+    assert output.err.startswith(message)
