@@ -12,6 +12,7 @@ from moxing.engine import feed, inputs
 from moxing.engine.feed import Feed
 from moxing.engine.inputs import Inputs
 from moxing.engine.job import Job, Model
+from moxing.engine.reuse import Reuse
 from moxing.errors import MoxValueError
 
 _INTER = "openmox/inter"
@@ -50,12 +51,16 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
     Raises:
         MoxValueError: the second model made variables of its own.
     """
-    before = {variable.name for variable in tf.global_variables()}
+    first = tf.global_variables()
+    before = {variable.name for variable in first}
     feed.announce(Feed(seed=job.seed))
     with _collections_of_its_own():
         made = inputs.build(job.input_fn, mode, job.batch_size, job.make_batches)
         scope = tf.get_variable_scope()
-        with tf.variable_scope(scope, reuse=True, auxiliary_name_scope=False):
+        with (
+            tf.variable_creator_scope(Reuse(first)),
+            tf.variable_scope(scope, reuse=True, auxiliary_name_scope=False),
+        ):
             model = call_model_fn(job, made.structure, mode)
     new = [v.name.split(":")[0] for v in tf.global_variables() if v.name not in before]
     if new:
