@@ -1,23 +1,22 @@
-"""How much longer training takes for checkpoints that go to an object store.
+"""How much training time a checkpoint costs that goes to an object store.
 
 Starts moto's server on loopback and trains a model of about 25 million float32 variables with
-momentum (200 MB a checkpoint), each time in a process of its own and in turn,
+momentum (200 MB a checkpoint), with a save every --interval seconds, to a local directory and to
+the store, each in a process of its own. The run's own pace is the measure, for a machine's speed
+changes from minute to minute: steps done in the half interval that begins with a save, which holds
+the save and its upload, beside those in the half before the next save, where nothing is saved.
 
-- without saves,
-- with saves to a local directory,
-- with saves to the store.
+Prints the seconds that a save costs (median), and which share of the time that is where a save is
+made every 60 seconds, the default of mox.run. The server runs on the same machine and takes a part
+of its processors, as no store does.
 
-Each saves every --interval seconds. What a save costs is what it adds to the time of all steps
-between the first step and the last; the upload at the very end is told apart, for no step waits for
-it. Prints the share for each pair of runs and the median. The server runs on the same machine and
-takes a part of it, as no store does.
-
-    python benchmarks/save_stall.py [--seconds N] [--interval N] [--repeats N] [--only store]
+    python benchmarks/save_stall.py [--interval N] [--saves N] [--only disk|store]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -30,12 +29,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from object_store import BUCKET, server
 
 WORKER = """
-import json, sys, time
+import dataclasses, json, logging, sys, time
 import tensorflow.compat.v1 as tf
 from moxing.engine import run
 from moxing.engine.job import TRAIN, Job, Loss, Model
 
-log_dir, steps, interval = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+log_dir, saves, interval = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 SIZE, LAYERS = 1580, 10
 
 def input_fn(mode):
@@ -50,22 +49,46 @@ def model_fn(inputs, mode):
     loss = tf.reduce_mean(tf.square(value - 0.1))
     return Model(losses=(Loss(loss),), log={"loss": loss})
 
-began = time.monotonic()
-result = run.execute(Job(
-    mode=TRAIN, input_fn=input_fn, model_fn=model_fn,
-    optimizer_fns=[lambda: tf.train.MomentumOptimizer(1e-3, 0.9)], max_steps=steps,
-    log_dir=log_dir or None, log_every=10**9,
-    save_secs=interval if log_dir else None))
-print(json.dumps({"steps": result.seconds, "all": time.monotonic() - began}))
+
+class Times(tf.train.SessionRunHook):
+    ends = []
+    def after_run(self, context, values):
+        self.ends.append(time.monotonic())
+
+class Saves(logging.Filter):
+    begins = []
+    def filter(self, record):
+        if record.getMessage().startswith("Saving checkpoints"):
+            self.begins.append(time.monotonic())
+        return True
+
+logging.getLogger("tensorflow").setLevel("INFO")
+logging.getLogger("tensorflow").addFilter(Saves())
+
+def stop_after(count):
+    class Stop(tf.train.SessionRunHook):
+        def after_run(self, context, values):
+            if len(Saves.begins) > count:
+                context.request_stop()
+    return Stop()
+
+def with_hooks(inputs, mode):
+    return dataclasses.replace(model_fn(inputs, mode), hooks=(Times(), stop_after(saves)))
+
+run.execute(Job(
+    mode=TRAIN, input_fn=input_fn, model_fn=with_hooks,
+    optimizer_fns=[lambda: tf.train.MomentumOptimizer(1e-3, 0.9)], max_steps=10**9,
+    log_dir=log_dir, log_every=10**9, save_secs=interval))
+print(json.dumps({"steps": Times.ends, "saves": Saves.begins}))
 """
 
 
-def train(log_dir: str, steps: int, interval: float, work: str) -> dict[str, float]:
-    """Seconds of all steps, and of the whole run."""
+def train(log_dir: str, saves: int, interval: float, work: str) -> dict[str, list[float]]:
+    """Moments at which steps ended and saves began."""
     keys = {"ACCESS_KEY_ID": "benchmark", "SECRET_ACCESS_KEY": "benchmark"}
     environment = os.environ | keys | {"MOX_FILE_CACHE_DIR": work, "TF_CPP_MIN_LOG_LEVEL": "2"}
     done = subprocess.run(
-        [sys.executable, "-c", WORKER, log_dir, str(steps), str(interval)],
+        [sys.executable, "-c", WORKER, log_dir, str(saves), str(interval)],
         env=environment,
         check=True,
         stdout=subprocess.PIPE,
@@ -76,34 +99,35 @@ def train(log_dir: str, steps: int, interval: float, work: str) -> dict[str, flo
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def costs(moments: dict[str, list[float]]) -> list[float]:
+    """Seconds lost by each save but the first, which is made before any step, and the last."""
+    steps, saves = moments["steps"], moments["saves"]
+    found = []
+    for begin, after in itertools.pairwise(saves[1:]):
+        half = (after - begin) / 2
+        with_save = sum(begin <= step < begin + half for step in steps)
+        without = sum(begin + half <= step < after for step in steps)
+        found.append(half * (1 - with_save / without))
+    return found
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=90.0, help="of each run, about")
-    parser.add_argument("--interval", type=float, default=60.0, help="seconds between saves")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--interval", type=float, default=30.0, help="seconds between saves")
+    parser.add_argument("--saves", type=int, default=8, help="how many to measure")
     parser.add_argument("--only", choices=("disk", "store"))
     given = parser.parse_args()
-    kinds = [given.only] if given.only else ["disk", "store"]
     with tempfile.TemporaryDirectory() as work, server():
-        trial = train("", 20, given.interval, work)
-        steps = max(20, int(given.seconds / (trial["steps"] / 20)))
-        print(f"{steps} steps a run, a save every {given.interval:g} s")
-        shares: dict[str, list[float]] = {kind: [] for kind in kinds}
-        for number in range(given.repeats):
-            none = train("", steps, given.interval, work)
-            for kind in kinds:
-                path = f"{work}/disk{number}" if kind == "disk" else f"s3://{BUCKET}/{number}"
-                found = train(path, steps, given.interval, work)
-                shares[kind].append(found["steps"] / none["steps"] - 1.0)
-                end = found["all"] - found["steps"] - (none["all"] - none["steps"])
-                print(
-                    f"{kind}: {found['steps']:.1f} s with saves, {none['steps']:.1f} s without:"
-                    f" {shares[kind][-1]:+.1%}; start and end took {end:.1f} s more",
-                    flush=True,
-                )
-        for kind, values in shares.items():
-            print(f"{kind}: steps take {statistics.median(values):+.1%} longer with saves (median)")
+        for kind in [given.only] if given.only else ["disk", "store"]:
+            path = f"{work}/disk" if kind == "disk" else f"s3://{BUCKET}/run"
+            found = costs(train(path, given.saves + 1, given.interval, work))
+            each = ", ".join(f"{cost:.1f}" for cost in found)
+            cost = statistics.median(found)
+            print(
+                f"{kind}: a save costs {cost:.2f} s (each: {each}); one a minute: {cost / 60:.1%}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
