@@ -57,8 +57,11 @@ class Place:
         del data
         return Spread(parts)
 
+    def prepare(self) -> None:
+        """Makes what travels with the gradients; before `spread` is used."""
+
     def operations(self) -> TeamOps | None:
-        """The operations that keep processes together."""
+        """The operations that keep processes together; after the gradients have met."""
         return None
 
     def after(self, update: tf.Operation) -> tf.Operation:
@@ -98,10 +101,14 @@ class CollectivePlace(Place):
     def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
         return Spread(parts, self.between, data=tuple(data))
 
-    def operations(self) -> TeamOps | None:
+    def prepare(self) -> None:
         with tf.device("/cpu:0"):
-            wish = _local_flag()
-            return TeamOps(wish.assign(1.0).op, self.exact.sum(wish.read_value()))
+            self._wish = _local_flag()
+            self.between.rider = self._wish.read_value()
+
+    def operations(self) -> TeamOps | None:
+        assert self.between.carried is not None
+        return TeamOps(self._wish.assign(1.0).op, self.between.carried)
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         given = []
@@ -145,6 +152,10 @@ class ServerPlace(Place):
             return Spread(parts)
         between = self._together.between
         return Spread(parts, between, applies=self.is_chief, data=tuple(data))
+
+    def prepare(self) -> None:
+        if self._together is not None:
+            self._together.prepare()
 
     def operations(self) -> TeamOps | None:
         if self._together is not None:

@@ -149,12 +149,13 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         log = _logged(job, parts)
         before = {variable.name for variable in tf.global_variables()}
         results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
-        team = place.operations()
+        place.prepare()
         step_op = (
             _train_op(job, place.spread(parts, sources(made)), global_step, place)
             if job.training
             else tf.group(*results)
         )
+        team = place.operations()
         step_op = _reading_inputs(step_op, made)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []

@@ -12,8 +12,12 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.replicas import Replica
 
 # Tensors below this many bytes travel together: a message costs about as much as so many bytes.
-_SMALL = 64 * 1024
-_BUCKET = 1024 * 1024
+_SMALL = 1024 * 1024
+_BUCKET = 2 * 1024 * 1024
+# Two processes swap tensors up to so many bytes: one message each way instead of two.
+_GATHERED = 512 * 1024
+# Larger tensors go in pieces, so that one is added while another is on its way.
+_PIECE = 8 * 1024 * 1024
 
 
 @dataclass
@@ -26,11 +30,15 @@ class AllReduce:
         size: processes that take part.
         group: identifies them, among all groups of the cluster.
         compressed: whether float32 travels as float16.
+        rider: scalar float32 tensor that travels with the first sums; None: nothing does.
+        carried: its sum.
     """
 
     size: int
     group: int = 1
     compressed: bool = False
+    rider: tf.Tensor | None = None
+    carried: tf.Tensor | None = None
     _keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
@@ -39,6 +47,12 @@ class AllReduce:
         Args:
             tensors: of numbers, in the order in which they become known.
         """
+        if self.rider is not None and self.carried is None:
+            *sums, self.carried = self._sums([*tensors, self.rider])
+            return sums
+        return self._sums(tensors)
+
+    def _sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         results: dict[int, tf.Tensor] = {}
         for bucket in _buckets(tensors):
             for index, value in zip(
@@ -59,29 +73,46 @@ class AllReduce:
         """The sum of one tensor over all processes."""
         compressed = self.compressed and tensor.dtype == tf.float32
         sent = tf.cast(tensor, tf.float16) if compressed else tensor
-        total = tf.raw_ops.CollectiveReduceV2(
-            input=sent,
-            group_size=self.size,
-            group_key=self.group,
-            instance_key=next(self._keys),
-            ordering_token=[],
-            merge_op="Add",
-            final_op="Id",
-            communication_hint="auto",
-            timeout_seconds=0,
-        )
+        total = self._sum_of_any_size(sent)
         total.set_shape(tensor.shape)
         return tf.cast(total, tensor.dtype) if compressed else total
 
-    def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
-        """The chief's value of a tensor, in every process."""
-        key = next(self._keys)
-        common = {
+    def _sum_of_any_size(self, tensor: tf.Tensor) -> tf.Tensor:
+        """Takes the way that is fastest for the size: see benchmarks/collectives.py."""
+        size = tensor.shape.num_elements()
+        nbytes = size * tensor.dtype.size if size is not None else None
+        if self.size == 2 and nbytes is not None and nbytes <= _GATHERED:
+            both = tf.raw_ops.CollectiveGatherV2(
+                input=tf.expand_dims(tensor, 0), ordering_token=[], **self._common()
+            )
+            return both[0] + both[1]
+        if size is None or nbytes is None or nbytes <= 2 * _PIECE:
+            return self._reduce(tensor)
+        flat = tf.reshape(tensor, [-1])
+        count = -(-nbytes // _PIECE)
+        bounds = [size * number // count for number in range(count + 1)]
+        pieces = [
+            self._reduce(flat[low:high]) for low, high in zip(bounds, bounds[1:], strict=False)
+        ]
+        return tf.reshape(tf.concat(pieces, 0), tensor.shape)
+
+    def _reduce(self, tensor: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.CollectiveReduceV2(
+            input=tensor, ordering_token=[], merge_op="Add", final_op="Id", **self._common()
+        )
+
+    def _common(self) -> dict[str, Any]:
+        return {
             "group_size": self.size,
             "group_key": self.group,
-            "instance_key": key,
+            "instance_key": next(self._keys),
             "communication_hint": "auto",
+            "timeout_seconds": 0,
         }
+
+    def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
+        """The chief's value of a tensor, in every process."""
+        common = self._common()
         if chief:
             return tf.raw_ops.CollectiveBcastSendV2(input=tensor, **common)
         shape = tf.shape(tensor)

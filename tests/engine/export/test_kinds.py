@@ -74,8 +74,8 @@ def test_a_frozen_graph(tmp_path: Path, checkpoint: tuple[str, np.ndarray]) -> N
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(graph_def, name="")
         fetches = [names["outputs"][name]["tensor"] for name in ("logits", "class")]
-        feed = {names["inputs"]["images"]["tensor"]: IMAGES}
-        feed[names["inputs"]["unused"]["tensor"]] = np.zeros([3])
+        given = {"images": IMAGES, "unused": np.zeros([3], np.float32)}
+        feed = {names["inputs"][name]["tensor"]: value for name, value in given.items()}
         logits, top = session.run(fetches, feed)
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-6)
     assert top.tolist() == expected.argmax(1).tolist()
