@@ -22,6 +22,7 @@ NAMES = [
     "LogEvaluationMetricHook",
     "ModeKeys",
     "ModelSpec",
+    "PlateauLREarlyStoppingHook",
     "get_collection",
     "get_flag",
     "get_optimizer_fn",

@@ -178,3 +178,40 @@ def test_hooks_of_the_export_are_not_run(run: Run, model_with: Run, tmp_path: Pa
     assert len(made) == 2
     assert made[0].calls[-1] == "end"
     assert made[1].calls == []
+
+
+@pytest.mark.parametrize(("aggregates", "called"), [(True, 3), (False, 6)])
+def test_one_hook_stands_for_those_of_all_devices_where_it_may(
+    aggregates: bool, called: int, run: Run, model_with: Run
+) -> None:
+    made: list[Diary] = []
+
+    class Answering(Diary):
+        def support_aggregation(self) -> bool:
+            return aggregates
+
+    def hooks(inputs: Any, loss: Any) -> list[Diary]:
+        made.append(Answering(fetches=loss))
+        return [made[-1]]
+
+    mox.set_flag("num_gpus", 2)
+    run(model_fn=model_with(hooks=hooks))
+    assert sum(len(hook.results) for hook in made) == called
+
+
+def test_a_hook_that_feeds_and_fetches(run: Run) -> None:
+    class Feeding(Diary):
+        def before_run(self, run_context: Any) -> Any:
+            fed = float(len(self.results))
+            return tf.train.SessionRunArgs(self.fetches["value"], {self.fetches["given"]: fed})
+
+    diary = Feeding()
+
+    def model_fn(inputs: Any, mode: str) -> mox.ModelSpec:
+        given = tf.placeholder(tf.float32, [])
+        weight = tf.get_variable("w", initializer=1.0)
+        diary.fetches = {"given": given, "value": given * 2.0}
+        return mox.ModelSpec(loss=weight * given, hooks=[diary])
+
+    run(model_fn=model_fn)
+    assert diary.results == [0.0, 2.0, 4.0]
