@@ -44,8 +44,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (("rum",), "mox: error: there is no command 'rum'. Did you mean 'run'?\n"),
         (
             ("xyz",),
-            "mox: error: there is no command 'xyz'. The commands are run, export, convert,"
-            " legacy.\n",
+            "mox: error: there is no command 'xyz'. The commands are run, launch, export,"
+            " convert, legacy.\n",
         ),
         (
             ("train.py", "--x"),

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import convert, export, legacy, run
+from moxing.cli import convert, export, launch, legacy, run
 from moxing.errors import near_matches
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": run.main,
+    "launch": launch.main,
     "export": export.main,
     "convert": convert.main,
     "legacy": legacy.main,
@@ -20,6 +21,7 @@ _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
 _EPILOG = """\
 commands:
   run SCRIPT.py [flags]     run a program, also one written for TensorFlow 1.x
+  launch SCRIPT.py [flags]  run a program as several processes on this machine
   export SCRIPT.py          export a checkpoint of a program's model, without training
   convert SRC DST --to=...  turn folders of images into TFRecord files
   legacy on|off|status      let plain `python SCRIPT.py` run such programs too

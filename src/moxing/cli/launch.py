@@ -1,0 +1,66 @@
+"""`mox launch --workers=N script.py ...`: the tasks of a job on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from moxing.errors import MoxError
+
+_DESCRIPTION = """\
+Starts a program as several processes on this machine, shows what they print, and starts all of them
+again from the last checkpoint when one dies. What stands after SCRIPT.py is the program's."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mox launch", description=_DESCRIPTION, allow_abbrev=False
+    )
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--ps", type=int, default=0, metavar="N", help="parameter servers")
+    parser.add_argument("--num_gpus", type=int, metavar="N", help="devices of each worker")
+    parser.add_argument(
+        "--max_restarts", type=int, default=3, metavar="N", help="after deaths; default: 3"
+    )
+    parser.add_argument(
+        "--logs", metavar="DIR", help="one file a task; default: a new folder in mox-logs"
+    )
+    parser.add_argument("script", metavar="SCRIPT.py")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Launches; returns the exit code of the job."""
+    from moxing.launch.plan import Plan, check
+    from moxing.launch.supervise import supervise
+
+    given = _parser().parse_args(list(arguments))
+    plan = Plan(given.script, tuple(given.arguments), given.workers, given.ps, given.num_gpus)
+    if not os.path.isfile(given.script):
+        print(f"mox: error: there is no file {given.script} in {os.getcwd()}.", file=sys.stderr)
+        return 2
+    if given.max_restarts < 0:
+        print(f"mox: error: --max_restarts={given.max_restarts} is negative.", file=sys.stderr)
+        return 2
+    try:
+        check(plan)
+    except MoxError as error:
+        print(f"mox: error: {error}", file=sys.stderr)
+        return 2
+    try:
+        return supervise(plan, _folder(given.logs, given.script), given.max_restarts)
+    except (MoxError, OSError) as error:
+        print(f"mox: error: {error}", file=sys.stderr)
+        return 1
+
+
+def _folder(given: str | None, script: str) -> Path:
+    if given:
+        return Path(given)
+    now = time.strftime("%Y%m%d-%H%M%S")
+    return Path("mox-logs") / f"{Path(script).stem}-{now}-{os.getpid()}"

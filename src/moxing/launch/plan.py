@@ -1,0 +1,118 @@
+"""What a launch starts: the tasks of a job, and the command of each."""
+
+from __future__ import annotations
+
+import random
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from moxing.cluster.cluster import PS, WORKER
+from moxing.errors import MoxRuntimeError, MoxValueError
+
+HOST = "127.0.0.1"
+# Below the ports that Linux gives to outgoing connections, which could take one meanwhile.
+_PORTS = range(20000, 32768)
+_OWN_FLAGS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A job: how many tasks of each kind run a script.
+
+    Attributes:
+        script: path of the program.
+        arguments: its flags.
+        workers, ps: how many tasks; `ps` are parameter servers.
+        num_gpus: devices of each worker; None: what the script or its flags say.
+        runner: what runs a script, before its path.
+    """
+
+    script: str
+    arguments: tuple[str, ...] = ()
+    workers: int = 1
+    ps: int = 0
+    num_gpus: int | None = None
+    runner: tuple[str, ...] = (sys.executable, "-m", "moxing", "run")
+
+    @property
+    def tasks(self) -> list[tuple[str, int]]:
+        """The kind and the index of every task, the workers first."""
+        return [(WORKER, i) for i in range(self.workers)] + [(PS, i) for i in range(self.ps)]
+
+    @property
+    def program(self) -> list[str]:
+        """The script and its flags, without what differs between the tasks."""
+        devices = [] if self.num_gpus is None else [f"--num_gpus={self.num_gpus}"]
+        return [self.script, *self.arguments, *devices]
+
+
+def check(plan: Plan) -> None:
+    """Refuses a plan that makes no sense.
+
+    Raises:
+        MoxValueError: naming the flag.
+    """
+    if plan.workers < 1:
+        raise MoxValueError(f"--workers={plan.workers} is too few; a job has at least 1 worker.")
+    if plan.ps < 0:
+        raise MoxValueError(f"--ps={plan.ps} is negative; 0 means no parameter server.")
+    if plan.num_gpus is not None and plan.num_gpus < 0:
+        raise MoxValueError(f"--num_gpus={plan.num_gpus} is negative.")
+    taken = [*_OWN_FLAGS, *(["--num_gpus"] if plan.num_gpus is not None else [])]
+    for argument in plan.arguments:
+        name = "--" + argument.lstrip("-").partition("=")[0]
+        if argument.startswith("-") and name in taken:
+            raise MoxValueError(f"{argument} after the script: mox launch sets {name} itself.")
+
+
+def commands(plan: Plan) -> dict[str, list[str]]:
+    """The command of every task by its name, such as `worker 1`, on ports that are free now."""
+    ports = free_ports(plan.workers + plan.ps)
+    addresses = [f"{HOST}:{port}" for port in ports]
+    workers, ps = addresses[: plan.workers], addresses[plan.workers :]
+    found = {}
+    for job, index in plan.tasks:
+        own = []
+        # One process alone is no cluster, and opens no port.
+        if len(addresses) > 1:
+            own = [f"--job_name={job}", f"--task_index={index}"]
+            own += ["--worker_hosts=" + ",".join(workers)]
+            own += ["--ps_hosts=" + ",".join(ps)] if ps else []
+        found[f"{job} {index}"] = [*plan.runner, *plan.program, *own]
+    return found
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on, on any interface.
+
+    Raises:
+        MoxRuntimeError: there are not so many.
+    """
+    found: list[int] = []
+    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+        if len(found) == count:
+            break
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue
+            found.append(port)
+    if len(found) < count:
+        raise MoxRuntimeError(
+            f"{count} ports are needed, but only {len(found)} from {_PORTS.start} to"
+            f" {_PORTS.stop - 1} are free."
+        )
+    return found
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the tasks: output at once, and no proxy between them."""
+    result = dict(environ, PYTHONUNBUFFERED="1")
+    name = "no_grpc_proxy" if environ.get("no_grpc_proxy") else "no_proxy"
+    parts = [part for part in environ.get(name, "").split(",") if part.strip()]
+    if HOST not in parts:
+        result[name] = ",".join([*parts, HOST])
+    return result

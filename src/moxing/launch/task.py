@@ -1,0 +1,134 @@
+"""One started task: its process, its output on the console and in a file, and its end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from moxing.errors import MoxRuntimeError
+
+LAST_LINES = 20
+_PR_SET_PDEATHSIG = 1
+_CHUNK = 1 << 16
+_LONGEST = 1 << 16  # A line without an end must not fill the memory.
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Task:
+    """A process in a group of its own.
+
+    Attributes:
+        name: such as `worker 1`.
+        path: the file that keeps its whole output.
+        last: its last lines.
+        code: as a shell has it, 128 + number for a signal; None while it runs.
+        ended: when it was found to have ended, `time.monotonic()`.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str], environ: Mapping[str, str], folder: Path
+    ) -> None:
+        self.name = name
+        self.path = folder / f"{name.replace(' ', '-')}.log"
+        self.last: deque[str] = deque(maxlen=LAST_LINES)
+        self.code: int | None = None
+        self.ended = 0.0
+        self._rest = b""
+        self._file: BinaryIO = open(self.path, "ab")  # noqa: SIM115
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environ,
+                start_new_session=True,
+                preexec_fn=_die_with(os.getpid()),
+            )
+        except OSError as error:
+            self._file.close()
+            raise MoxRuntimeError(f"{name} can't be started: {command[0]}: {error}") from error
+        assert self.process.stdout is not None
+        self.output = self.process.stdout
+        os.set_blocking(self.output.fileno(), False)
+
+    def read(self) -> bool:
+        """Passes on what the task has printed; False: nothing will follow."""
+        try:
+            data = os.read(self.output.fileno(), _CHUNK)
+        except BlockingIOError:
+            return True
+        self._file.write(data)
+        self._file.flush()
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if self._rest and (not data or len(self._rest) > _LONGEST):
+            lines.append(self._rest)
+            self._rest = b""
+        for line in lines:
+            self._say(line)
+        return bool(data)
+
+    def poll(self) -> bool:
+        """Whether the task has ended; notes its code at the first time."""
+        if self.code is None:
+            # Not reaped before `close`, so that the number of its group stays its own.
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            end = os.waitid(os.P_PID, self.process.pid, flags)
+            if end is None:
+                return False
+            self.code = end.si_status + (0 if end.si_code == os.CLD_EXITED else 128)
+            self.ended = time.monotonic()
+        return True
+
+    def send(self, number: int) -> None:
+        """Sends a signal to the task and to all that it started."""
+        try:
+            os.killpg(self.process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+    def close(self) -> None:
+        """Kills what is left of the group, passes on the rest of the output, frees the files."""
+        self.send(signal.SIGKILL)
+        while not self.poll():  # What gets SIGKILL ends.
+            time.sleep(0.001)
+        self.process.wait()
+        # Up to a limit: a process that left the group may keep the pipe open.
+        while _has_data(self.output.fileno()) and self.read():
+            pass
+        if self._rest:
+            self._say(self._rest)
+        self.output.close()
+        self._file.close()
+
+    def _say(self, line: bytes) -> None:
+        # A progress line replaces itself: its last state counts.
+        text = line.decode(errors="replace").rstrip("\r").rpartition("\r")[2]
+        self.last.append(text)
+        # Bytes, as the console's encoding may not have every character.
+        sys.stdout.buffer.write(f"[{self.name}] {text}\n".encode())
+        sys.stdout.flush()
+
+
+def _die_with(parent: int) -> Callable[[], None]:
+    """What the child does before its program starts: ask to be killed when the launcher dies."""
+
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(128 + signal.SIGKILL)
+
+    return prepare
+
+
+def _has_data(descriptor: int) -> bool:
+    return bool(select.select([descriptor], [], [], 0)[0])
