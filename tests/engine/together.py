@@ -2,9 +2,8 @@
 
     python together.py PLAN [flags of openmox]
 
-PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [optimizer, ...],
-"steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers),
-"model"}.
+PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer, ...],
+"steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers)}.
 """
 
 from __future__ import annotations
@@ -82,20 +81,20 @@ def two_losses(inputs: Any, mode: str) -> Any:
 
 
 def main() -> None:
-    model = {"classifier": classifier, "two_losses": two_losses}[PLAN.get("model", "classifier")]
-    for optimizer in PLAN["runs"]:
-        log_dir = f"{PLAN['log_dir']}/{optimizer}"
+    models = {"classifier": classifier, "two_losses": two_losses}
+    for run in PLAN["runs"]:
+        model, optimizer = run.split("/")
         result = mox.run(
             input_fn=input_fn,
-            model_fn=model,
+            model_fn=models[model],
             optimizer_fn=OPTIMIZERS[optimizer],
             run_mode=mox.ModeKeys.TRAIN,
             batch_size=PLAN["batch"] // PLAN["shares"],
-            log_dir=log_dir,
+            log_dir=f"{PLAN['log_dir']}/{run}",
             max_number_of_steps=PLAN["steps"],
             save_model_steps=PLAN.get("save_steps", 1_000_000),
         )
-        print(json.dumps({"optimizer": optimizer, "global_step": result.global_step}), flush=True)
+        print(json.dumps({"run": run, "global_step": result.global_step}), flush=True)
 
 
 main()
