@@ -17,6 +17,7 @@ from moxing.errors import MoxValueError
 
 _INTER = "openmox/inter"
 _LOG_DIR = "openmox/inter/log_dir"
+_SHARES = "openmox/inter/shares"
 # What a model function adds for its own call only.
 _OWN = (tf.GraphKeys.LOSSES, tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.SUMMARIES)
 
@@ -70,6 +71,8 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
             " with tf.get_variable or tf.layers, under the same names in both modes."
         )
     tf.add_to_collection(_INTER, made)
+    workers = job.cluster.size if job.cluster is not None and job.synchronous else 1
+    tf.add_to_collection(_SHARES, job.devices * workers)
     tf.add_to_collection(_LOG_DIR, LogDir(job.log_dir, not job.cluster or job.cluster.is_chief))
     return Inter(made, model)
 
@@ -78,6 +81,11 @@ def second_inputs() -> Inputs | None:
     """The second input of the current graph; running its initializers starts it anew."""
     found = tf.get_collection(_INTER)
     return found[0] if found else None
+
+
+def batches_in_step() -> int:
+    """How many batches a step of the current graph's run takes, over all devices and workers."""
+    return next(iter(tf.get_collection(_SHARES)), 1)
 
 
 def log_dir() -> LogDir:

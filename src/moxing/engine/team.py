@@ -10,7 +10,7 @@ import platform
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -50,12 +50,14 @@ class Team:
         member: the control channel.
         cluster: the processes.
         target: where sessions connect to.
+        synchronous: whether workers update together.
         stack: what is left at the end of the process.
         request: signals that this process got in the current run.
     """
 
     def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
         self.member, self.cluster, self.stack = member, member.cluster, stack
+        self.synchronous = job.synchronous
         self.request: StopRequest | None = None
         self._closed = False
         self._runs = 0
@@ -215,9 +217,21 @@ def enter(job: Job) -> Team:
     return team
 
 
-def is_entered() -> bool:
-    """Whether this process is in a cluster."""
-    return bool(_current)
+def of_chief(make: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What the chief makes, in every worker: so that all decide alike.
+
+    Workers that do not wait for each other leave it to the chief and get nothing.
+
+    Args:
+        make: called in the chief, and where there is no cluster.
+    """
+    if not _current:
+        return make()
+    team = _current[0]
+    made = make() if team.cluster.is_chief else {}
+    if not team.synchronous:
+        return made
+    return dict(team.member.broadcast("evaluation", made, None))
 
 
 def counted(job: Job) -> Job:

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import inter, report, run_state
+from moxing.engine import inter, report, run_state, team
 from moxing.engine.best import BestCheckpoint
 from moxing.engine.means import Means
 from moxing.errors import MoxValueError
@@ -28,7 +28,9 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
     """Evaluates every so many epochs and prints the mean of each metric over all samples.
 
     The first evaluation follows local step `ceil(samples_in_train / batch_size) *
-    evaluate_every_n_epochs - 1`, and each runs `ceil(samples_in_eval / batch_size)` batches.
+    evaluate_every_n_epochs - 1`, and each runs `ceil(samples_in_eval / batch_size)` batches. On
+    several devices and synchronous workers an epoch is shorter: a step takes a batch of each. The
+    chief evaluates, and all workers act on its values.
 
     Args:
         monitor_info: scalar tensors by name, such as {"loss": loss, "accuracy": accuracy}.
@@ -62,6 +64,7 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         in_train = check_count("samples_in_train", samples_in_train, 1)
         in_eval = check_count("samples_in_eval", samples_in_eval, 1)
         epochs = check_count("evaluate_every_n_epochs", evaluate_every_n_epochs, 1)
+        self._in_train, self._batch, self._epochs = in_train, batch, epochs
         self._period = math.ceil(in_train / batch) * epochs
         self._batches = math.ceil(in_eval / batch)
         self._prefix = str(prefix)
@@ -75,6 +78,8 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         return True
 
     def begin(self) -> None:
+        in_step = self._batch * inter.batches_in_step()
+        self._period = math.ceil(self._in_train / in_step) * self._epochs
         second = inter.second_inputs()
         self._rewind = list(second.initializers) if second is not None else []
         samples = second.samples if second is not None else None
@@ -93,7 +98,9 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         del run_values
         self._step += 1
         if self._step % self._period == 0:
-            values = self._evaluate(run_context.session)
+            values = team.of_chief(lambda: self._evaluate(run_context.session))
+            if not values:
+                return
             TENSORFLOW.info("%s", report.hook_line(self._prefix, self._step - 1, values))
             self.evaluated(values, run_context)
             if self._best_checkpoint is not None and self._save_best in values:
