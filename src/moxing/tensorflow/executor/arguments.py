@@ -232,8 +232,9 @@ def export_kinds(name: str, value: Any) -> tuple[str, ...]:
             f"{name}={shown(value)}: it must be mox.ExportKeys.TF_SERVING or False. Other kinds"
             f" are {others}; several go into a list."
         )
-    check_installed(kinds)
-    return tuple(dict.fromkeys(str(kind) for kind in kinds))
+    names = tuple(dict.fromkeys(str(kind) for kind in kinds))
+    check_installed(names)
+    return names
 
 
 def _whole(value: Any) -> int | None:
