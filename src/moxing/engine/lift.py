@@ -20,7 +20,7 @@ from moxing.engine.feed import Feed
 from moxing.engine.fusion import Batch, Fusion
 
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
-_PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 # State that a function of the pipeline can reach only through a handle made outside of it.
 _HANDLES = ("VarHandleOp", "HashTableV2", "MutableHashTableV2", "MutableDenseHashTableV2")
 _ENDLESS = 1 << 62
@@ -282,7 +282,7 @@ def _tensor_name(input_name: str) -> str:
 
 def _parallel(behind: Sequence[tf.Operation], cut: Sequence[tf.Operation]) -> dict[str, Any]:
     """Calls run in parallel unless Python code makes the elements: its order is its meaning."""
-    sources = [op for op in behind if op.type in _PYTHON_CALLS]
+    sources = [op for op in behind if op.type in PYTHON_CALLS]
     ordered = any(not _depends_on(op, cut) for op in sources)
     return {} if ordered else {"num_parallel_calls": tf.data.experimental.AUTOTUNE}
 

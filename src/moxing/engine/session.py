@@ -12,9 +12,11 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame, devices, executor
 from moxing.engine.checkpoint import Restorer
 from moxing.engine.job import Job
+from moxing.engine.lift import PYTHON_CALLS
 from moxing.engine.team import Team
 from moxing.logs import TENSORFLOW
 
+_CLOSE_SECONDS = 0.5
 _END_SECONDS = 10.0  # For all that the user's code still does after the last step.
 
 
@@ -109,20 +111,30 @@ def _end(
     """Ends the queue runners and the session, and returns what one of the former raised.
 
     TensorFlow waits for Python code that runs inside the session, such as a generator that reads
-    ahead. Where that does not return, the session is left to a thread that waits for it.
+    ahead; and now and then for a thread of tf.data that sleeps for seconds between looks at the
+    pipeline's speed. Where closing takes long, the session is left to a thread that waits for it.
     """
     until = time.monotonic() + _END_SECONDS
     fault = _join(coordinator, threads)
     closing = threading.Thread(target=session.close, name="close session", daemon=True)
     closing.start()
-    closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
-    if closing.is_alive():
-        TENSORFLOW.warning(
-            "input_fn still runs %.0f seconds after the last step; going on without it. Look in its"
-            " generator, py_func or queue for a wait without a limit.",
-            _END_SECONDS,
-        )
+    closing.join(_CLOSE_SECONDS)
+    if closing.is_alive() and _calls_python(session.graph):
+        closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
+        if closing.is_alive():
+            TENSORFLOW.warning(
+                "input_fn still runs %.0f seconds after the last step; going on without it. Look in"
+                " its generator, py_func or queue for a wait without a limit.",
+                _END_SECONDS,
+            )
     return fault
+
+
+def _calls_python(graph: tf.Graph) -> bool:
+    """Whether a step or a dataset of the graph runs Python code."""
+    definition = graph.as_graph_def()
+    nodes = [*definition.node, *(n for f in definition.library.function for n in f.node_def)]
+    return any(node.op in PYTHON_CALLS for node in nodes)
 
 
 def _join(
