@@ -54,10 +54,14 @@ def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
                 found.unknown.append(type(optimizer).__name__)
                 continue
             own = getattr(optimizer, name)
-            kept.append((optimizer, name, own))
             rate = own() if callable(own) and not isinstance(own, tf.Variable) else own
+            try:
+                scaled = _product(rate, found.factor)
+            except (TypeError, ValueError):
+                continue  # No rate at all, which the optimizer says when it is used.
+            kept.append((optimizer, name, own))
             found.rates.append(rate)
-            setattr(optimizer, name, _product(rate, found.factor))
+            setattr(optimizer, name, scaled)
         yield
     finally:
         for optimizer, name, own in kept:
