@@ -2,7 +2,7 @@
 
     python together.py PLAN [flags of openmox]
 
-PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer, ...],
+PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer],
 "steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers)}.
 """
 
