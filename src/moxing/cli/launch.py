@@ -8,8 +8,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from moxing.errors import MoxError
+from moxing.errors import MoxError, MoxValueError
+
+if TYPE_CHECKING:
+    from moxing.launch.plan import Plan
 
 _DESCRIPTION = """\
 Starts a program as several processes on this machine, shows what they print, and starts all of them
@@ -29,6 +33,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--logs", metavar="DIR", help="one file a task; default: a new folder in mox-logs"
     )
+    parser.add_argument(
+        "--isolate",
+        action="store_true",
+        help="in a network of its own: nobody outside reaches the ports, nor the tasks anything",
+    )
+    parser.add_argument(
+        "--emit",
+        choices=("slurm", "k8s"),
+        help="start nothing: print an sbatch script (one worker a node), or a TFJob",
+    )
+    parser.add_argument("--image", metavar="IMAGE", help="of the containers, for --emit=k8s")
     parser.add_argument("script", metavar="SCRIPT.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     return parser
@@ -36,12 +51,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Launches; returns the exit code of the job."""
+    from moxing.launch.isolate import isolate
     from moxing.launch.plan import Plan, check
     from moxing.launch.supervise import supervise
 
     given = _parser().parse_args(list(arguments))
     plan = Plan(given.script, tuple(given.arguments), given.workers, given.ps, given.num_gpus)
-    if not os.path.isfile(given.script):
+    if not given.emit and not os.path.isfile(given.script):
         print(f"mox: error: there is no file {given.script} in {os.getcwd()}.", file=sys.stderr)
         return 2
     if given.max_restarts < 0:
@@ -49,14 +65,29 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         check(plan)
+        if given.emit:
+            print(_emitted(plan, given), end="")
+            return 0
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 2
     try:
+        if given.isolate:
+            isolate()
         return supervise(plan, _folder(given.logs, given.script), given.max_restarts)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
+
+
+def _emitted(plan: Plan, given: argparse.Namespace) -> str:
+    from moxing.launch import kubernetes, slurm
+
+    if given.emit == "slurm":
+        return slurm.sbatch(plan, given.max_restarts)
+    if not given.image:
+        raise MoxValueError("--emit=k8s needs --image=IMAGE, which holds the program and openmox.")
+    return kubernetes.manifest(plan, given.max_restarts, given.image)
 
 
 def _folder(given: str | None, script: str) -> Path:

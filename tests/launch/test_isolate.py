@@ -1,0 +1,108 @@
+"""A job in a network of its own: its tasks reach each other, and nobody else reaches them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moxing.errors import MoxNotSupportedError
+from moxing.launch import isolate
+
+TRY = """
+import sys
+from moxing.errors import MoxNotSupportedError
+from moxing.launch.isolate import isolate
+try:
+    isolate()
+except MoxNotSupportedError as error:
+    sys.exit(str(error))
+"""
+# Listens on every interface, as TensorFlow's server does, and is reached over loopback inside.
+LISTEN = (
+    TRY.replace("isolate()\n", "ISOLATE\n", 1)
+    + """
+import socket
+server = socket.create_server(("", 0))
+port = server.getsockname()[1]
+socket.create_connection(("127.0.0.1", port), 5).close()
+print(port, flush=True)
+sys.stdin.read()
+"""
+)
+
+
+def own_address() -> str:
+    """An address of this machine beside loopback; "" if it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # Sends nothing: only the route is looked up.
+        except OSError:
+            return ""
+        return probe.getsockname()[0]
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_connection_through_the_own_address_is_refused(isolated: bool) -> None:
+    allowed = subprocess.run(
+        [sys.executable, "-c", TRY], capture_output=True, text=True, timeout=30, check=False
+    )
+    if isolated and allowed.returncode:
+        assert allowed.stderr.startswith("--isolate: this kernel or container allows no network")
+        pytest.skip(allowed.stderr)
+    code = LISTEN.replace("ISOLATE", "isolate()" if isolated else "pass")
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        for address in filter(None, ["127.0.0.1", own_address()]):
+            with socket.socket() as client:
+                client.settimeout(5)
+                refused = client.connect_ex((address, port))
+            # Without isolation the same listener answers: the test can fail.
+            assert refused == (errno.ECONNREFUSED if isolated else 0), address
+        process.communicate(timeout=10)
+
+
+def test_what_is_not_allowed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def unshare(self, flags: int) -> int:
+            return -1
+
+    monkeypatch.setattr(isolate.ctypes, "CDLL", lambda *_, **__: Refusing())
+    monkeypatch.setattr(isolate.ctypes, "get_errno", lambda: errno.EPERM)
+    with pytest.raises(MoxNotSupportedError) as caught:
+        isolate.isolate()
+    assert str(caught.value) == (
+        "--isolate: this kernel or container allows no network namespace here (Operation not"
+        " permitted). Run without --isolate on a private network, or let an administrator allow it"
+        " (sysctl user.max_net_namespaces, kernel.unprivileged_userns_clone)."
+    )
+
+
+def test_a_launched_job_runs_isolated(tmp_path: Path) -> None:
+    script = tmp_path / "x.py"
+    script.write_text("import socket\nprint([name for _, name in socket.if_nameindex()])\n")
+    code = (
+        "import sys; from moxing.launch import plan; from moxing.cli import launch\n"
+        "plan.Plan.__init__.__defaults__ = (*plan.Plan.__init__.__defaults__[:-1],"
+        " (sys.executable,))\nsys.exit(launch.main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--isolate", f"--logs={tmp_path}", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=dict(os.environ),
+    )
+    if "allows no network namespace" in done.stderr:
+        assert done.returncode == 1
+        pytest.skip(done.stderr)
+    assert (done.returncode, done.stdout) == (0, "[worker 0] ['lo']\n"), done.stderr
