@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import convert, export, launch, legacy, run
+from moxing.cli import convert, doctor, export, launch, legacy, run
 from moxing.errors import near_matches
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
@@ -15,6 +15,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "launch": launch.main,
     "export": export.main,
     "convert": convert.main,
+    "doctor": doctor.main,
     "legacy": legacy.main,
 }
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
@@ -23,7 +24,8 @@ commands:
   run SCRIPT.py [flags]     run a program, also one written for TensorFlow 1.x
   launch SCRIPT.py [flags]  run a program as several processes on this machine
   export SCRIPT.py          export a checkpoint of a program's model, without training
-  convert SRC DST --to=...  turn folders of images into TFRecord files
+  convert SRC DST --to=...  turn folders of images, TFRecord and OFRecord files into each other
+  doctor [--cluster]        look for what would keep a program from running
   legacy on|off|status      let plain `python SCRIPT.py` run such programs too
 
 `mox COMMAND --help` says more."""

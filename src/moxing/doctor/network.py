@@ -1,0 +1,102 @@
+"""What the processes of a cluster need of the network, seen from one of their machines."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator, Mapping
+
+from moxing.cluster import addresses
+from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.resolve import resolve
+from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
+from moxing.errors import MoxError
+
+_SECONDS = 3.0
+# An address of the range for examples: no packet is sent to learn which way it would go.
+_ELSEWHERE = ("192.0.2.1", 9)
+
+
+def findings(given: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Looks at the cluster that flags or the environment describe.
+
+    Args:
+        given: values of the cluster's flags, by name.
+        environ: the environment.
+    """
+    try:
+        cluster = resolve(given, environ)
+    except MoxError as error:
+        yield Finding(BAD, "cluster", str(error))
+        return
+    if cluster is None:
+        yield Finding(NOTE, "cluster", "none is described: this process would run alone")
+        return
+    size = f"{len(cluster.workers)} workers, {len(cluster.ps)} parameter servers"
+    yield Finding(GOOD, "cluster", f"{size}, from {cluster.source}; this is {cluster.task}")
+    yield _own_address(cluster)
+    yield from _peers(cluster)
+    yield _exposure(cluster)
+
+
+def _own_address(cluster: Cluster) -> Finding:
+    host, _ = addresses.split(cluster.address)
+    here = addresses.is_here(host)
+    if here is None:
+        return Finding(BAD, "own address", f"the name {host} can't be looked up here")
+    if not here:
+        return Finding(
+            BAD, "own address", f"{cluster.address} is not on this machine: check --task_index"
+        )
+    return Finding(GOOD, "own address", cluster.address)
+
+
+def _peers(cluster: Cluster) -> Iterator[Finding]:
+    for task, address in cluster.tasks.items():
+        if task != cluster.task:
+            yield _peer(named(task, address), address)
+
+
+def _peer(what: str, address: str) -> Finding:
+    try:
+        with socket.create_connection(addresses.split(address), timeout=_SECONDS):
+            return Finding(GOOD, what, "answers")
+    except TimeoutError:
+        return Finding(
+            BAD,
+            what,
+            f"no answer in {_SECONDS:.0f} s: the machine is off, or a firewall is between",
+        )
+    except ConnectionRefusedError:
+        return Finding(NOTE, what, "its machine answers, but nothing listens there yet")
+    except OSError as error:
+        return Finding(BAD, what, f"can't be reached: {error.strerror or error}")
+
+
+def _exposure(cluster: Cluster) -> Finding:
+    _, port = addresses.split(cluster.address)
+    own = _outward_address()
+    if own is not None and ipaddress.ip_address(own).is_global:
+        return Finding(
+            BAD,
+            "exposure",
+            f"this machine has the public address {own}, and TensorFlow's port {port} will be open"
+            " there to everybody, without a password. Close it in the firewall, or run the tasks"
+            " of one machine with mox launch --isolate.",
+        )
+    return Finding(
+        NOTE,
+        "exposure",
+        f"port {port} will be open on every network of this machine ({own or 'none but loopback'}),"
+        " without a password: let only the job's machines reach it",
+    )
+
+
+def _outward_address() -> str | None:
+    """This machine's address towards other networks; None: it has no way there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(_ELSEWHERE)
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])

@@ -1,0 +1,75 @@
+"""What `mox doctor --cluster` says of the processes of a job."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from moxing.cli import doctor
+from moxing.doctor import network
+from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
+
+
+def looked(**given: Any) -> dict[str, Finding]:
+    flags = {"job_name": "worker", "task_index": 0, "ps_hosts": "", "worker_hosts": "", **given}
+    environ = flags.pop("environ", {})
+    return {finding.what: finding for finding in network.findings(flags, environ)}
+
+
+def test_no_cluster() -> None:
+    assert looked(job_name="")["cluster"].verdict == NOTE
+
+
+def test_a_peer_that_answers_and_one_that_is_not_there_yet() -> None:
+    with socket.socket() as listening, socket.socket() as bound:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        bound.bind(("127.0.0.1", 0))
+        there, absent = (f"127.0.0.1:{s.getsockname()[1]}" for s in (listening, bound))
+        found = looked(worker_hosts=f"127.0.0.1:4000,{there},{absent}")
+    assert found[f"worker 1 ({there})"].verdict == GOOD
+    assert found[f"worker 2 ({absent})"].text == (
+        "its machine answers, but nothing listens there yet"
+    )
+    assert found["own address"].verdict == GOOD
+    assert "without a password" in found["exposure"].text
+
+
+def test_an_address_of_another_machine() -> None:
+    found = looked(worker_hosts="192.0.2.7:4000,127.0.0.1:4001")
+    assert found["own address"].text == (
+        "192.0.2.7:4000 is not on this machine: check --task_index"
+    )
+
+
+def test_a_public_address_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "_outward_address", lambda: "8.8.8.8")
+    found = looked(worker_hosts="127.0.0.1:4000,127.0.0.1:4001")["exposure"]
+    assert found.verdict == BAD
+    assert "8.8.8.8" in found.text
+
+
+def test_a_proxy_in_the_way() -> None:
+    hosts = "127.0.0.1:4000,127.0.0.1:4001"
+    found = looked(worker_hosts=hosts, environ={"http_proxy": "http://proxy:3128"})
+    assert found["cluster"].verdict == BAD
+    assert "no_proxy" in found["cluster"].text
+
+
+def test_a_form_of_tf_config_that_can_t_be_read() -> None:
+    found = looked(job_name="", environ={"TF_CONFIG": "{"})
+    assert found["cluster"].verdict == BAD
+    assert "TF_CONFIG" in found["cluster"].text
+
+
+def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor.machine, "findings", lambda directory: iter(()))
+    task = {"type": "worker", "index": 0}
+    config = {"cluster": {"worker": ["192.0.2.7:1", "192.0.2.8:1"]}, "task": task}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    monkeypatch.setattr(network, "_SECONDS", 0.2)
+    assert doctor.main(["--cluster"]) == 1
+    assert "BAD   own address: 192.0.2.7:1 is not on this machine" in capsys.readouterr().out
