@@ -240,3 +240,30 @@ def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("WARNING:Summ")]
     assert line.startswith(f"WARNING:Summaries can't be written to {tmp_path} (")
     assert line.endswith("; File too large). The run goes on without them.")
+
+
+def test_variables_become_histograms_of_their_names(graph: tf.Graph, tmp_path: Path) -> None:
+    weights = tf.get_variable("layer/w", [100], initializer=tf.ones_initializer())
+    tf.get_variable("other", [2], initializer=tf.zeros_initializer())
+    summaries = open_summaries(str(tmp_path), graph, 1, {"odd <name>": 2.0 * weights[0]}, [weights])
+    initialize = tf.global_variables_initializer()
+    with tf.Session() as session:
+        session.run(initialize)
+        summaries.write(3, session.run(summaries.op))
+        summaries.close()
+    values = {value.tag: value for event in _events(tmp_path) for value in event.summary.value}
+    assert set(values) == {"layer/w", "odd <name>"}
+    histogram = values["layer/w"].histo
+    assert (histogram.num, histogram.sum, histogram.min, histogram.max) == (100.0, 100.0, 1.0, 1.0)
+    assert values["odd <name>"].simple_value == 2.0
+
+
+def test_text_is_what_tensorboard_shows_as_text(graph: tf.Graph, tmp_path: Path) -> None:
+    summaries = open_summaries(str(tmp_path), graph, 1)
+    summaries.text(7, "job", "| a | b |")
+    summaries.close()
+    (event,) = [event for event in _events(tmp_path) if event.summary.value]
+    (value,) = event.summary.value
+    assert (event.step, value.tag) == (7, "job")
+    assert value.metadata.plugin_data.plugin_name == "text"
+    assert tf.make_ndarray(value.tensor).tolist() == [b"| a | b |"]

@@ -33,6 +33,7 @@ FROZEN = {
     "trainable_include_patterns": ("string", None),
     "trainable_exclude_patterns": ("string", None),
     "summary_verbosity": ("integer", 0),
+    "profile_steps": ("string", None),
     "num_inter_threads": ("integer", 0),
     "num_intra_threads": ("integer", 0),
     "seed": ("integer", None),

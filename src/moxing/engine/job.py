@@ -77,6 +77,8 @@ class Job:
         loss_scale: what losses are multiplied by while gradients are taken.
         dynamic_loss_scale: whether `loss_scale` is only where the scale starts.
         automatic_summaries: whether logged values become summaries.
+        histograms: whether trained variables become summaries.
+        profile: first step of this run to profile, and the first one not to; None: no profile.
         inter_op_threads, intra_op_threads: sizes of the session's thread pools; 0: automatic.
         seed: fixes every random number of the graph; None: a new one each run.
         devices: devices of this process, each with a model and a batch of its own.
@@ -87,6 +89,7 @@ class Job:
         on_servers: whether variables live on the cluster's parameter servers.
         compressed: whether gradients travel between processes as float16.
         digest: what has to be equal in all processes, by name.
+        settings: what the dialect was told beside its arguments, by name, for the report.
         start_timeout: seconds to wait for the other processes.
         stall_timeout: seconds after which a process that stands still counts as lost.
     """
@@ -118,6 +121,8 @@ class Job:
     loss_scale: float = 1.0
     dynamic_loss_scale: bool = False
     automatic_summaries: bool = False
+    histograms: bool = False
+    profile: tuple[int, int] | None = None
     inter_op_threads: int = 0
     intra_op_threads: int = 0
     seed: int | None = None
@@ -129,6 +134,7 @@ class Job:
     on_servers: bool = False
     compressed: bool = False
     digest: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     start_timeout: float = 300.0
     stall_timeout: float = 60.0
 

@@ -16,6 +16,7 @@ from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job
 from moxing.engine.means import Means
 from moxing.engine.program import Program
+from moxing.engine.records.recorder import Recorder
 from moxing.engine.summaries import SummaryWriter
 from moxing.engine.team import Team
 from moxing.errors import MoxValueError
@@ -83,6 +84,7 @@ class Loop:
         stopped: Callable[[], bool],
         first: int,
         crew: Team | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._job = job
         self._crew = crew
@@ -108,6 +110,9 @@ class Loop:
         self._always = _always(job)
         self._reports_rate = job.training and job.log_dir is not None
         self.progress = Progress(first)
+        self._recorder = recorder if job.training else None
+        if recorder is not None:
+            recorder.progress = self.progress
 
     def run(self) -> Progress:
         """Runs until the step limit, the end of the input, a hook or a signal stops it."""
@@ -305,6 +310,8 @@ class Loop:
         check_losses(progress.global_step, logged["losses"])
         if self._job.training:
             line = report.step_line(progress.step, progress.global_step, rate, progress.values)
+            if self._recorder is not None:
+                self._recorder.logged(progress, steps / max(seconds, 1e-9), rate)
         else:
             seen = progress.samples if progress.means.samples is None else progress.means.samples
             steps_done = progress.step + 1  # An element without a first dimension is one example.

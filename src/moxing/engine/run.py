@@ -20,7 +20,9 @@ from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
 from moxing.engine.loop import Loop, Progress, check_data
 from moxing.engine.place import ALONE, Place
+from moxing.engine.profile import Profile
 from moxing.engine.program import Program
+from moxing.engine.records.recorder import Recorder, recording
 from moxing.engine.run_state import belongs_to_run
 from moxing.engine.signals import StopRequest
 from moxing.engine.stopping import stop_on_signals
@@ -99,7 +101,8 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
             target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default(), place.scope():
-            run = _Run(job, built, start, facts, held, place, crew)
+            recorder = stack.enter_context(recording(job))
+            run = _Run(job, built, start, facts, held, place, crew, recorder)
             # Not around the export, which a signal may cut off: it is there whole or not at all.
             with stop_on_signals() as stop:
                 progress = run.train_or_evaluate(stop)
@@ -107,7 +110,9 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
             _say_stopped(job, run, progress, stop)
             raise SystemExit(stop.exit_code)
         target = _export(job, built, run.committed, target)
-        return _finish(job, run, progress, target)
+        result = _finish(job, run, progress, target)
+        recorder.finish(result, progress)
+        return result
 
 
 @dataclass(frozen=True)
@@ -179,8 +184,10 @@ class _Run:
         held: checkpoint.Held | None,
         place: Place,
         crew: Team | None,
+        recorder: Recorder,
     ) -> None:
         self._job, self._program, self._start = job, built, start
+        self._recorder, self._profile = recorder, Profile(job.log_dir, job.profile)
         input_steps = facts.input_steps
         self._input_steps = input_steps if built.inputs.positioned else 0
         self._first = 0
@@ -188,7 +195,7 @@ class _Run:
         self._crew = crew
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
-        self.hooks = HookChain(built.hooks)
+        self.hooks = HookChain((*built.hooks, *self._profile.hooks))
         before = {variable.name for variable in tf.global_variables()}
         self.hooks.begin()
         variables = replicas.originals(tf.global_variables())
@@ -233,9 +240,15 @@ class _Run:
         automatic = dict(built.model.log) if job.automatic_summaries else None
         with ExitStack() as stack:
             summaries = open_summaries(
-                job.log_dir if job.training else None, built.graph, job.summary_every, automatic
+                job.log_dir if job.training else None,
+                built.graph,
+                job.summary_every,
+                automatic,
+                replicas.originals(tf.trainable_variables()) if job.histograms else (),
             )
             stack.callback(summaries.close)
+            stack.callback(self._profile.close)
+            self._recorder.announce(summaries)
             built.graph.finalize()
             input_threads, hook_threads = tf.train.Coordinator(), tf.train.Coordinator()
             opened = stack.enter_context(
@@ -255,6 +268,7 @@ class _Run:
             first = self._first = int(opened.run(built.global_step))
             self._check_first(first)
             summaries.start(first)
+            self._recorder.start(first)
             if job.training:
                 TENSORFLOW.info("%s", report.running_will_end(job.max_steps))
             resumed = self._start is not None and self._start.resume
@@ -273,6 +287,7 @@ class _Run:
                 lambda: stop.signal is not None or hook_threads.should_stop(),
                 first,
                 self._crew,
+                self._recorder,
             )
             if self._crew is None:
                 progress = loop.run()

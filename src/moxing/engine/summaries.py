@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, SupportsFloat
 
 import tensorflow.compat.v1 as tf
@@ -78,6 +78,12 @@ class SummaryWriter:
         """Writes a number that was made outside of the graph, such as `global_step/sec`."""
         self._write(step, tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=float(value))]))
 
+    def text(self, step: int, tag: str, markdown: str) -> None:
+        """Writes text that TensorBoard shows as Markdown."""
+        value = tf.Summary.Value(tag=tag, tensor=tf.make_tensor_proto([markdown]))
+        value.metadata.plugin_data.plugin_name = "text"
+        self._write(step, tf.Summary(value=[value]))
+
     def close(self) -> None:
         """Writes out what is buffered. Later calls do nothing."""
         if self._file is not None:
@@ -126,6 +132,7 @@ def open_summaries(
     graph: tf.Graph,
     every_n_steps: int | None,
     automatic: Mapping[str, tf.Tensor] | None = None,
+    histograms: Sequence[tf.Variable] = (),
 ) -> SummaryWriter:
     """Merges the summaries of a graph, which must not be finalized yet.
 
@@ -134,21 +141,32 @@ def open_summaries(
         graph: its summaries are those that `tf.summary.*` made.
         every_n_steps: steps between two values of the graph's summaries; None or 0: none are made.
         automatic: scalars to summarize too, by tag. A tag that the graph has already is left alone.
+        histograms: variables whose values to show as histograms, of which the same is true.
     """
     wanted = log_dir is not None and bool(every_n_steps)
-    op = _merge(graph, automatic or {}) if wanted else None
+    op = _merge(graph, automatic or {}, histograms) if wanted else None
     return SummaryWriter(log_dir, graph, op, every_n_steps)
 
 
-def _merge(graph: tf.Graph, automatic: Mapping[str, tf.Tensor]) -> tf.Tensor | None:
+def _merge(
+    graph: tf.Graph, automatic: Mapping[str, tf.Tensor], histograms: Sequence[tf.Variable]
+) -> tf.Tensor | None:
     summaries = _runnable(graph.get_collection(tf.GraphKeys.SUMMARIES))
     tags = {_tag(summary) for summary in summaries}
     with graph.as_default(), tf.name_scope(None), tf.control_dependencies(None):
         for name, tensor in automatic.items():
             number = tf.cast(tensor, tf.float32) if tensor.dtype == tf.bool else tensor
             if name not in tags and (number.dtype.is_floating or number.dtype.is_integer):
-                summaries.append(tf.summary.scalar(name, number, collections=[]))
+                summaries.append(tf.raw_ops.ScalarSummary(tags=name, values=number))
+        for variable in histograms:
+            dtype = variable.dtype.base_dtype
+            if variable.op.name not in tags and (dtype.is_floating or dtype.is_integer):
+                summaries.append(_histogram(variable))
         return tf.summary.merge(summaries, collections=[]) if summaries else None
+
+
+def _histogram(variable: tf.Variable) -> tf.Tensor:
+    return tf.raw_ops.HistogramSummary(tag=variable.op.name, values=variable.read_value())
 
 
 def _runnable(summaries: list[tf.Tensor]) -> list[tf.Tensor]:

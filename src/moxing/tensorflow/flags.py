@@ -108,8 +108,13 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("trainable_include_patterns", "string", None, "Train variables that match one."),
     FlagSpec("trainable_exclude_patterns", "string", None, "Do not train those that match one."),
     FlagSpec(
-        "summary_verbosity", "integer", 0, "From 1 on, logged values become summaries.", least=0
+        "summary_verbosity",
+        "integer",
+        0,
+        "From 1 on, logged values become summaries; from 2 on, histograms of variables too.",
+        least=0,
     ),
+    FlagSpec("profile_steps", "string", None, "Steps to profile, as N:M; M itself is not one."),
     FlagSpec(
         "num_inter_threads",
         "integer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -72,6 +73,38 @@ def test_resuming_evaluating_and_warm_starts_read_the_store(bucket: str, log: An
     assert f"Restoring parameters from {bucket}/out/model.ckpt-5" in runs.messages(log)
 
 
+def _lines(url: str) -> list[tuple[str, int]]:
+    lines = [json.loads(line) for line in file.read(f"{url}/metrics.jsonl").splitlines()]
+    return [(line["kind"], line["global_step"]) for line in lines]
+
+
+def test_metrics_in_a_store_go_on(bucket: str, log: Any) -> None:
+    runs.execute(log_dir=f"{bucket}/out", max_steps=3, log_every=2)
+    runs.execute(log_dir=f"{bucket}/out", max_steps=6, log_every=2)
+    runs.execute(log_dir=f"{bucket}/out", mode=EVAL)
+    trained = [("train", step) for step in (0, 2, 3, 5)]
+    assert _lines(f"{bucket}/out") == [*trained, ("evaluation", 6)]
+    report = file.read(f"{bucket}/out/report.html")
+    assert f"<td>{bucket}/out</td>" in report
+    assert ".mox-room" not in report
+
+
+def test_an_evaluation_leaves_the_metrics_to_a_training_beside_it(bucket: str, log: Any) -> None:
+    runs.execute(log_dir=f"{bucket}/out", max_steps=3)
+    before = file.read(f"{bucket}/out/report.html")
+
+    def beside(outputs: Any) -> None:
+        file.append(f"{bucket}/out/metrics.jsonl", "more\n")
+
+    runs.execute(log_dir=f"{bucket}/out", mode=EVAL, max_steps=1, output_fn=beside, output_every=1)
+    assert file.read(f"{bucket}/out/metrics.jsonl").endswith("more\n")
+    assert file.read(f"{bucket}/out/report.html") == before
+    assert (
+        f"A training has written to {bucket}/out/metrics.jsonl meanwhile: this evaluation is not"
+        " added to it."
+    ) in runs.messages(log)
+
+
 def test_which_of_two_checkpoints_counts_is_said(bucket: str, log: Any) -> None:
     runs.execute(log_dir=f"{bucket}/a", max_steps=1)
     runs.execute(log_dir=f"{bucket}/b", max_steps=2, save_steps=1)
@@ -96,7 +129,10 @@ def test_only_the_newest_five_checkpoints_stay_in_the_store(bucket: str) -> None
 
     found = {n for n in names(f"{bucket}/out") if "tfevents" not in n}
     suffixes = (".data-00000-of-00001", ".index", ".meta", ".manifest.json")
-    assert found == {"checkpoint"} | {f"model.ckpt-{n}{s}" for n in range(3, 8) for s in suffixes}
+    records = {"metrics.jsonl", "report.html", "run.json"}
+    assert found - records == {"checkpoint"} | {
+        f"model.ckpt-{n}{s}" for n in range(3, 8) for s in suffixes
+    }
 
 
 def test_a_damaged_checkpoint_is_skipped(bucket: str, log: Any) -> None:

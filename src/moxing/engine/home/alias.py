@@ -45,6 +45,13 @@ def standing(name: str, local: str) -> Iterator[None]:
             del _standing[name]
 
 
+def named(text: str) -> str:
+    """The text with what users call their directories, instead of those that stand for them."""
+    for name, local in _standing.items():
+        text = text.replace(local, name)
+    return text
+
+
 def local_path(name: str) -> str:
     """The directory that stands for `name` in the run under way; `name` itself where none does."""
     return _standing.get(tidy(name), name)

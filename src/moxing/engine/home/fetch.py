@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from moxing.engine.checkpoint import manifest, pointer, verify
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, POINTER, prefix_of
 from moxing.engine.checkpoint.newest import candidates
+from moxing.engine.records.files import KEPT
 from moxing.errors import CheckpointError
 from moxing.framework import file
 from moxing.framework.file import MoxFileCopyException
@@ -79,6 +80,7 @@ def fetch(remote: str, local: str) -> Fetched:
         if reasons:
             TENSORFLOW.warning("Skipped: %s. Using %s.", "; ".join(reasons), result.found)
         _leave_only(local, result.found)
+    _bring(remote, local, [name for name in KEPT if names.get(name) is not None])
     return result
 
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint.names import MANIFEST
+from moxing.engine.home import beside
 from moxing.engine.home.alias import standing, tidy
 from moxing.engine.home.fetch import Fetched, fetch, fetch_path, listing
 from moxing.engine.home.lease import Lease
@@ -67,6 +68,7 @@ def _log_dir(job: Job, name: str, local: str) -> Iterator[dict[str, Fetched]]:
     os.mkdir(local)
     with ExitStack() as stack:
         confirm = _take(job, name, local, stack)
+        before = None if job.training else beside.stamp(name)
         fetched = _fetch_all(name, local)
         uploader = Uploader(Mirror(local, name, fetched, confirm))
         stack.enter_context(standing(name, local))
@@ -74,6 +76,8 @@ def _log_dir(job: Job, name: str, local: str) -> Iterator[dict[str, Fetched]]:
         try:
             yield fetched
         finally:
+            if not job.training:
+                beside.withdraw(name, local, before)
             _finish(uploader, local)
 
 

@@ -17,6 +17,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import inter, report, run_state, team
 from moxing.engine.best import BestCheckpoint
 from moxing.engine.means import Means
+from moxing.engine.records import recorder as recorders
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor import monitor as monitors
@@ -158,8 +159,12 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
             samples = batch.get("samples", self._samples)
             means.add(batch["values"], None if samples is None else int(samples))
         self._evaluations += 1
-        self._seconds += time.perf_counter() - started
-        return means.result()
+        seconds = time.perf_counter() - started
+        self._seconds += seconds
+        values, recorder = means.result(), recorders.of_graph()
+        if recorder is not None:
+            recorder.evaluated(self._prefix, values, means.samples, seconds)
+        return values
 
 
 class EarlyStoppingHook(LogEvaluationMetricHook):

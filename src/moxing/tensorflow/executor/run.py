@@ -17,6 +17,7 @@ from moxing.tensorflow.executor import (
     export_only,
     label_file,
     startup,
+    watching,
 )
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
@@ -133,6 +134,9 @@ def run(
         compute_dtype=_compute_dtype(),
         **_loss_scale(),
         automatic_summaries=flags.get_flag("summary_verbosity") >= 1,
+        histograms=flags.get_flag("summary_verbosity") >= 2,
+        profile=watching.profile_steps(flags.get_flag("profile_steps"), directory),
+        settings=watching.settings(),
         inter_op_threads=flags.get_flag("num_inter_threads"),
         intra_op_threads=flags.get_flag("num_intra_threads"),
         seed=flags.get_flag("seed"),

@@ -1,0 +1,44 @@
+"""From flags to what a run records of itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from moxing.errors import MoxValueError, shown
+from moxing.tensorflow import flags
+
+_STEPS = re.compile(r"\s*(\d{1,18})\s*:\s*(\d{1,18})\s*")
+
+
+def profile_steps(text: str | None, log_dir: str | None) -> tuple[int, int] | None:
+    """The first step to profile and the first one not to.
+
+    Args:
+        text: value of --profile_steps; None or empty: nothing is profiled.
+        log_dir: of the run.
+
+    Raises:
+        MoxValueError: it names no steps, or there is no directory for the profile.
+    """
+    if not text:
+        return None
+    found = _STEPS.fullmatch(text)
+    first, end = (int(found[1]), int(found[2])) if found else (0, 0)
+    if end <= first:
+        raise MoxValueError(
+            f"--profile_steps={shown(text, plain=True)}: it must be N:M with N below M, such as"
+            " 20:30 for ten steps."
+        )
+    if log_dir is None:
+        raise MoxValueError(
+            "--profile_steps is given, but there is no log_dir to write the profile to: pass"
+            " log_dir."
+        )
+    return first, end
+
+
+def settings() -> dict[str, Any]:
+    """The runtime flags that are not at their defaults."""
+    values = {spec.name: (flags.get_flag(spec.name), spec.default) for spec in flags.TABLE}
+    return {f"--{name}": value for name, (value, default) in values.items() if value != default}
