@@ -79,4 +79,4 @@ def test_compressed_sums_keep_their_type() -> None:
     with tf.Graph().as_default():
         total = AllReduce(1, compressed=True).sum(tf.constant([1.0, 65504.0, 1e-3]))
         assert total.dtype == tf.float32
-        np.testing.assert_allclose(evaluated(total), np.float16([1.0, 65504.0, 1e-3]))
+        np.testing.assert_allclose(evaluated(total), np.array([1.0, 65504.0, 1e-3], np.float16))

@@ -57,7 +57,10 @@ def test_a_conversion_that_fails_leaves_nothing(
 
 
 def test_checkpoints_go_to_tensorflow_and_back(tmp_path: Path) -> None:
-    values = {"fc-w": np.arange(6, dtype=np.float32).reshape(2, 3), "a/step": np.int64([7])}
+    values = {
+        "fc-w": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "a/step": np.array([7], np.int64),
+    }
     with tf.Graph().as_default(), tf.Session() as session:
         for name, value in values.items():
             tf.get_variable(name, initializer=value, use_resource=True)

@@ -27,14 +27,15 @@ def _run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
     definitions = [flow.FixedTensorDef(a.shape, flow_type(a)) for a in arrays]
     if len(arrays) == 1:
 
-        def job(x: Any = definitions[0]) -> Any:
+        def one(x: Any = definitions[0]) -> Any:
             return function(x)
-    else:
 
-        def job(x: Any = definitions[0], y: Any = definitions[1]) -> Any:
-            return function(x, y)
+        return flow.function(one)(*arrays).get()
 
-    return flow.function(job)(*arrays).get()
+    def two(x: Any = definitions[0], y: Any = definitions[1]) -> Any:
+        return function(x, y)
+
+    return flow.function(two)(*arrays).get()
 
 
 def flow_type(array: np.ndarray) -> Any:
@@ -133,7 +134,7 @@ def test_mistakes_in_arguments_are_named() -> None:
         _run(lambda x: flow.nn.dropout(x), X)
     flow.clear_default_session()
     with pytest.raises(MoxTypeError, match=r"flow.reshape takes blobs, and was given \[1\]"):
-        _run(lambda x: flow.reshape([1], (1,)), X)
+        _run(lambda x: flow.reshape([1], (1,)), X)  # pyright: ignore[reportArgumentType]
     flow.clear_default_session()
     with pytest.raises(MoxValueError, match=r"\(2, 3\) has no shape \(4, -1\)"):
         _run(lambda x: flow.reshape(x, (4, -1)), X)

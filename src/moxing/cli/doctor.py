@@ -11,7 +11,7 @@ from moxing.doctor.finding import BAD
 
 _DESCRIPTION = """\
 Looks at this machine: versions, devices, the disk. With --cluster also at the processes that
-flags or the environment (TF_CONFIG and the like) describe: addresses, proxies, and ports that answer."""
+flags or the environment (TF_CONFIG and the like) describe: addresses, proxies, ports."""
 
 
 def _parser() -> argparse.ArgumentParser:

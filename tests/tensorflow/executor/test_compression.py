@@ -24,6 +24,7 @@ def train(log_dir: Path, optimizer: Callable[[], Any], steps: int = 3, **argumen
         weight = tf.get_variable("w", [2, 2], initializer=tf.zeros_initializer())
         return mox.ModelSpec(loss=tf.reduce_sum(weight * SLOPES))
 
+    given: dict[str, Any] = {"batch_size": 4, **arguments}
     mox.run(
         input_fn=lambda mode: tf.constant([0.0]),
         model_fn=model_fn,
@@ -31,7 +32,7 @@ def train(log_dir: Path, optimizer: Callable[[], Any], steps: int = 3, **argumen
         run_mode="TRAIN",
         log_dir=log_dir,
         max_number_of_steps=steps,
-        **({"batch_size": 4} | arguments),
+        **given,
     )
     path = tf.train.latest_checkpoint(str(log_dir))
     return tf.train.load_checkpoint(path).get_tensor("w")

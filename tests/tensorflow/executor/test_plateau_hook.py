@@ -122,7 +122,7 @@ def test_lines_of_a_run_that_ends_at_the_third_plateau_in_a_row(said: Said) -> N
 
 def test_a_better_value_between_makes_plateaus_count_anew() -> None:
     series = [1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.1]
-    arguments = {"patience": 2, "plateau_patience": 2}
+    arguments: dict[str, Any] = {"patience": 2, "plateau_patience": 2}
     assert len(train(series, mox.get_optimizer_fn("sgd", 0.5), **arguments)) == 7
 
 
