@@ -10,7 +10,8 @@ import numbers
 import operator
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -241,6 +242,21 @@ def set_flag(flag_name: str, value: Any) -> None:
     flag = _VALUES[name]
     flag.value = _checked(_spec(name), value)
     flag.using_default_value = False
+
+
+@contextmanager
+def overridden(**values: Any) -> Iterator[None]:
+    """In the block, these flags have these values; then they are as they were."""
+    read_command_line()
+    found = {name: _VALUES[name] for name in values}
+    before = {name: (flag.value, flag.using_default_value) for name, flag in found.items()}
+    try:
+        for name, value in values.items():
+            found[name].value = _checked(_spec(name), value)
+        yield
+    finally:
+        for name, flag in found.items():
+            flag.value, flag.using_default_value = before[name]
 
 
 def get_help() -> str:

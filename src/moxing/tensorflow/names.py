@@ -29,10 +29,13 @@ LAZY: Final = {
     "OptimizerKeys": "moxing.tensorflow.optimizer",
     "OptimizerWrapperKeys": "moxing.tensorflow.optimizer",
     "get_optimizer_wrapper_fn": "moxing.tensorflow.optimizer",
+    "auto": "moxing.tensorflow.auto",
     "cache": "moxing.tensorflow.executor.cache",
     "file": "moxing",
 }
-MISSING: Final = frozenset(("InputSpec", "auto"))
+MISSING: Final = frozenset(("InputSpec",))
+# Names that are modules themselves.
+_MODULES: Final = ("auto",)
 
 
 def load(name: str, public: list[str]) -> Any:
@@ -46,7 +49,8 @@ def load(name: str, public: list[str]) -> Any:
         MoxAttributeError: the name is missing in this version, or is none of the API.
     """
     if name in LAZY:
-        return getattr(importlib.import_module(LAZY[name]), name)
+        module = importlib.import_module(LAZY[name])
+        return module if name in _MODULES else getattr(module, name)
     if name in MISSING:
         raise MoxAttributeError(f"mox.{name} is not supported yet by this version of openmox.")
     raise MoxAttributeError(f"mox has no {name!r}.{near_matches(name, public)}")

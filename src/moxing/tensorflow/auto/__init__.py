@@ -1,0 +1,16 @@
+"""`mox.auto`: finds a learning rate and other hyper-parameters in short trials before training.
+
+    spec = mox.auto.search(..., param_spec=mox.auto.ParamSpec(learning_rate=0.1, momentum=0.9),
+                           param_list_spec=mox.auto.ParamSpec(momentum=[0.9, 0.95]))
+    mox.auto.run(..., param_spec=spec)
+
+Functions of the program read what is tried in `kwargs["param_spec"]`.
+"""
+
+from __future__ import annotations
+
+from moxing.tensorflow.auto.params import ModelSize, ParamSpec
+from moxing.tensorflow.auto.passing import run
+from moxing.tensorflow.auto.search import search
+
+__all__ = ["ModelSize", "ParamSpec", "run", "search"]

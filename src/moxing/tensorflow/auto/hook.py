@@ -1,0 +1,154 @@
+"""Watches a trial: takes its metrics after each step, and may raise its learning rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import rates, run_state
+from moxing.tensorflow.auto.curve import Curve, StopRule, window_of
+from moxing.tensorflow.auto.params import ModelSize, WatchedSpec, read_names, values
+from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
+
+_WHO = "mox.auto.search"
+_LARGE = 1_000_000  # Trainable numbers of a large model.
+_RANGES = {ModelSize.SMALL: (1e-4, 10.0), ModelSize.LARGE: (1e-5, 3.0)}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How learning rates grow in a range test: by the same factor from step to step.
+
+    Attributes:
+        steps: how many there are, without those before.
+        warmup_steps, warmup_rate: steps at a constant rate before.
+        first, last: of the range; None: as the model's size says.
+        model_size: LARGE or SMALL; None: by the number of trainable variables.
+        window, max_falls: of the rule that ends it.
+    """
+
+    steps: int
+    warmup_steps: int = 0
+    warmup_rate: float = 0.01
+    first: float | None = None
+    last: float | None = None
+    model_size: str | None = None
+    window: int = 50
+    max_falls: int = 10
+
+    def limits(self, size: int) -> tuple[float, float]:
+        """The lowest and the highest rate, for a model of so many trainable numbers."""
+        kind = self.model_size or (ModelSize.LARGE if size >= _LARGE else ModelSize.SMALL)
+        first, last = _RANGES[kind]
+        return self.first or first, self.last or last
+
+
+@dataclass
+class Watch:
+    """What a trial showed.
+
+    Attributes:
+        curves: a curve of each watched metric.
+        limits: lowest and highest learning rate of the range test.
+        blind: whether no function of the program read the learning rate.
+    """
+
+    curves: dict[str, Curve] = field(default_factory=dict)
+    limits: tuple[float, float] = (0.0, 0.0)
+    blind: bool = False
+
+
+class TrialHook(AggregativeSessionRunHook):
+    """Notes metrics of a training.
+
+    Args:
+        metrics: scalar tensors by name; the first is the one that the stop rule looks at first.
+        grows: whether more of a metric is better, by name.
+        watch: gets what is seen.
+        spec: what the functions of the program were handed.
+        every: steps between two values.
+        sweep: of learning rates; None: they stay as they are.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, tf.Tensor],
+        grows: Mapping[str, bool],
+        watch: Watch,
+        spec: WatchedSpec,
+        every: int,
+        sweep: Sweep | None,
+    ) -> None:
+        super().__init__()
+        self._metrics, self._watch, self._spec = dict(metrics), watch, spec
+        self._every, self._sweep = every, sweep
+        watch.curves.update({name: Curve(grows[name]) for name in metrics})
+        self._step = 0
+        self._rate = self._before = math.nan
+        self._rules: dict[str, StopRule] = {}
+        if sweep is not None:
+            window = window_of(sweep.window, sweep.steps // every)
+            self._rules = {n: StopRule(grows[n], window, sweep.max_falls) for n in metrics}
+
+    def support_aggregation(self) -> bool:
+        return True
+
+    def begin(self) -> None:
+        self._watch.blind = "learning_rate" not in read_names(self._spec)
+        if self._sweep is None:
+            return
+        sizes = [variable.shape.num_elements() or 0 for variable in tf.trainable_variables()]
+        self._watch.limits = self._sweep.limits(sum(sizes))
+        self._factor = run_state.variable("auto/learning_rate_factor", 1.0, tf.float32)
+        self._own = rates.take(self._factor, _WHO)
+
+    def after_create_session(self, session: tf.Session, coord: tf.train.Coordinator) -> None:
+        del coord
+        if self._sweep is None:
+            return
+        # What the rate is without the factor: what the program was handed, or its own.
+        self._base = float(values(self._spec)["learning_rate"])
+        if self._watch.blind and self._own:
+            own = self._own[0]
+            self._base = float(session.run(own) if tf.is_tensor(own) else own)
+        self._set_rate(session)
+
+    def before_run(self, run_context: tf.train.SessionRunContext) -> tf.train.SessionRunArgs:
+        del run_context
+        return tf.train.SessionRunArgs(self._metrics)
+
+    def after_run(self, run_context: tf.train.SessionRunContext, run_values: Any) -> None:
+        # The values are of the variables before this step's update: the rate before made them.
+        made_by = self._rate if math.isnan(self._before) else self._before
+        step, self._before = self._step, self._rate
+        self._step += 1
+        if self._sweep is not None:
+            self._set_rate(run_context.session)
+            step -= self._sweep.warmup_steps
+        if step < 0 or step % self._every:
+            return
+        for name, value in run_values.results.items():
+            self._watch.curves[name].add(made_by, float(value))
+            why = self._rules[name].add(float(value)) if name in self._rules else None
+            if why is not None:
+                self._break_off(f"{name}: {why}")
+                run_context.request_stop()
+
+    def _break_off(self, why: str) -> None:
+        for curve in self._watch.curves.values():
+            curve.broke = curve.broke or why
+
+    def _set_rate(self, session: tf.Session) -> None:
+        assert self._sweep is not None
+        sweep, (first, last) = self._sweep, self._watch.limits
+        done = self._step - sweep.warmup_steps
+        if done < 0:
+            self._rate = sweep.warmup_rate
+        else:
+            share = min(1.0, done / max(1, sweep.steps - 1))
+            self._rate = first * (last / first) ** share
+        run_state.write(self._factor, self._rate / self._base, session)

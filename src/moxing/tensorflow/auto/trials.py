@@ -1,0 +1,174 @@
+"""Runs trials: short trainings and evaluations that leave nothing behind."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from moxing.errors import MoxKeyError, near_matches
+from moxing.tensorflow import flags
+from moxing.tensorflow.auto.curve import best_value, window_of
+from moxing.tensorflow.auto.hook import Sweep, TrialHook, Watch
+from moxing.tensorflow.auto.params import WatchedSpec, read_names
+from moxing.tensorflow.auto.passing import with_spec
+from moxing.tensorflow.executor import run as executor
+from moxing.tensorflow.executor.callables import positional, presented_as
+from moxing.tensorflow.executor.keys import ModeKeys
+from moxing.tensorflow.executor.spec import ModelSpec
+
+_SEED = 1  # Of all trials where the program has none: they differ in what is tried only.
+
+
+@dataclass
+class Trials:
+    """What all trials of a search have in common.
+
+    Attributes:
+        functions: input_fn, model_fn and optimizer_fn of the program, by name.
+        arguments: further arguments of `mox.run`.
+        steps: of a trial's training.
+        evaluation_steps: batches of a trial's evaluation.
+        metric: name in log_info that decides.
+        grows: whether more of it is better.
+        loss_name: name in log_info of the loss, if it has that.
+        by_evaluation: whether trials are judged by an evaluation; else by their training.
+        every: steps between two values of a training.
+        window: values to average.
+    """
+
+    functions: Mapping[str, Any]
+    arguments: Mapping[str, Any]
+    steps: int
+    evaluation_steps: int
+    metric: str
+    grows: bool
+    loss_name: str
+    by_evaluation: bool
+    every: int
+    window: int
+
+    def range_test(self, parameters: Mapping[str, Any], sweep: Sweep) -> tuple[Watch, set[str]]:
+        """A training whose learning rate grows; and the parameters that were read."""
+        spec = WatchedSpec(**parameters)
+        with _flags_of_trials():
+            return self._train(spec, None, sweep), read_names(spec)
+
+    def score(
+        self, parameters: Mapping[str, Any], evaluations: Mapping[str, list[Any]] | None = None
+    ) -> tuple[list[float], set[str]]:
+        """How good parameters are: higher is better, and infinitely bad what is not finite.
+
+        Args:
+            parameters: what the functions are handed.
+            evaluations: a parameter with values to evaluate one training with. None: one, as is.
+
+        Returns:
+            A number for each of these, and the names of the parameters that were read.
+        """
+        spec = WatchedSpec(**parameters)
+        evaluated = self.by_evaluation or evaluations is not None
+        with _flags_of_trials(), tempfile.TemporaryDirectory(prefix="moxing-auto-") as directory:
+            watch = self._train(spec, directory if evaluated else None, None)
+            if not evaluated:
+                curve = watch.curves[self.metric]
+                curve.values = curve.values[-window_of(self.window, len(curve.values)) :]
+                worst = not all(map(math.isfinite, curve.values))
+                found = [-math.inf if worst else self._signed(best_value(curve, len(curve.values)))]
+                return found, read_names(spec)
+            tried = [parameters]
+            for name, candidates in (evaluations or {}).items():
+                tried = [{**parameters, name: candidate} for candidate in candidates]
+            scores = []
+            for one in tried:
+                handed = WatchedSpec(**one)
+                scores.append(self._evaluate(handed, directory))
+                read_names(spec).update(read_names(handed))
+            return scores, read_names(spec)
+
+    def _train(self, spec: WatchedSpec, log_dir: str | None, sweep: Sweep | None) -> Watch:
+        watch = Watch()
+
+        def hooked(found: ModelSpec, mode: str) -> None:
+            if mode == ModeKeys.TRAIN:
+                hook = TrialHook(
+                    self._metrics(found), self._growing(), watch, spec, self.every, sweep
+                )
+                found.hooks = [*found.hooks, hook]
+
+        warmup = sweep.warmup_steps if sweep is not None else 0
+        self._run(spec, ModeKeys.TRAIN, hooked, log_dir, self.steps + warmup)
+        return watch
+
+    def _evaluate(self, spec: WatchedSpec, log_dir: str) -> float:
+        def check(found: ModelSpec, mode: str) -> None:
+            del mode
+            self._metrics(found)
+
+        result = self._run(spec, ModeKeys.EVAL, check, log_dir, self.evaluation_steps)
+        return self._signed(result.metrics[self.metric])
+
+    def _run(
+        self,
+        spec: WatchedSpec,
+        mode: str,
+        change: Callable[[ModelSpec, str], None],
+        log_dir: str | None,
+        steps: int,
+    ) -> Any:
+        arguments = dict(self.arguments)
+        if mode != ModeKeys.TRAIN:
+            arguments.pop("checkpoint_path", None)
+        given = {name: with_spec(value, spec) for name, value in self.functions.items()}
+        given["model_fn"] = _changed(given["model_fn"], change)
+        return executor.run(
+            **given,
+            **arguments,
+            run_mode=mode,
+            log_dir=log_dir,
+            max_number_of_steps=steps,
+            save_model_secs=None,
+        )
+
+    def _metrics(self, found: ModelSpec) -> dict[str, Any]:
+        if self.metric not in found.log_info:
+            role = "acc_name" if self.grows else "loss_name"
+            names = list(found.log_info)
+            raise MoxKeyError(
+                f"{role}={self.metric!r} is not in ModelSpec's log_info."
+                f"{near_matches(self.metric, names)} It has: {', '.join(names) or 'nothing'}. The"
+                " search decides by it; by_acc=False decides by loss_name."
+            )
+        wanted = dict.fromkeys((self.metric, self.loss_name))
+        return {name: found.log_info[name] for name in wanted if name in found.log_info}
+
+    def _growing(self) -> dict[str, bool]:
+        return {self.loss_name: False, self.metric: self.grows}
+
+    def _signed(self, value: float) -> float:
+        if not math.isfinite(value):
+            return -math.inf
+        return value if self.grows else -value
+
+
+def _changed(model_fn: Any, change: Callable[[ModelSpec, str], None]) -> Any:
+    call = positional("model_fn", model_fn, 2)
+
+    def build(inputs: Any, mode: str) -> Any:
+        found = call(inputs, mode)
+        if isinstance(found, ModelSpec):
+            change(found, mode)
+        return found
+
+    return presented_as(model_fn, build)
+
+
+@contextmanager
+def _flags_of_trials() -> Iterator[None]:
+    """In a trial nothing is profiled, and all trials draw the same random numbers."""
+    seed = flags.get_flag("seed")
+    with flags.overridden(profile_steps=None, seed=_SEED if seed is None else seed):
+        yield
