@@ -16,6 +16,10 @@ _CURES = (
 )
 
 
+class NotFiniteError(MoxRuntimeError):
+    """A loss or a variable is nan or inf."""
+
+
 class FiniteVariables:
     """Checks what is saved; made inside the graph before it is final.
 
@@ -41,7 +45,7 @@ class FiniteVariables:
             last_good: prefix of the last checkpoint, for the message.
 
         Raises:
-            MoxRuntimeError: naming variables that hold nan or inf.
+            NotFiniteError: naming variables that hold nan or inf.
         """
         if self._finite is None:
             return
@@ -52,7 +56,7 @@ class FiniteVariables:
         bad = [name for name in bad if name not in self._left_alone]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-            raise MoxRuntimeError(
+            raise NotFiniteError(
                 f"at global step {step} the variable {', '.join(bad[:3])}{more} holds nan or inf,"
                 f" so the step is not saved. The last checkpoint is {last_good or 'none'}. {_CURES}"
             )
@@ -66,11 +70,11 @@ def check_losses(step: int, losses: Mapping[str, float]) -> None:
         losses: values by name of their tensor.
 
     Raises:
-        MoxRuntimeError: naming the loss.
+        NotFiniteError: naming the loss.
     """
     for name, value in losses.items():
         if not math.isfinite(value):
-            raise MoxRuntimeError(f"the loss {name} is {value} at global step {step}. {_CURES}")
+            raise NotFiniteError(f"the loss {name} is {value} at global step {step}. {_CURES}")
 
 
 def warn_of_metrics(metrics: Mapping[str, float]) -> None:

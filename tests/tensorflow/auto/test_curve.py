@@ -12,6 +12,7 @@ from moxing.tensorflow.auto.curve import (
     StopRule,
     best_value,
     choose_rate,
+    diverged,
     smooth,
     window_of,
 )
@@ -75,6 +76,18 @@ def test_values_that_are_not_finite_count_for_nothing() -> None:
     assert best_value(curve, 1) < 1e-3
     assert best_value(_curve(lambda rate: math.nan), 1) == math.inf
     assert best_value(_curve(lambda rate: math.inf, grows=True), 1) == -math.inf
+
+
+def test_a_loss_far_above_its_start_has_diverged() -> None:
+    assert diverged(_made([1.0, 2.0, 9.0]), 1)
+    assert not diverged(_made([1.0, 9.0, 2.0]), 1)
+    assert diverged(_made([1.0, 0.5, math.nan]), 1)
+    assert not diverged(_made([0.1, 0.9], grows=True), 1)
+    assert diverged(_made([0.1, math.inf], grows=True), 1)
+
+
+def _made(values: list[float], grows: bool = False) -> Curve:
+    return Curve(grows, [0.1] * len(values), values)
 
 
 def _stops_at(values: list[float], grows: bool, window: int = 1) -> tuple[int, str] | None:

@@ -32,6 +32,10 @@ class Curve:
         self.rates.append(rate)
         self.values.append(value)
 
+    def break_off(self, why: str) -> None:
+        """Notes why there are no more values; the first reason counts."""
+        self.broke = self.broke or why
+
 
 class StopRule:
     """Says when higher learning rates make no sense any more.
@@ -85,6 +89,18 @@ def best_value(curve: Curve, window: int) -> float:
     if not finite:
         return -math.inf if curve.grows else math.inf
     return (max if curve.grows else min)(smooth(finite, window))
+
+
+def diverged(curve: Curve, window: int) -> bool:
+    """Whether training came to nothing: no finite end, or a loss that ended far above its start.
+
+    An accuracy does not tell: weights that grow without end may still order logits right.
+    """
+    start, end = curve.values[:window], curve.values[-window:]
+    if not all(map(math.isfinite, end)):
+        return True
+    first, last = sum(start) / max(1, len(start)), sum(end) / max(1, len(end))
+    return not curve.grows and last > _EXPLODED * first > 0
 
 
 def choose_rate(curve: Curve, window: int) -> float | None:

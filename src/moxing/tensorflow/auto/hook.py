@@ -135,12 +135,9 @@ class TrialHook(AggregativeSessionRunHook):
             self._watch.curves[name].add(made_by, float(value))
             why = self._rules[name].add(float(value)) if name in self._rules else None
             if why is not None:
-                self._break_off(f"{name}: {why}")
+                for curve in self._watch.curves.values():
+                    curve.break_off(f"{name}: {why}")
                 run_context.request_stop()
-
-    def _break_off(self, why: str) -> None:
-        for curve in self._watch.curves.values():
-            curve.broke = curve.broke or why
 
     def _set_rate(self, session: tf.Session) -> None:
         assert self._sweep is not None

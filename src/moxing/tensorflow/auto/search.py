@@ -96,7 +96,7 @@ def search(
 
     Raises:
         MoxKeyError: acc_name or loss_name is not in log_info.
-        MoxRuntimeError: no trial had a finite metric.
+        MoxRuntimeError: training diverged in every trial.
         MoxNotSupportedError: several processes train together, or the optimizer's learning rate
             can't be changed.
         MoxError: as `mox.run`.
@@ -208,7 +208,7 @@ class _Search:
         bests = [best_value(watch.curves[metric], window) for _, watch in tests]
         best = max(bests) if grows else min(bests)
         if not math.isfinite(best):
-            raise self._nothing_finite()
+            raise self._all_diverged()
         slack = self._tolerance if grows else self._tolerance * abs(best)
         able = [
             test
@@ -221,10 +221,10 @@ class _Search:
         curve = watch.curves[self._trials.metric]
         window = window_of(self._sweep.window, len(curve.values))
         if not any(map(math.isfinite, curve.values)):
-            raise self._nothing_finite()
+            raise self._all_diverged()
         if watch.blind:
             self._say_unread(_RATE)
-        rate = choose_rate(curve, window)
+        rate = self._rate_of(watch, window)
         low, high = watch.limits
         tested = f"tested {low:g} to {curve.rates[-1]:g}" + (
             f", where {curve.broke}" if curve.broke else f" of {high:g}"
@@ -240,6 +240,17 @@ class _Search:
             return
         self._chosen[_RATE] = float(f"{rate:.3g}")
         TENSORFLOW.info("mox.auto.search: learning_rate=%s (%s).", _shown(rate), tested)
+
+    def _rate_of(self, watch: Watch, window: int) -> float | None:
+        """The rate that the deciding metric speaks for, or a higher one that the loss does.
+
+        The first small steps already may make most of an accuracy, for which only the order of
+        logits counts; the loss falls until their sizes are right too.
+        """
+        rates = [choose_rate(curve, window) for curve in watch.curves.values()]
+        if choose_rate(watch.curves[self._trials.metric], window) is None:
+            return None
+        return max(rate for rate in rates if rate is not None)
 
     def _by_trials(self, name: str, candidates: list[Any]) -> None:
         """Chooses the candidate with the best trial; the first of equals."""
@@ -257,7 +268,7 @@ class _Search:
             self._say_unread(name)
             return
         if not any(map(math.isfinite, scores)):
-            raise self._nothing_finite()
+            raise self._all_diverged()
         self._chosen[name] = candidates[scores.index(max(scores))]
         _say(name, self._chosen[name], len(candidates))
 
@@ -269,10 +280,10 @@ class _Search:
             name,
         )
 
-    def _nothing_finite(self) -> MoxRuntimeError:
+    def _all_diverged(self) -> MoxRuntimeError:
         return MoxRuntimeError(
-            f"{self._trials.metric} was not finite in any trial, so nothing can be chosen. Lower"
-            " init_learning_rate or the learning rate in param_spec, or look at the model."
+            "Training diverged in every trial, so nothing can be chosen. Lower init_learning_rate"
+            " or the learning rate in param_spec, or look at the model."
         )
 
 

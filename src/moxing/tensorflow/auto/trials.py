@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from moxing.engine.finite import NotFiniteError
 from moxing.errors import MoxKeyError, near_matches
+from moxing.logs import TENSORFLOW
 from moxing.tensorflow import flags
-from moxing.tensorflow.auto.curve import best_value, window_of
+from moxing.tensorflow.auto.curve import diverged, window_of
 from moxing.tensorflow.auto.hook import Sweep, TrialHook, Watch
 from moxing.tensorflow.auto.params import WatchedSpec, read_names
 from moxing.tensorflow.auto.passing import with_spec
@@ -60,7 +62,7 @@ class Trials:
     def score(
         self, parameters: Mapping[str, Any], evaluations: Mapping[str, list[Any]] | None = None
     ) -> tuple[list[float], set[str]]:
-        """How good parameters are: higher is better, and infinitely bad what is not finite.
+        """How good parameters are: higher is better, and infinitely bad where training diverged.
 
         Args:
             parameters: what the functions are handed.
@@ -73,21 +75,26 @@ class Trials:
         evaluated = self.by_evaluation or evaluations is not None
         with _flags_of_trials(), tempfile.TemporaryDirectory(prefix="moxing-auto-") as directory:
             watch = self._train(spec, directory if evaluated else None, None)
+            curve = watch.curves[self.metric]
+            window = window_of(self.window, len(curve.values))
+            tried = self._tried(parameters, evaluations)
+            if any(diverged(one, window) for one in watch.curves.values()):
+                return [-math.inf] * len(tried), read_names(spec)
             if not evaluated:
-                curve = watch.curves[self.metric]
-                curve.values = curve.values[-window_of(self.window, len(curve.values)) :]
-                worst = not all(map(math.isfinite, curve.values))
-                found = [-math.inf if worst else self._signed(best_value(curve, len(curve.values)))]
-                return found, read_names(spec)
-            tried = [parameters]
-            for name, candidates in (evaluations or {}).items():
-                tried = [{**parameters, name: candidate} for candidate in candidates]
+                return [self._signed(sum(curve.values[-window:]) / window)], read_names(spec)
             scores = []
             for one in tried:
                 handed = WatchedSpec(**one)
                 scores.append(self._evaluate(handed, directory))
                 read_names(spec).update(read_names(handed))
             return scores, read_names(spec)
+
+    def _tried(
+        self, parameters: Mapping[str, Any], evaluations: Mapping[str, list[Any]] | None
+    ) -> list[Mapping[str, Any]]:
+        for name, candidates in (evaluations or {}).items():
+            return [{**parameters, name: candidate} for candidate in candidates]
+        return [parameters]
 
     def _train(self, spec: WatchedSpec, log_dir: str | None, sweep: Sweep | None) -> Watch:
         watch = Watch()
@@ -99,8 +106,15 @@ class Trials:
                 )
                 found.hooks = [*found.hooks, hook]
 
-        warmup = sweep.warmup_steps if sweep is not None else 0
-        self._run(spec, ModeKeys.TRAIN, hooked, log_dir, self.steps + warmup)
+        # The step after the last one of a range shows what its rate has done.
+        more = sweep.warmup_steps + 1 if sweep is not None else 0
+        try:
+            self._run(spec, ModeKeys.TRAIN, hooked, log_dir, self.steps + more)
+        except NotFiniteError as error:
+            TENSORFLOW.info("mox.auto.search: a trial ended: %s", error)
+            for curve in watch.curves.values():
+                curve.add(curve.rates[-1] if curve.rates else math.nan, math.nan)
+                curve.break_off("it was not finite")
         return watch
 
     def _evaluate(self, spec: WatchedSpec, log_dir: str) -> float:
