@@ -166,8 +166,9 @@ class _Search:
     ) -> None:
         self._trials, self._sweep, self._tolerance = trials, sweep, tolerance
         self._lists = dict(lists)
-        first = {name: candidates[0] for name, candidates in lists.items()}
-        self._chosen: dict[str, Any] = {**first, **start}
+        self._chosen: dict[str, Any] = dict(start)
+        for name, candidates in lists.items():
+            self._chosen.setdefault(name, candidates[0])
         # The range test whose learning rate was chosen.
         self.test: Watch | None = None
 
