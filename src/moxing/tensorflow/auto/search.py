@@ -16,6 +16,7 @@ from moxing.tensorflow.auto.curve import best_value, choose_rate, window_of
 from moxing.tensorflow.auto.hook import Sweep, Watch
 from moxing.tensorflow.auto.params import ModelSize, ParamSpec, values
 from moxing.tensorflow.auto.passing import check
+from moxing.tensorflow.auto.score import DIVERGED, Score, best
 from moxing.tensorflow.auto.trials import Trials
 from moxing.tensorflow.executor import arguments, export_only, startup
 from moxing.tensorflow.executor.placement import placement
@@ -77,7 +78,8 @@ def search(
             difference, of loss_name the part of the best.
         max_thres: a range test ends where the metric got worse more often than this, less the times
             it got better. It ends too at NaN, and where the loss is four times its best.
-        window: steps to average; at most a tenth of a training's.
+        window: values to average: of a range test at most a tenth, of another training at most the
+            last third.
         warmup_steps: steps at warmup_lr before a range test.
         warmup_lr: that learning rate.
         evaluate_every_n_steps: steps between two values of a training that count.
@@ -207,14 +209,14 @@ class _Search:
         window = window_of(self._sweep.window, self._sweep.steps // self._trials.every)
         metric, grows = self._trials.metric, self._trials.grows
         bests = [best_value(watch.curves[metric], window) for _, watch in tests]
-        best = max(bests) if grows else min(bests)
-        if not math.isfinite(best):
+        top = max(bests) if grows else min(bests)
+        if not math.isfinite(top):
             raise self._all_diverged()
-        slack = self._tolerance if grows else self._tolerance * abs(best)
+        slack = self._tolerance if grows else self._tolerance * abs(top)
         able = [
             test
             for test, value in zip(tests, bests, strict=True)
-            if math.isfinite(value) and abs(value - best) <= slack
+            if math.isfinite(value) and abs(value - top) <= slack
         ]
         return max(able, key=lambda test: float(test[0]))
 
@@ -254,8 +256,8 @@ class _Search:
         return max(rate for rate in rates if rate is not None)
 
     def _by_trials(self, name: str, candidates: list[Any]) -> None:
-        """Chooses the candidate with the best trial; the first of equals."""
-        scores: list[float] = []
+        """Chooses the candidate with the best trial."""
+        scores: list[Score] = []
         read: set[str] = set()
         if name in _OF_EVALUATION:
             scores, read = self._trials.score(self._chosen, {name: candidates})
@@ -268,9 +270,9 @@ class _Search:
         if name not in read:
             self._say_unread(name)
             return
-        if not any(map(math.isfinite, scores)):
+        if all(score == DIVERGED for score in scores):
             raise self._all_diverged()
-        self._chosen[name] = candidates[scores.index(max(scores))]
+        self._chosen[name] = candidates[best(scores)]
         _say(name, self._chosen[name], len(candidates))
 
     def _say_unread(self, name: str) -> None:

@@ -17,6 +17,7 @@ from moxing.tensorflow.auto.curve import diverged, window_of
 from moxing.tensorflow.auto.hook import Sweep, TrialHook, Watch
 from moxing.tensorflow.auto.params import WatchedSpec, read_names
 from moxing.tensorflow.auto.passing import with_spec
+from moxing.tensorflow.auto.score import DIVERGED, Score, judge
 from moxing.tensorflow.executor import run as executor
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
@@ -61,15 +62,15 @@ class Trials:
 
     def score(
         self, parameters: Mapping[str, Any], evaluations: Mapping[str, list[Any]] | None = None
-    ) -> tuple[list[float], set[str]]:
-        """How good parameters are: higher is better, and infinitely bad where training diverged.
+    ) -> tuple[list[Score], set[str]]:
+        """How good parameters are.
 
         Args:
             parameters: what the functions are handed.
             evaluations: a parameter with values to evaluate one training with. None: one, as is.
 
         Returns:
-            A number for each of these, and the names of the parameters that were read.
+            A score for each of these, and the names of the parameters that were read.
         """
         spec = WatchedSpec(**parameters)
         evaluated = self.by_evaluation or evaluations is not None
@@ -79,9 +80,12 @@ class Trials:
             window = window_of(self.window, len(curve.values))
             tried = self._tried(parameters, evaluations)
             if any(diverged(one, window) for one in watch.curves.values()):
-                return [-math.inf] * len(tried), read_names(spec)
+                return [DIVERGED] * len(tried), read_names(spec)
             if not evaluated:
-                return [self._signed(sum(curve.values[-window:]) / window)], read_names(spec)
+                losses = (
+                    watch.curves[self.loss_name].values if self.loss_name in watch.curves else []
+                )
+                return [judge(curve.values, losses, self._sign, self.window)], read_names(spec)
             scores = []
             for one in tried:
                 handed = WatchedSpec(**one)
@@ -117,13 +121,16 @@ class Trials:
                 curve.break_off("it was not finite")
         return watch
 
-    def _evaluate(self, spec: WatchedSpec, log_dir: str) -> float:
+    def _evaluate(self, spec: WatchedSpec, log_dir: str) -> Score:
         def check(found: ModelSpec, mode: str) -> None:
             del mode
             self._metrics(found)
 
         result = self._run(spec, ModeKeys.EVAL, check, log_dir, self.evaluation_steps)
-        return self._signed(result.metrics[self.metric])
+        value = float(result.metrics[self.metric])
+        if not math.isfinite(value):
+            return DIVERGED
+        return Score(self._sign * value, loss=float(result.metrics.get(self.loss_name, math.nan)))
 
     def _run(
         self,
@@ -162,10 +169,9 @@ class Trials:
     def _growing(self) -> dict[str, bool]:
         return {self.loss_name: False, self.metric: self.grows}
 
-    def _signed(self, value: float) -> float:
-        if not math.isfinite(value):
-            return -math.inf
-        return value if self.grows else -value
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.grows else -1.0
 
 
 def _changed(model_fn: Any, change: Callable[[ModelSpec, str], None]) -> Any:
