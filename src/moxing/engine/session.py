@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from moxing.engine.team import Team
 from moxing.logs import TENSORFLOW
 
 _CLOSE_SECONDS = 0.5
+_LAST_SECONDS = 5.0
 _END_SECONDS = 10.0  # For all that the user's code still does after the last step.
 
 
@@ -119,7 +121,7 @@ def _end(
     closing = threading.Thread(target=session.close, name="close session", daemon=True)
     closing.start()
     closing.join(_CLOSE_SECONDS)
-    if closing.is_alive() and _calls_python(session.graph):
+    if closing.is_alive() and (session.sess_str or _calls_python(session.graph)):
         closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
         if closing.is_alive():
             TENSORFLOW.warning(
@@ -127,6 +129,9 @@ def _end(
                 " its generator, py_func or queue for a wait without a limit.",
                 _END_SECONDS,
             )
+    if closing.is_alive():
+        # Python must not end while native code is about to return to it.
+        atexit.register(closing.join, _LAST_SECONDS)
     return fault
 
 
