@@ -204,6 +204,7 @@ def test_an_export_that_is_there_is_refused_before_any_step(bucket: str) -> None
 
     def named(inputs: Any, mode: str) -> Any:
         model = runs.exporting(inputs, mode)
+        assert model.export is not None
         signature = runs.ExportSignature(model.export.inputs, model.export.outputs, 1)
         return runs.dataclasses.replace(model, export=signature)
 
