@@ -1,4 +1,7 @@
-"""AlexNet and LeNet of the flow dialect make the losses of plain TensorFlow from equal weights."""
+"""AlexNet and LeNet of the flow dialect make the losses of plain TensorFlow from equal weights.
+
+On one, two and four devices.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.flow as flow
+from moxing.flow.settings import MACHINE
 
 STEPS, BATCH, CLASSES = 10, 4, 10
 ALEXNET = ((64, 11, 4, "VALID"), (192, 5, 1, "SAME"), (384, 3, 1, "SAME"))
@@ -140,14 +144,21 @@ def _plain_losses(build: Any, data: list[Any], lr: float, folder: Path) -> list[
             return [float(session.run([loss, step], {images: x, labels: y})[0]) for x, y in data]
 
 
+@pytest.mark.parametrize("devices", [1, 2, 4])
 @pytest.mark.parametrize(
     ("ours", "plain", "shape"),
     [(_alexnet, _plain_alexnet, (67, 67, 3)), (_lenet, _plain_lenet, (28, 28, 1))],
     ids=["alexnet", "lenet"],
 )
 def test_ten_losses_equal_those_of_plain_tensorflow(
-    ours: Builder, plain: Any, shape: tuple[int, ...], tmp_path: Path
+    ours: Builder,
+    plain: Any,
+    shape: tuple[int, ...],
+    devices: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
     random = np.random.default_rng(5)
     data = [
         (

@@ -9,10 +9,12 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import scope
+from moxing.flow import rules, scope
 from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
+from moxing.flow.parallel import by_sample
 
 
+@by_sample(rules.transpose)
 def transpose(
     a: Blob, perm: Sequence[int], conjugate: bool = False, name: str | None = None
 ) -> Blob:
@@ -23,6 +25,7 @@ def transpose(
     return Blob(result, channels_last=tensor if tuple(perm) == TO_NCHW else None)
 
 
+@by_sample(rules.reshape)
 def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
     """`x` in another shape; one size may be -1.
 
@@ -39,18 +42,21 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
         ) from error
 
 
+@by_sample(rules.listed("values", "axis"))
 def concat(values: Sequence[Blob], axis: int, name: str | None = None) -> Blob:
     """The blobs one behind another along `axis`."""
     tensors = [tensor_of(value, "flow.concat") for value in values]
     return Blob(tf.concat(tensors, axis, name=scope.op_name(name, "concat")))
 
 
+@by_sample(rules.listed("inputs", "axis", inserted=True))
 def stack(inputs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blob:
     """The blobs along a new axis."""
     tensors = [tensor_of(value, "flow.stack") for value in inputs]
     return Blob(tf.stack(tensors, axis, name=scope.op_name(name, "stack")))
 
 
+@by_sample(rules.matmul)
 def matmul(
     a: Blob, b: Blob, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
 ) -> Blob:
@@ -60,6 +66,7 @@ def matmul(
     return Blob(tf.matmul(left, right, transpose_a, transpose_b, name=own))
 
 
+@by_sample(rules.gather)
 def gather(
     params: Blob,
     indices: Blob,
@@ -73,6 +80,7 @@ def gather(
     return Blob(tf.gather(values, places, axis=axis, batch_dims=batch_dims, name=own))
 
 
+@by_sample(rules.always)
 def slice(
     input_: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
 ) -> Blob:
@@ -89,6 +97,7 @@ def slice(
     return Blob(tf.slice(tensor, [item or 0 for item in begin], sizes, name=own))
 
 
+@by_sample(rules.always)
 def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
     """`x` in another data type."""
     tensor = tensor_of(x, "flow.cast")
@@ -116,6 +125,7 @@ def constant_scalar(value: float, dtype: Any = None, name: str | None = None) ->
     return constant(value, dtype, (1,), name)
 
 
+@by_sample(rules.always)
 def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None = None) -> Blob:
     """A blob of the shape of `like` whose elements are all `value`."""
     tensor = tensor_of(like, "flow.constant_like")
@@ -133,6 +143,7 @@ def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
     return constant_like(like, 1, dtype, name)
 
 
+@by_sample(rules.always)
 def identity(x: Blob, name: str | None = None) -> Blob:
     """The same values."""
     tensor = tensor_of(x, "flow.identity")
@@ -147,12 +158,14 @@ def parallel_cast(
     return identity(x, name).with_distribute(distribute)
 
 
+@by_sample(rules.along("input", "axis", inserted=True))
 def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     """`input` with an axis of size 1 more."""
     tensor = tensor_of(input, "flow.expand_dims")
     return Blob(tf.expand_dims(tensor, axis, name=scope.op_name(name, "expand_dims")))
 
 
+@by_sample(rules.squeeze)
 def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | None = None) -> Blob:
     """`input` without axes of size 1; a scalar keeps shape (1,)."""
     tensor = tensor_of(input, "flow.squeeze")
@@ -160,6 +173,7 @@ def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | No
     return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
 
+@by_sample(rules.pad)
 def pad(
     x: Blob, paddings: Sequence[Sequence[int]], constant_value: float = 0, name: str | None = None
 ) -> Blob:
@@ -171,6 +185,7 @@ def pad(
     )
 
 
+@by_sample(rules.along("indices", "axis", inserted=True))
 def one_hot(
     indices: Blob,
     depth: int,
@@ -187,6 +202,7 @@ def one_hot(
     return Blob(tf.one_hot(tensor, depth, on, off, axis, name=own))
 
 
+@by_sample(rules.along("input", "axis"))
 def argsort(
     input: Blob, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Blob:
@@ -207,6 +223,7 @@ def unsorted_segment_sum(
     return Blob(tf.transpose(sums, [order.index(i) for i in range(rank)]))
 
 
+@by_sample(rules.always)
 def clip_by_value(
     values: Blob,
     min_value: float | None = None,

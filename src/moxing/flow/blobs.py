@@ -18,7 +18,8 @@ class Blob:
     """A tensor of the job that is being traced.
 
     Attributes:
-        tensor: the TensorFlow tensor.
+        tensor: the TensorFlow tensor; of a blob in parts, the whole.
+        parts: what each device has of it, along axis 0; empty: the blob is in one piece.
         batch_axis: axis of the samples, or None.
         distribute: how it lies on several devices.
     """
@@ -28,15 +29,16 @@ class Blob:
 
     def __init__(
         self,
-        tensor: tf.Tensor,
+        tensor: tf.Tensor | None,
         batch_axis: int | None = 0,
         distribute: Any = None,
         channels_last: tf.Tensor | None = None,
         declared: Sequence[int] | None = None,
+        parts: Sequence[Blob] = (),
     ) -> None:
         """Args: channels_last: the same values in NHWC, where `tensor` is NCHW: convolutions and
         pools of a CPU work on it, so that no transposition lies between two of them."""
-        self.tensor = tensor
+        self._tensor, self.parts = tensor, tuple(parts)
         self.batch_axis = batch_axis
         self.distribute = distribute
         self.channels_last = channels_last
@@ -45,8 +47,25 @@ class Blob:
         self.job = trace.name if trace is not None else ""
 
     @property
+    def tensor(self) -> tf.Tensor:
+        """The whole; of a blob in parts, put together where it is first asked for."""
+        if self._tensor is None:
+            tensors = [part.tensor for part in self.parts]
+            with tf.control_dependencies(None), tf.device(tensors[0].device):
+                self._tensor = tf.concat(tensors, 0, name="whole")
+        return self._tensor
+
+    @property
+    def graph(self) -> tf.Graph:
+        """The graph that it is in."""
+        return (self.parts[0] if self.parts else self).tensor.graph
+
+    @property
     def static_shape(self) -> tuple[int, ...]:
         """The whole shape, batch included; for a dynamic input the declared one."""
+        if self.parts:
+            shapes = [part.static_shape for part in self.parts]
+            return (sum(shape[0] for shape in shapes), *shapes[0][1:])
         return self._declared or tuple(self.tensor.shape.as_list())
 
     shape = static_shape
@@ -54,7 +73,7 @@ class Blob:
     @property
     def dtype(self) -> tf.DType:
         """The data type, such as `flow.float`."""
-        return self.tensor.dtype.base_dtype
+        return (self.parts[0] if self.parts else self).tensor.dtype.base_dtype
 
     @property
     def logical_blob_name(self) -> str:
@@ -63,7 +82,14 @@ class Blob:
 
     def with_distribute(self, distribute: Any) -> Blob:
         """The same values, laid out otherwise where there are several devices."""
-        return Blob(self.tensor, self.batch_axis, distribute, self.channels_last, self._declared)
+        return Blob(
+            self._tensor,
+            self.batch_axis,
+            distribute,
+            self.channels_last,
+            self._declared,
+            self.parts,
+        )
 
     def with_gradient_distribute(self, distribute: Any) -> Blob:
         """The same values; where there is one device gradients lie in one place."""
@@ -83,9 +109,9 @@ class Blob:
         return self.with_distribute(distribute.broadcast())
 
     def _binary(self, other: Any, function: Any, swapped: bool = False) -> Blob:
-        mine = tensor_of(self, "an operator")
-        theirs = other.tensor if isinstance(other, Blob) else tf.cast(other, self.dtype)
-        return Blob(function(theirs, mine) if swapped else function(mine, theirs))
+        from moxing.flow import operators
+
+        return operators.binary(self, other, function, swapped)
 
     def __add__(self, other: Any) -> Blob:
         return self._binary(other, tf.add)
@@ -112,7 +138,9 @@ class Blob:
         return self._binary(other, tf.divide, swapped=True)
 
     def __neg__(self) -> Blob:
-        return Blob(-self.tensor, self.batch_axis)
+        from moxing.flow import operators
+
+        return operators.negative(self)
 
     def __bool__(self) -> bool:
         raise MoxTypeError(
@@ -149,8 +177,13 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
         MoxTypeError: it is no blob.
         MoxRuntimeError: no job is being traced, or another one.
     """
+    check(value, operation)
+    return value.tensor
+
+
+def check(value: Any, operation: str) -> None:
+    """Raises as `tensor_of` does; does not put a blob's parts together."""
     job = scope.enter_op(operation)
     if not isinstance(value, Blob):
         raise MoxTypeError(f"{operation} takes blobs, and was given {shown(value)}.")
     scope.check_owner(job, value, operation)
-    return value.tensor

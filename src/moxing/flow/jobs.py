@@ -112,7 +112,7 @@ class Job:
         trace = scope.Trace(self.name, conf, variables, graph)
         with graph.as_default(), tf.name_scope(_legal(self.name)), scope.tracing(trace):
             inputs = [(name, d, d.placeholder(name)) for name, d in self.definitions]
-            blobs = [Blob(tensor, declared=d.shape) for _, d, tensor in inputs]
+            blobs = [d.blob(f"job {self.name}, argument {n}", tensor) for n, d, tensor in inputs]
             result = callbacks.call("job", self.function, *blobs)
             outputs = [self._output(item) for item in tf.nest.flatten(result) if item is not None]
             for watch in trace.watches:

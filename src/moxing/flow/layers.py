@@ -9,8 +9,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, shown
-from moxing.flow import arrays, initializers, nn, scope
-from moxing.flow.blobs import Blob, tensor_of
+from moxing.flow import arrays, initializers, nn, parallel, placement, rules, scope
+from moxing.flow.blobs import Blob, check, tensor_of
+from moxing.flow.parallel import by_sample
 from moxing.flow.variables import get_variable
 
 _ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer()
@@ -36,7 +37,7 @@ def dense(
     model_distribute: Any = None,
 ) -> Blob:
     """`activation(x W^T + b)` with W of shape (units, in), `<name>-weight`, and `<name>-bias`."""
-    tensor_of(inputs, "flow.layers.dense")
+    check(inputs, "flow.layers.dense")
     own, shape = _prefix(name, "dense"), inputs.static_shape
     flat = inputs if len(shape) == 2 else arrays.reshape(inputs, (-1, shape[-1]))
     weight = get_variable(
@@ -84,7 +85,7 @@ def conv2d(
     name: str | None = None,
 ) -> Blob:
     """A convolution with its variables `<name>-weight` and `<name>-bias`."""
-    tensor_of(inputs, "flow.layers.conv2d")
+    check(inputs, "flow.layers.conv2d")
     own, first = _prefix(name, "conv2d"), data_format == "NCHW"
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     channels = inputs.static_shape[1 if first else -1]
@@ -131,9 +132,10 @@ def batch_normalization(
 
     A train job with `trainable=True` uses the batch's statistics and moves the averages:
     `moving = momentum * moving + (1 - momentum) * batch`, with the batch's biased variance. A
-    predict job, and a job with `trainable=False`, uses the averages.
+    predict job, and a job with `trainable=False`, uses the averages. On several devices each one
+    normalizes by its own part of the batch, and the averages move by the mean of the devices'.
     """
-    tensor = tensor_of(inputs, "flow.layers.batch_normalization")
+    check(inputs, "flow.layers.batch_normalization")
     trace, own = scope.required("batch_normalization"), _prefix(name, "batch_normalization")
     rank = len(inputs.static_shape)
     place = axis % rank
@@ -147,26 +149,39 @@ def batch_normalization(
     beta = variable("beta", beta_initializer, _ZEROS, trainable) if center else None
     mean = variable("moving_mean", moving_mean_initializer, _ZEROS, False).tensor
     variance = variable("moving_variance", moving_variance_initializer, _ONES, False).tensor
-    if trainable and trace.conf.is_train:
-        batch_mean, batch_variance = tf.nn.moments(tensor, others)
-        for suffix, old, new in (
-            ("moving_mean", mean, batch_mean),
-            ("moving_variance", variance, batch_variance),
-        ):
-            target = trace.variables.by_name[f"{trace.prefix}{own}-{suffix}"]
-            trace.updates.append((target, momentum * old + (1 - momentum) * new))
-        mean, variance = batch_mean, batch_variance
     shape = [size if i == place else 1 for i in range(rank)]
+    statistics: list[tuple[tf.Tensor, tf.Tensor]] = []
 
     def broad(item: Any) -> Any:
         return None if item is None else tf.reshape(getattr(item, "tensor", item), shape)
 
-    result = tf.nn.batch_normalization(
-        tensor, broad(mean), broad(variance), broad(beta), broad(gamma), epsilon
-    )
-    return Blob(result)
+    def normalized(part: Blob) -> Blob:
+        tensor, pair = part.tensor, (mean, variance)
+        if trainable and trace.conf.is_train:
+            pair = tf.nn.moments(tensor, others)
+            statistics.append(pair)
+        return Blob(
+            tf.nn.batch_normalization(tensor, *map(broad, pair), broad(beta), broad(gamma), epsilon)
+        )
+
+    split = place and inputs.parts and len(inputs.parts) == len(placement.active())
+    if split:
+        result = parallel.each(len(inputs.parts), lambda i: normalized(inputs.parts[i]))
+    else:
+        result = normalized(inputs)
+    for suffix, old, new in zip(
+        ("moving_mean", "moving_variance"),
+        (mean, variance),
+        zip(*statistics, strict=True),
+        strict=False,
+    ):
+        batch = tf.add_n(list(new)) / len(new) if len(new) > 1 else new[0]
+        target = trace.variables.by_name[f"{trace.prefix}{own}-{suffix}"]
+        trace.updates.append((target, momentum * old + (1 - momentum) * batch))
+    return result
 
 
+@by_sample(rules.layer_norm)
 def layer_norm(
     inputs: Blob,
     center: bool = True,

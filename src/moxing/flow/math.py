@@ -8,12 +8,14 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
-from moxing.flow import scope
+from moxing.flow import rules, scope
 from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
+from moxing.flow.parallel import by_sample
 
 from moxing.flow.arrays import clip_by_value, unsorted_segment_sum  # noqa: F401  # isort: skip
 
 
+@by_sample(rules.always)
 def elementwise(x: Blob, function: Callable[[Any], Any], what: str, name: str | None) -> Blob:
     """`function` of each element; where the blob is kept in NHWC too, it is applied there."""
     tensor, own = tensor_of(x, f"flow.{what}"), scope.op_name(name, what)
@@ -56,6 +58,7 @@ softplus = _unary("softplus", tf.nn.softplus, "log(1 + exp(x)).")
 
 
 def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callable[..., Blob]:
+    @by_sample(rules.aligned("x", "y"))
     def apply(x: Any, y: Any, name: str | None = None) -> Blob:
         own = scope.op_name(name, what)
         given = [item for item in (x, y) if isinstance(item, Blob)]
@@ -90,6 +93,7 @@ greater = _binary("greater", tf.greater, "Whether x > y, int8.")
 greater_equal = _binary("greater_equal", tf.greater_equal, "Whether x >= y, int8.")
 
 
+@by_sample(rules.listed("inputs"))
 def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
     """The sum of several blobs of one shape."""
     tensors = [tensor_of(item, "flow.math.add_n") for item in inputs]
@@ -97,6 +101,7 @@ def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
 
 
 def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[..., Blob]:
+    @by_sample(rules.given("input_tensor", "axis"))
     def apply(
         input_tensor: Blob, axis: Any = None, keepdims: bool = False, name: str | None = None
     ) -> Blob:
@@ -116,12 +121,14 @@ reduce_max = _reduce("reduce_max", tf.reduce_max, "The maximum over `axis`; over
 reduce_min = _reduce("reduce_min", tf.reduce_min, "The minimum over `axis`; over all: (1,).")
 
 
+@by_sample(rules.top_k)
 def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
     """The indices, int32, of the k largest of the last axis."""
     tensor = tensor_of(input, "flow.math.top_k")
     return Blob(tf.nn.top_k(tensor, k, sorted, name=scope.op_name(name, "top_k")).indices)
 
 
+@by_sample(rules.along("input", "axis"))
 def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
     """The index, int32, of the largest along `axis`."""
     tensor = tensor_of(input, "flow.math.argmax")

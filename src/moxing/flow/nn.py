@@ -9,8 +9,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.flow import math as flow_math
-from moxing.flow import scope
+from moxing.flow import rules, scope
 from moxing.flow.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
+from moxing.flow.parallel import by_sample
 
 _LEAST = 1e-20  # Of a probability under the logarithm.
 
@@ -50,6 +51,7 @@ def _made(last: tf.Tensor, first: bool) -> Blob:
     return Blob(tf.transpose(last, TO_NCHW), channels_last=last) if first else Blob(last)
 
 
+@by_sample(rules.only("input"))
 def conv2d(
     input: Blob,
     filters: Blob,
@@ -89,6 +91,7 @@ def conv2d(
     return _made(result, first)
 
 
+@by_sample(rules.only("value"))
 def bias_add(
     value: Blob, bias: Blob, data_format: str | None = None, name: str | None = None
 ) -> Blob:
@@ -104,6 +107,7 @@ def bias_add(
     return Blob(tf.add(tensor, tf.reshape(vector, shape), name=own))
 
 
+@by_sample(rules.always)
 def _pool(
     kind: str,
     input: Blob,
@@ -146,6 +150,7 @@ def max_pool2d(
     return _pool("max", input, ksize, strides, padding, data_format, name)
 
 
+@by_sample(rules.always)
 def _pool3d(
     kind: str,
     input: Blob,
@@ -199,6 +204,7 @@ def max_pool1d(*args: Any, **kwargs: Any) -> Blob:
     raise MoxNotSupportedError("flow.nn.max_pool1d is not offered; use max_pool2d on (1, width).")
 
 
+@by_sample(rules.dropout)
 def dropout(
     x: Blob,
     noise_shape: Sequence[int] | None = None,
@@ -221,6 +227,7 @@ def dropout(
     return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
 
 
+@by_sample(rules.along("logits", "axis"))
 def softmax(logits: Blob, axis: int | None = None, name: str | None = None) -> Blob:
     """Probabilities along `axis` (default the last)."""
     tensor = tensor_of(logits, "flow.nn.softmax")
@@ -235,6 +242,7 @@ def _minus_log(p: tf.Tensor) -> Any:
     return -tf.log(clamped), lambda gradient: -gradient / clamped
 
 
+@by_sample(rules.leading("labels", "prediction"))
 def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None) -> Blob:
     """-log of the probability at the label, which counts as no less than 1e-20."""
     tensor = tensor_of(prediction, "flow.nn.sparse_cross_entropy")
@@ -242,6 +250,7 @@ def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None
     return Blob(_cross_entropy(labels, tensor, own))
 
 
+@by_sample(rules.leading("labels", "logits"))
 def sparse_softmax_cross_entropy_with_logits(
     labels: Blob | None = None, logits: Blob | None = None, name: str | None = None
 ) -> Blob:
@@ -280,6 +289,7 @@ def _cross_entropy(labels: Blob, p: tf.Tensor, name: str) -> tf.Tensor:
     return tf.identity(_minus_log(tf.gather(p, places, batch_dims=len(shape))), name=name)
 
 
+@by_sample(rules.aligned("labels", "logits"))
 def sigmoid_cross_entropy_with_logits(
     labels: Blob | None = None, logits: Blob | None = None, name: str | None = None
 ) -> Blob:

@@ -1,4 +1,4 @@
-"""Placement scopes: where operations run; on a machine without a GPU all run on its CPU."""
+"""Placement scopes: where operations run; without a GPU devices are shares of the CPU."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import devices
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.flow import scope
+from moxing.flow.settings import MACHINE
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,19 @@ def current_scope() -> Scope:
     """The innermost open scope, or that of the machine."""
     if _scopes:
         return _scopes[-1]
-    return Scope("gpu" if devices.has_gpu() else "cpu", {0: [0]})
+    return Scope("gpu" if devices.has_gpu() else "cpu", {0: list(range(MACHINE.devices))})
+
+
+def active() -> tuple[str, ...]:
+    """TensorFlow's names of the devices of the current scope."""
+    current = current_scope()
+    ids = [number for numbers in current.machine_id2device_id_list.values() for number in numbers]
+    if not devices.has_gpu():
+        return tuple(f"/device:CPU:{number}" for number in ids)
+    # There is one CPU beside GPUs.
+    return tuple(
+        f"/device:GPU:{n}" if current.default_device_tag == "gpu" else "/cpu:0" for n in ids
+    )
 
 
 def _parse(ids: str | Sequence[str]) -> dict[int, list[int]]:
@@ -64,20 +77,30 @@ def fixed_placement(device_tag: str, machine_device_ids: str | Sequence[str]) ->
         machine_device_ids: "0:0", "0:0-3" or a list of those.
 
     Raises:
-        MoxValueError: no such tag or ids.
-        MoxNotSupportedError: more than one device.
+        MoxValueError: no such tag, ids or devices.
+        MoxNotSupportedError: another machine.
     """
     if device_tag not in ("gpu", "cpu"):
         raise MoxValueError(f"a device tag is 'gpu' or 'cpu', not {shown(device_tag)}.")
     own = Scope(device_tag, _parse(machine_device_ids))
-    if own.parallel_size != 1 or own.machine_id2device_id_list != {0: [0]}:
+    if set(own.machine_id2device_id_list) != {0}:
         raise MoxNotSupportedError(
-            f"placement on {shown(machine_device_ids)}: moxing.flow runs on one device, '0:0'."
+            f"placement on {shown(machine_device_ids)}: moxing.flow runs on one machine, number 0."
+        )
+    ids = own.machine_id2device_id_list[0]
+    if not ids or len(set(ids)) < len(ids):
+        raise MoxValueError(f"{shown(machine_device_ids)} names no device, or one twice.")
+    if scope.current() is not None and max(ids) >= MACHINE.devices:
+        raise MoxValueError(
+            f"placement on {shown(machine_device_ids)}: device {max(ids)} is not among the"
+            f" {MACHINE.devices} of flow.config.gpu_device_num, which count from 0."
         )
     _scopes.append(own)
-    on_cpu = device_tag == "cpu" and devices.has_gpu() and scope.current() is not None
+    on_cpu = device_tag == "cpu" and devices.has_gpu()
+    placed = scope.current() is not None and (on_cpu or MACHINE.devices > 1)
     try:
-        with tf.device("/cpu:0") if on_cpu else nullcontext():
+        # What needs its blobs whole runs on the first.
+        with tf.device(active()[0]) if placed else nullcontext():
             yield
     finally:
         _scopes.pop()

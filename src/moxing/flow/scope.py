@@ -99,7 +99,7 @@ def enter_op(operation: str) -> Trace:
 
 def check_owner(trace: Trace, blob: Blob, operation: str) -> None:
     """Raises where a blob is of another job."""
-    if blob.tensor.graph is not trace.graph or blob.job != trace.name:
+    if blob.graph is not trace.graph or blob.job != trace.name:
         raise MoxRuntimeError(
             f"{operation} in job {trace.name} was given a blob of another job or of a session that"
             " is closed. Jobs share variables, by their names, and nothing else."

@@ -44,7 +44,7 @@ class Session:
         if self.started:
             return
         MACHINE.started = True
-        devices.has_gpu()
+        count = _open_devices()
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
         self._built = {}
@@ -57,7 +57,10 @@ class Session:
         self.graph.finalize()
         config = tf.ConfigProto(allow_soft_placement=True)
         config.gpu_options.allow_growth = True
-        config.experimental.executor_type = executor.choose(self.graph.get_operations())
+        if count == 1:
+            config.experimental.executor_type = executor.choose(self.graph.get_operations())
+        elif not devices.has_gpu():
+            config.device_count["CPU"] = count
         native = tf.Session(graph=self.graph, config=config)
         for built in self._built.values():
             with blame.noted(self.graph, "while a dataset was opened"):
@@ -132,6 +135,22 @@ class Session:
                 "this job is of a session that flow.clear_default_session() closed; define it"
                 " again."
             )
+
+
+def _open_devices() -> int:
+    """How many devices the session has.
+
+    Raises:
+        MoxValueError: there are GPUs, but fewer than that.
+    """
+    count = MACHINE.devices
+    present = len(tf.config.list_physical_devices("GPU")) if devices.has_gpu() else 0
+    if present and count > present:
+        raise MoxValueError(
+            f"flow.config.gpu_device_num({count}), but this machine has {present} that TensorFlow"
+            " can use. Lower it, or look at CUDA_VISIBLE_DEVICES."
+        )
+    return len(devices.local(count))
 
 
 _default: list[Session] = []

@@ -112,13 +112,18 @@ class Machine:
         self.values: dict[str, Any] = {}
         self.started = False
 
+    @property
+    def devices(self) -> int:
+        """How many devices compute: GPUs, or without one shares of the CPU."""
+        return self.values.get("gpu_device_num", 1)
+
     def set(self, name: str, value: Any) -> None:
         """Sets one value, checked.
 
         Raises:
             MoxRuntimeError: a session has started.
             MoxTypeError: wrong type.
-            MoxNotSupportedError: more than one device or machine.
+            MoxNotSupportedError: more than one machine.
         """
         if self.started:
             raise MoxRuntimeError(
@@ -131,10 +136,9 @@ class Machine:
             )
         if name in ("gpu_device_num", "cpu_device_num", "machine_num") and value < 1:
             raise MoxValueError(f"flow.config.{name}({value}): it must be 1 or more.")
-        if name in ("gpu_device_num", "machine_num") and value > 1:
+        if name == "machine_num" and value > 1:
             raise MoxNotSupportedError(
-                f"flow.config.{name}({value}): moxing.flow runs on one device of one machine."
-                f" Set it to 1."
+                f"flow.config.machine_num({value}): moxing.flow runs on one machine. Set it to 1."
             )
         self.values[name] = value
 

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import initializers, scope
+from moxing.flow import initializers, parallel, placement, scope
 from moxing.flow.blobs import Blob
 from moxing.flow.data import files
 from moxing.flow.data.conf import BlobConf as BlobConf
@@ -37,7 +37,8 @@ def decode_ofrecord(
     Args:
         ofrecord_dir: folder of the parts.
         blobs: what to read of each record.
-        batch_size: samples of a step, on all devices together.
+        batch_size: samples of a step, on all devices together. Each device has a reader of its
+            own for its share of the parts: the first has the first parts.
         data_part_num: number of parts, which are `part-0`, `part-1`, ...
         part_name_prefix: what stands before the number.
         part_name_suffix_length: digits of the number, padded with zeros; -1: as many as it has.
@@ -46,8 +47,9 @@ def decode_ofrecord(
         name: of the operation.
 
     Raises:
-        MoxValueError: a part is missing, or a number makes no sense. While running: a record is
-            torn, or lacks a feature, or has one of another shape.
+        MoxValueError: a part is missing, or a number makes no sense, or the devices can't share
+            the batch or the parts. While running: a record is torn, or lacks a feature, or has one
+            of another shape.
     """
     trace = scope.enter_op("flow.data.decode_ofrecord")
     confs = [blobs] if isinstance(blobs, BlobConf) else list(blobs)
@@ -66,11 +68,31 @@ def decode_ofrecord(
         )
     folder = os.fspath(ofrecord_dir)
     paths = files.part_paths(folder, data_part_num, part_name_prefix, part_name_suffix_length)
-    from moxing.flow.data.reader import Reader
+    from moxing.flow.data.reader import Reader, require_files
 
-    reader = Reader(paths, confs, batch_size, buffer_size if shuffle else 0)
-    trace.readers[name or len(trace.readers), len(trace.readers)] = reader
-    return tuple(Blob(tensor) for tensor in reader.outputs)
+    require_files(paths)
+    count = len(placement.active())
+    own = parallel.share(batch_size, "decode_ofrecord")
+    if count > data_part_num:
+        raise MoxValueError(
+            f"decode_ofrecord: {count} devices read, and data_part_num={data_part_num}: each needs"
+            " a part of its own at least. Write more parts, or use fewer devices."
+        )
+    readers = []
+    for share in shares(paths, count):
+        readers.append(Reader(share, confs, own, buffer_size if shuffle else 0))
+        trace.readers[name or len(trace.readers), len(trace.readers)] = readers[-1]
+    if count == 1:
+        return tuple(Blob(tensor) for tensor in readers[0].outputs)
+    columns = zip(*(reader.outputs for reader in readers), strict=True)
+    return tuple(Blob(None, parts=[Blob(tensor) for tensor in column]) for column in columns)
+
+
+def shares(paths: Sequence[str], count: int) -> list[Sequence[str]]:
+    """Neighboring parts for each reader; the first readers have one more where it does not even."""
+    size, more = divmod(len(paths), count)
+    bounds = [index * size + min(index, more) for index in range(count + 1)]
+    return [paths[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
 
 
 def decode_random(
@@ -85,5 +107,11 @@ def decode_random(
     del tick
     own = scope.op_name(name, "decode_random")
     chosen = initializer or initializers.random_uniform_initializer()
-    values = chosen.tensor((batch_size, *shape), tf.as_dtype(dtype), None)
-    return Blob(tf.identity(values, name=own))
+    size, count = parallel.share(batch_size, "decode_random"), len(placement.active())
+
+    def values(index: int) -> Blob:
+        del index
+        drawn = chosen.tensor((size, *shape), tf.as_dtype(dtype), None)
+        return Blob(tf.identity(drawn, name=own))
+
+    return parallel.each(count, values) if count > 1 else values(0)

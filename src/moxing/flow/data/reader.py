@@ -32,12 +32,6 @@ class Reader:
         self, paths: Sequence[str], confs: Sequence[BlobConf], batch: int, shuffle: int
     ) -> None:
         """Args: paths: the parts in order. batch: samples. shuffle: buffer size, 0 for none."""
-        for path in paths:
-            if not os.path.isfile(path):
-                raise MoxValueError(
-                    f"there is no part {path}: data_part_num={len(paths)} names {paths[0]} to"
-                    f" {paths[-1]}."
-                )
         self._paths, self._confs, self._batch = paths, confs, batch
         self._records = files.endless(paths)
         self._places: collections.deque[list[files.Place]] = collections.deque(maxlen=_REMEMBERED)
@@ -153,6 +147,20 @@ class Reader:
                 for conf in self._confs:
                     if wrong := fault(content, conf):
                         raise MoxValueError(f"{place}: {wrong}")
+
+
+def require_files(paths: Sequence[str]) -> None:
+    """Raises where a part is missing.
+
+    Raises:
+        MoxValueError: names it.
+    """
+    for path in paths:
+        if not os.path.isfile(path):
+            raise MoxValueError(
+                f"there is no part {path}: data_part_num={len(paths)} names {paths[0]} to"
+                f" {paths[-1]}."
+            )
 
 
 def fault(content: bytes, conf: BlobConf) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
-from moxing.flow import variables
+from moxing.flow import placement, variables
 from moxing.flow.blobs import Blob
 from moxing.flow.scope import Trace
 from moxing.flow.train import conf as confs
@@ -79,16 +79,26 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
                 f"the loss of job {trace.name} ({loss.op.name}) depends on no variable that the"
                 " job trains. Pass add_loss a blob that is computed of the model's output."
             )
-    found = tf.gradients(losses, [*reads, *(watch.blob.tensor for watch in watched)], seeds)
+    # A variable is one tensor that all devices read: its gradient is the sum of theirs. The watched
+    # may be in parts, which only an operation that wants the whole puts together.
+    parts = [[part.tensor for part in w.blob.parts] or [w.blob.tensor] for w in watched]
+    found = tf.gradients(
+        losses,
+        [*reads, *(tensor for tensors in parts for tensor in tensors)],
+        seeds,
+        colocate_gradients_with_ops=len(placement.active()) > 1,
+    )
     if factor != 1:
         found = [None if g is None else g / (tf.cast(count, g.dtype) * factor) for g in found]
     dense = [tf.convert_to_tensor(g) if g is not None else None for g in found]
-    for watch, gradient in zip(watched, dense[len(reads) :], strict=True):
-        if gradient is None:
+    rest = iter(dense[len(reads) :])
+    for watch, tensors in zip(watched, parts, strict=True):
+        pieces = [next(rest) for _ in tensors]
+        if any(piece is None for piece in pieces):
             raise MoxValueError(
                 f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob}."
             )
-        watch.deliver = gradient
+        watch.deliver = tf.concat(pieces, 0) if len(pieces) > 1 else pieces[0]
     return dense[: len(reads)]
 
 

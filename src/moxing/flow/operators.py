@@ -1,0 +1,26 @@
+"""The arithmetic operators of blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.flow import rules
+from moxing.flow.blobs import Blob, tensor_of
+from moxing.flow.parallel import by_sample
+
+
+@by_sample(rules.aligned("x", "y"))
+def binary(x: Blob, y: Any, function: Callable[..., Any], swapped: bool = False) -> Blob:
+    """`function(x, y)` for a blob and a blob or number; `function(y, x)` if `swapped`."""
+    mine = tensor_of(x, "an operator")
+    theirs = y.tensor if isinstance(y, Blob) else tf.cast(y, x.dtype)
+    return Blob(function(theirs, mine) if swapped else function(mine, theirs))
+
+
+@by_sample(rules.always)
+def negative(x: Blob) -> Blob:
+    """-x."""
+    return Blob(-tensor_of(x, "an operator"), x.batch_axis)
