@@ -81,6 +81,7 @@ WHOLE: dict[str, Callable[[Any, Any], Any]] = {
     "batch as columns": lambda x, y: flow.reshape(x, (75, 4)) + flow.math.reduce_sum(x, [1, 2, 3]),
     "argsort of samples": lambda x, y: flow.argsort(y),
     "classes by count": lambda x, y: flow.math.unsorted_segment_sum(_flat(x), y, 3),
+    "array of the batch": lambda x, y: X * x + X,
     "softmax over samples": lambda x, y: flow.nn.softmax(_flat(x), 0),
 }  # fmt: skip
 

@@ -38,7 +38,8 @@ class Blob:
     ) -> None:
         """Args: channels_last: the same values in NHWC, where `tensor` is NCHW: convolutions and
         pools of a CPU work on it, so that no transposition lies between two of them."""
-        self._tensor, self.parts = tensor, tuple(parts)
+        self._tensor = tensor
+        self.parts: tuple[Blob, ...] = tuple(parts)
         self.batch_axis = batch_axis
         self.distribute = distribute
         self.channels_last = channels_last

@@ -164,17 +164,14 @@ def batch_normalization(
             tf.nn.batch_normalization(tensor, *map(broad, pair), broad(beta), broad(gamma), epsilon)
         )
 
-    split = place and inputs.parts and len(inputs.parts) == len(placement.active())
-    if split:
-        result = parallel.each(len(inputs.parts), lambda i: normalized(inputs.parts[i]))
+    parts = inputs.parts
+    if place and parts and len(parts) == len(placement.active()):
+        result = parallel.each(len(parts), lambda index: normalized(parts[index]))
     else:
         result = normalized(inputs)
-    for suffix, old, new in zip(
-        ("moving_mean", "moving_variance"),
-        (mean, variance),
-        zip(*statistics, strict=True),
-        strict=False,
-    ):
+    of_devices: list[Sequence[tf.Tensor]] = [*zip(*statistics, strict=True)]
+    names = ("moving_mean", "moving_variance")
+    for suffix, old, new in zip(names, (mean, variance), of_devices, strict=False):
         batch = tf.add_n(list(new)) / len(new) if len(new) > 1 else new[0]
         target = trace.variables.by_name[f"{trace.prefix}{own}-{suffix}"]
         trace.updates.append((target, momentum * old + (1 - momentum) * batch))

@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from moxing.flow import parallel
 from moxing.flow.blobs import Blob
 from moxing.flow.parallel import Plan, Rule
@@ -80,6 +82,9 @@ def aligned(*names: str) -> Rule:
         if len(kinds) != 1:
             return None
         ((rank, batch),) = kinds
+        plain = [np.shape(arguments[name]) for name in names if name not in blobs]
+        if any(len(shape) >= rank and shape[0] != 1 for shape in plain):
+            return None  # An array of the user's is the whole batch's.
         plan = {}
         for name, blob in blobs.items():
             if blob.parts or _rank(blob) < rank:
