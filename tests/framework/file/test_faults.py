@@ -50,6 +50,16 @@ def test_one_request_in_five_fails(
     assert mox.list_directory(bucket) == ["t", "v"]
 
 
+def test_answers_that_break_off(proxy: Any, bucket: str, faults: ModuleType) -> None:
+    mox.write(f"{bucket}/a", "0123456789" * 20)
+    proxy.faults, proxy.every = (faults.CUT,), 2
+    for _ in range(6):
+        assert mox.read(f"{bucket}/a") == "0123456789" * 20
+        with mox.File(f"{bucket}/a") as file:
+            assert file.read(4) == "0123"
+    assert proxy.failed > 3
+
+
 def test_lost_answer_of_the_last_request_of_an_upload(
     proxy: Any, bucket: str, faults: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ botocore is imported when the first client is made, not before.
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import functools
 import hashlib
@@ -83,7 +84,7 @@ class Client:
         One try only: the caller knows where to take it up.
         """
         answer = self._request("get_object", arguments)
-        with answer["Body"] as body:
+        with contextlib.closing(answer["Body"]) as body:
             begin(answer)
             while data := body.read(chunk):
                 take(data)
@@ -114,7 +115,8 @@ class Client:
 
     def _read(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         answer = self._request("get_object", arguments)
-        with answer["Body"] as body:
+        # Entered itself, the body would give the raw stream, whose errors are not botocore's.
+        with contextlib.closing(answer["Body"]) as body:
             return answer, body.read()
 
 
