@@ -204,7 +204,7 @@ def test_patterns_are_separated_by_commas() -> None:
 def test_help_has_a_line_for_each_flag() -> None:
     lines = flags.get_help().splitlines()
     assert len(lines) == len(FROZEN)
-    assert lines[0] == "--num_gpus=1  (integer) Devices of this process."
+    assert lines[0] == "--num_gpus=1  (integer) Devices of this process; 0: its CPU."
 
 
 PROGRAM = """

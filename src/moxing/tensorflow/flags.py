@@ -63,7 +63,14 @@ COMPRESSED: Final = "distributed_replicated_dgc"
 CLUSTER_FLAGS: Final = ("job_name", "task_index", "ps_hosts", "worker_hosts")
 
 TABLE: Final[tuple[FlagSpec, ...]] = (
-    FlagSpec("num_gpus", "integer", 1, "Devices of this process.", least=1, most=_MOST_DEVICES),
+    FlagSpec(
+        "num_gpus",
+        "integer",
+        1,
+        "Devices of this process; 0: its CPU.",
+        least=0,
+        most=_MOST_DEVICES,
+    ),
     FlagSpec("job_name", "string", "", "Role of this process: ps or worker; empty: alone."),
     FlagSpec("task_index", "integer", 0, "Index of this process within its role.", least=0),
     FlagSpec("ps_hosts", "string", "", "Parameter servers, host:port, comma-separated."),

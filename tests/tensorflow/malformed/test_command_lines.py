@@ -107,7 +107,7 @@ FLAG_VALUES: list[tuple[Any, Any, str]] = [
     ("seed", int("9" * 25), "it must be at most 9223372036854775807."),
     ("num_inter_threads", -3, "--num_inter_threads=-3: it must be at least 0."),
     ("num_intra_threads", 10**12, "--num_intra_threads=1000000000000: it must be at most 4096."),
-    ("num_gpus", 0, "--num_gpus=0: it must be at least 1."),
+    ("num_gpus", -1, "--num_gpus=-1: it must be at least 0."),
     ("num_gpus", 65, "--num_gpus=65: it must be at most 64."),
     ("task_index", -1, "--task_index=-1: it must be at least 0."),
     ("stall_timeout", 0, "--stall_timeout=0: it must be at least 1."),

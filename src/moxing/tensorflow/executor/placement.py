@@ -27,7 +27,7 @@ def placement() -> dict[str, Any]:
     )
     update = flags.get_flag("variable_update") or ""
     return {
-        "devices": flags.get_flag("num_gpus"),
+        "devices": _devices(flags.get_flag("num_gpus")),
         "copied": _copied(update),
         "log_first": flags.get_flag("log_first_clone"),
         "cluster": cluster,
@@ -38,6 +38,14 @@ def placement() -> dict[str, Any]:
         "start_timeout": float(flags.get_flag("session_timeout") or _START_SECONDS),
         "stall_timeout": float(flags.get_flag("stall_timeout")),
     }
+
+
+def _devices(num_gpus: int) -> int:
+    """How many devices compute; UAI Train says 0 on a machine without a GPU."""
+    if num_gpus == 0:
+        # Read by TensorFlow when the run first looks for GPUs, in `engine.devices.has_gpu`.
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    return max(num_gpus, 1)
 
 
 def _copied(update: str) -> bool | None:

@@ -1,0 +1,22 @@
+"""Where a run computes, from flags and the environment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from moxing.tensorflow import flags
+from moxing.tensorflow.executor.placement import placement
+
+
+@pytest.mark.parametrize(
+    ("num_gpus", "devices", "hidden"), [(0, 1, "-1"), (1, 1, "0"), (2, 2, "0")]
+)
+def test_no_gpu_is_one_device_that_is_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, num_gpus: int, devices: int, hidden: str
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    with flags.overridden(num_gpus=num_gpus):
+        assert placement()["devices"] == devices
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == hidden
