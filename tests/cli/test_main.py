@@ -45,7 +45,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("xyz",),
             "mox: error: there is no command 'xyz'. The commands are run, launch, export,"
-            " convert, doctor, legacy.\n",
+            " convert, doctor, uai, legacy.\n",
         ),
         (
             ("train.py", "--x"),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moxing.errors import MoxError, MoxValueError
@@ -51,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Launches; returns the exit code of the job."""
+    from moxing.launch.folder import log_folder
     from moxing.launch.isolate import isolate
     from moxing.launch.plan import Plan, check
     from moxing.launch.supervise import supervise
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if given.isolate:
             isolate()
-        return supervise(plan, _folder(given.logs, given.script), given.max_restarts)
+        return supervise(plan, log_folder(given.logs, given.script), given.max_restarts)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
@@ -88,10 +87,3 @@ def _emitted(plan: Plan, given: argparse.Namespace) -> str:
     if not given.image:
         raise MoxValueError("--emit=k8s needs --image=IMAGE, which holds the program and openmox.")
     return kubernetes.manifest(plan, given.max_restarts, given.image)
-
-
-def _folder(given: str | None, script: str) -> Path:
-    if given:
-        return Path(given)
-    now = time.strftime("%Y%m%d-%H%M%S")
-    return Path("mox-logs") / f"{Path(script).stem}-{now}-{os.getpid()}"

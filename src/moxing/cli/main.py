@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import convert, doctor, export, launch, legacy, run
+from moxing.cli import convert, doctor, export, launch, legacy, run, uai
 from moxing.errors import near_matches
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
@@ -16,6 +16,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "export": export.main,
     "convert": convert.main,
     "doctor": doctor.main,
+    "uai": uai.main,
     "legacy": legacy.main,
 }
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
@@ -26,6 +27,7 @@ commands:
   export SCRIPT.py          export a checkpoint of a program's model, without training
   convert SRC DST --to=...  turn folders of images, TFRecord and OFRecord files into each other
   doctor [--cluster]        look for what would keep a program from running
+  uai train "SCRIPT.py"     run a training of UCloud's UAI Train on this machine
   legacy on|off|status      let plain `python SCRIPT.py` run such programs too
 
 `mox COMMAND --help` says more."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moxing.cluster.cluster import PS
+from moxing.launch.start import Start
 from moxing.launch.stop import Stop
 from moxing.launch.task import Task
 
@@ -56,17 +57,15 @@ class Outcome:
 
 
 def run(
-    commands: Mapping[str, Sequence[str]],
-    environ: Mapping[str, str],
+    starts: Mapping[str, Start],
     folder: Path,
     stop: Stop,
     limits: Limits,
 ) -> Outcome:
-    """Runs the commands until all have ended, at most one of them by itself with a failure.
+    """Runs the tasks until all have ended, at most one of them by itself with a failure.
 
     Args:
-        commands: by task.
-        environ: the environment of all.
+        starts: by task.
         folder: for one output file a task.
         stop: signals that this process got.
         limits: of waiting.
@@ -76,8 +75,8 @@ def run(
     """
     tasks: list[Task] = []
     with contextlib.ExitStack() as stack:
-        for name, command in commands.items():
-            tasks.append(Task(name, command, environ, folder))
+        for name, start in starts.items():
+            tasks.append(Task(name, start, folder))
             stack.callback(tasks[-1].close)
         failed = _watch(tasks, stop, limits)
     # By now the rest of the output has been read.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.launch.start import Start
 
 HOST = "127.0.0.1"
 # Below the ports that Linux gives to outgoing connections, which could take one meanwhile.
@@ -37,6 +38,10 @@ class Plan:
     runner: tuple[str, ...] = (sys.executable, "-m", "moxing", "run")
 
     @property
+    def title(self) -> str:
+        return "mox launch"
+
+    @property
     def tasks(self) -> list[tuple[str, int]]:
         """The kind and the index of every task, the workers first."""
         return [(WORKER, i) for i in range(self.workers)] + [(PS, i) for i in range(self.ps)]
@@ -46,6 +51,11 @@ class Plan:
         """The script and its flags, without what differs between the tasks."""
         devices = [] if self.num_gpus is None else [f"--num_gpus={self.num_gpus}"]
         return [self.script, *self.arguments, *devices]
+
+    def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
+        """How to start each task, on ports that are free now."""
+        shared = environment(environ)
+        return {name: Start(command, shared) for name, command in commands(self).items()}
 
 
 def check(plan: Plan) -> None:

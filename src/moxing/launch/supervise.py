@@ -10,7 +10,7 @@ from pathlib import Path
 
 from moxing.launch import gang
 from moxing.launch.gang import Limits, Outcome
-from moxing.launch.plan import Plan, commands, environment
+from moxing.launch.start import Startable
 from moxing.launch.stop import Stop, noted
 
 _LONGEST_PAUSE = 60.0
@@ -18,7 +18,7 @@ _DEATH = 128  # Codes above are signals, or 143: worth another try. Others are t
 
 
 def supervise(
-    plan: Plan,
+    job: Startable,
     folder: Path,
     max_restarts: int = 3,
     first_pause: float = 1.0,
@@ -27,7 +27,7 @@ def supervise(
     """Runs a job to its end.
 
     Args:
-        plan: the job.
+        job: what to run.
         folder: for the output of each task; made if missing.
         max_restarts: how often the job is started again after a task has died of a signal.
         first_pause: seconds before the first restart; doubled at each further one, up to 60.
@@ -40,28 +40,26 @@ def supervise(
         MoxError: a task can't be started.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    environ = environment(os.environ)
     with noted() as stop:
         for restarts in range(max_restarts + 1):
-            tasks = commands(plan)
-            outcome = gang.run(tasks, environ, folder, stop, limits or Limits())
+            starts = job.starts(os.environ)
+            outcome = gang.run(starts, folder, stop, limits or Limits())
             if stop:
-                _say(f"{signal.Signals(stop.signal or 0).name}: all tasks have ended.")
+                say(job, f"{signal.Signals(stop.signal or 0).name}: all tasks have ended.")
                 return stop.exit_code
             if outcome.cause is None:
                 return 0
-            _report(outcome)
+            _report(job, outcome)
             if outcome.code <= _DEATH:
                 return outcome.code
             if restarts < max_restarts:
                 pause = min(first_pause * 2**restarts, _LONGEST_PAUSE)
-                _say(
-                    f"Starting all again in {pause:g} s: restart {restarts + 1} of {max_restarts}."
-                )
+                count = f"restart {restarts + 1} of {max_restarts}"
+                say(job, f"Starting all again in {pause:g} s: {count}.")
                 _sleep(pause, stop)
                 if stop:
                     return stop.exit_code
-        _say(f"No restart is left (--max_restarts={max_restarts}).")
+        say(job, f"No restart is left (--max_restarts={max_restarts}).")
         return outcome.code
 
 
@@ -75,20 +73,21 @@ def described(code: int) -> str:
         return f"code {code}"
 
 
-def _report(outcome: Outcome) -> None:
-    cause = outcome.cause or ""
-    _say(f"{cause} failed first: {described(outcome.code)}. Its output is in {outcome.path}.")
-    _say("Its last lines:" if outcome.last_lines else "It printed nothing.")
+def say(job: Startable, text: str) -> None:
+    """Prints a line of the launcher's own."""
+    print(f"{job.title}: {text}", file=sys.stderr, flush=True)
+
+
+def _report(job: Startable, outcome: Outcome) -> None:
+    cause, end = outcome.cause or "", described(outcome.code)
+    say(job, f"{cause} failed first: {end}. Its output is in {outcome.path}.")
+    say(job, "Its last lines:" if outcome.last_lines else "It printed nothing.")
     for line in outcome.last_lines:
         print(f"    {line}", file=sys.stderr)
     for name, code in outcome.ends.items():
         if name != cause:
-            _say(f"{name} then: {described(code)}.")
+            say(job, f"{name} then: {described(code)}.")
     sys.stderr.flush()
-
-
-def _say(text: str) -> None:
-    print(f"mox launch: {text}", file=sys.stderr, flush=True)
 
 
 def _sleep(seconds: float, stop: Stop) -> None:

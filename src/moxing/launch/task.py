@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from moxing.errors import MoxRuntimeError
+from moxing.launch.start import Start
 
 LAST_LINES = 20
 _PR_SET_PDEATHSIG = 1
@@ -34,9 +35,7 @@ class Task:
         ended: when it was found to have ended, `time.monotonic()`.
     """
 
-    def __init__(
-        self, name: str, command: Sequence[str], environ: Mapping[str, str], folder: Path
-    ) -> None:
+    def __init__(self, name: str, start: Start, folder: Path) -> None:
         self.name = name
         self.path = folder / f"{name.replace(' ', '-')}.log"
         self.last: deque[str] = deque(maxlen=LAST_LINES)
@@ -46,17 +45,20 @@ class Task:
         self._file: BinaryIO = open(self.path, "ab")  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
-                command,
+                start.command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=environ,
+                env=start.environ,
+                cwd=start.directory,
                 start_new_session=True,
                 preexec_fn=_die_with(os.getpid()),
             )
         except OSError as error:
             self._file.close()
-            raise MoxRuntimeError(f"{name} can't be started: {command[0]}: {error}") from error
+            raise MoxRuntimeError(
+                f"{name} can't be started: {start.command[0]}: {error}"
+            ) from error
         assert self.process.stdout is not None
         self.output = self.process.stdout
         os.set_blocking(self.output.fileno(), False)

@@ -1,0 +1,89 @@
+"""`mox uai train`: runs a training of UCloud's UAI Train on this machine, as the platform would."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from moxing.errors import MoxError
+
+_DESCRIPTION = """\
+Runs a program as the platform does: with TF_CONFIG where there are several processes, and with
+--work_dir, --data_dir, --output_dir and --num_gpus at the end of its command."""
+_SHOWN = 20
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mox uai", allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    train = commands.add_parser(
+        "train", help="run a training here", description=_DESCRIPTION, allow_abbrev=False
+    )
+    train.add_argument("--nodes", type=int, default=1, metavar="N", help="default: 1")
+    train.add_argument("--ps", type=int, default=0, metavar="M", help="parameter servers")
+    train.add_argument("--num_gpus", type=int, default=0, metavar="G", help="of each node")
+    train.add_argument("--data", required=True, metavar="DIR", help="read by the program")
+    train.add_argument("--output", required=True, metavar="DIR", help="written by it")
+    train.add_argument("--code", default=".", metavar="DIR", help="default: this folder")
+    train.add_argument(
+        "--max_restarts", type=int, default=3, metavar="N", help="after deaths; default: 3"
+    )
+    train.add_argument("--logs", metavar="DIR", help="one file a process; default: in mox-logs")
+    train.add_argument("--isolate", action="store_true", help="in a network of its own")
+    train.add_argument("command", metavar="COMMAND", help='"script.py [flags]"')
+    train.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Trains; returns the exit code of the job."""
+    from moxing.launch.folder import log_folder
+    from moxing.launch.isolate import isolate
+    from moxing.launch.supervise import say, supervise
+    from moxing.launch.uai import training
+
+    given = _parser().parse_args(list(arguments))
+    command = " ".join([given.command, shlex.join(given.arguments)])
+    if given.max_restarts < 0:
+        print(f"mox: error: --max_restarts={given.max_restarts} is negative.", file=sys.stderr)
+        return 2
+    try:
+        job = training(
+            command.strip(),
+            given.code,
+            given.data,
+            given.output,
+            given.nodes,
+            given.ps,
+            given.num_gpus,
+        )
+    except MoxError as error:
+        print(f"mox: error: {error}", file=sys.stderr)
+        return 2
+    try:
+        if given.isolate:
+            isolate()
+        code = supervise(job, log_folder(given.logs, str(job.script)), given.max_restarts)
+    except (MoxError, OSError) as error:
+        print(f"mox: error: {error}", file=sys.stderr)
+        return 1
+    for line in _contents(job.output):
+        say(job, line)
+    return code
+
+
+def _contents(folder: Path) -> list[str]:
+    """What the user gets back: a line for each file."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    if not files:
+        return [f"The program has written nothing to {folder}."]
+    lines = [f"In {folder}:"]
+    lines += [
+        f"  {path.relative_to(folder)} ({path.stat().st_size:,} bytes)" for path in files[:_SHOWN]
+    ]
+    if len(files) > _SHOWN:
+        lines.append(f"  and {len(files) - _SHOWN} more files")
+    return lines

@@ -1,0 +1,36 @@
+"""What it takes to start the tasks of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Start:
+    """How one task is started.
+
+    Attributes:
+        command: the program and its arguments.
+        environ: its whole environment.
+        directory: where it works; None: where the launcher does.
+    """
+
+    command: Sequence[str]
+    environ: Mapping[str, str]
+    directory: Path | None = None
+
+
+class Startable(Protocol):
+    """A job, as the one who watches it knows it."""
+
+    @property
+    def title(self) -> str:
+        """The command that the user gave, which begins every message: `mox launch`."""
+        ...
+
+    def starts(self, environ: Mapping[str, str]) -> Mapping[str, Start]:
+        """How to start each task now, by its name, such as `worker 1` or `ps 0`."""
+        ...

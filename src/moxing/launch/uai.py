@@ -1,0 +1,146 @@
+"""A job as UAI Train starts it: TF_CONFIG in each process, four flags at the end of the command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from moxing.errors import MoxValueError
+from moxing.launch.plan import HOST, environment, free_ports
+from moxing.launch.start import Start
+
+_FLAGS = ("work_dir", "data_dir", "output_dir", "num_gpus")
+_IMAGE_CODE = PurePosixPath("/data")  # Where the platform's containers hold the code.
+_PYTHONS = ("python", "python3")
+_CONFIG = "TF_CONFIG"
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training of the platform, on this machine.
+
+    Attributes:
+        script: path of the program within the code.
+        arguments: its own flags.
+        code, data, output: the folders, absolute.
+        nodes: how many processes train; the first is the master.
+        ps: how many parameter servers there are beside them.
+        num_gpus: GPUs of each node.
+        runner: what runs a script, before its path.
+    """
+
+    script: Path
+    arguments: tuple[str, ...]
+    code: Path
+    data: Path
+    output: Path
+    nodes: int = 1
+    ps: int = 0
+    num_gpus: int = 0
+    runner: tuple[str, ...] = (sys.executable, "-m", "moxing", "run")
+
+    @property
+    def title(self) -> str:
+        return "mox uai"
+
+    @property
+    def command(self) -> list[str]:
+        """The same for each process."""
+        values = (self.code, self.data, self.output, self.num_gpus)
+        flags = [f"--{name}={value}" for name, value in zip(_FLAGS, values, strict=True)]
+        return [*self.runner, str(self.script), *self.arguments, *flags]
+
+    def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
+        """How to start each process, on ports that are free now."""
+        shared = environment(environ)
+        shared.pop(_CONFIG, None)
+        if self.nodes + self.ps == 1:
+            return {"master 0": Start(self.command, shared, self.code)}
+        cluster = _cluster(self.nodes, self.ps)
+        return {
+            f"{role} {index}": Start(
+                self.command, {**shared, _CONFIG: _config(cluster, role, index)}, self.code
+            )
+            for role, addresses in cluster.items()
+            for index in range(len(addresses))
+        }
+
+
+def training(
+    command: str,
+    code: str,
+    data: str,
+    output: str,
+    nodes: int = 1,
+    ps: int = 0,
+    num_gpus: int = 0,
+) -> Training:
+    """A training from what a user gives; makes the output folder.
+
+    Args:
+        command: as typed into the platform: `script.py [flags]`; `python` before it, and `/data/`
+            for the code's folder, may be there.
+        code, data, output: folders.
+        nodes, ps, num_gpus: as in `Training`.
+
+    Raises:
+        MoxValueError: a folder, script or number that can't be.
+    """
+    for name, value, least in (("nodes", nodes, 1), ("ps", ps, 0), ("num_gpus", num_gpus, 0)):
+        if value < least:
+            raise MoxValueError(f"--{name}={value} is too few; it must be at least {least}.")
+    script, *arguments = _words(command)
+    for argument in arguments:
+        name = argument.lstrip("-").partition("=")[0]
+        if argument.startswith("-") and name in _FLAGS:
+            raise MoxValueError(f"{argument} in the command: the platform sets --{name} itself.")
+    for name, folder in (("code", code), ("data", data)):
+        if not Path(folder).is_dir():
+            raise MoxValueError(f"--{name}={folder}: there is no such folder.")
+    try:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MoxValueError(f"--output={output} can't be made: {error.strerror}.") from error
+    root, found = Path(code).resolve(), Path(data).resolve()
+    path = _script(script, root)
+    target = Path(output).resolve()
+    return Training(path, tuple(arguments), root, found, target, nodes, ps, num_gpus)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise MoxValueError(f"The command can't be read ({error}): {command}") from error
+    if words and words[0] in _PYTHONS:
+        del words[0]
+    if not words or not words[0].endswith(".py"):
+        raise MoxValueError(
+            f'The command {command!r} does not begin with a program, such as "train.py --epochs=5".'
+        )
+    return words
+
+
+def _script(name: str, code: Path) -> Path:
+    inside = PurePosixPath(name)
+    if inside.is_relative_to(_IMAGE_CODE) and not Path(name).is_file():
+        inside = inside.relative_to(_IMAGE_CODE)
+    path = code / inside
+    if not path.is_file():
+        raise MoxValueError(f"there is no file {inside} in {code}; --code names its folder.")
+    return path
+
+
+def _cluster(nodes: int, ps: int) -> dict[str, list[str]]:
+    addresses = [f"{HOST}:{port}" for port in free_ports(nodes + ps)]
+    roles = {"master": addresses[:1], "worker": addresses[1:nodes], "ps": addresses[nodes:]}
+    return {role: hosts for role, hosts in roles.items() if hosts}
+
+
+def _config(cluster: Mapping[str, list[str]], role: str, index: int) -> str:
+    task = {"type": role, "index": index}
+    return json.dumps({"cluster": cluster, "task": task, "environment": "cloud"})
