@@ -50,8 +50,10 @@ def main(_):
 if __name__ == '__main__':
   app.run(main)
 """
-# Two nodes and a parameter server; no flag of openmox says so, only TF_CONFIG.
+# No flag of openmox says that there are several processes, only TF_CONFIG; like the programs of
+# that time, this one gives the master its new name.
 SEVERAL = """
+import json
 import os
 import numpy as np
 import tensorflow as tf
@@ -79,6 +81,12 @@ def model_fn(inputs, run_mode, **kwargs):
 
 
 def main(_):
+  config = json.loads(os.environ['TF_CONFIG'])
+  if 'master' in config['cluster']:
+    config['cluster']['chief'] = config['cluster'].pop('master')
+  if config['task']['type'] == 'master':
+    config['task']['type'] = 'chief'
+  os.environ['TF_CONFIG'] = json.dumps(config)
   mox.run(input_fn=input_fn, model_fn=model_fn, run_mode=mox.ModeKeys.TRAIN,
           optimizer_fn=lambda: tf.train.GradientDescentOptimizer(0.1),
           log_dir=FLAGS.output_dir, max_number_of_steps=30, log_every_n_steps=10)
