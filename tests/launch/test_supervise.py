@@ -91,6 +91,14 @@ time.sleep(60)
     assert starts(tmp_path, "worker-1") == 1
 
 
+def test_a_code_that_is_no_signal_is_the_programs_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert supervise(plan(tmp_path, "sys.exit(-1)", 1), tmp_path / "logs", limits=LIMITS) == 255
+    assert starts(tmp_path, "worker-0") == 1
+    assert "worker 0 failed first: code 255." in capfd.readouterr().err
+
+
 def test_the_error_counts_though_its_witness_ended_before(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

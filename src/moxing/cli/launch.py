@@ -1,4 +1,4 @@
-"""`mox launch --workers=N script.py ...`: the tasks of a job on this machine."""
+"""`mox launch --workers=N script.py ...`: the tasks of a job, on this machine or several."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 from moxing.errors import MoxError, MoxValueError
 
 if TYPE_CHECKING:
+    from moxing.launch.hosts import Spread
     from moxing.launch.plan import Plan
 
 _DESCRIPTION = """\
-Starts a program as several processes on this machine, shows what they print, and starts all of them
-again from the last checkpoint when one dies. What stands after SCRIPT.py is the program's."""
+Starts a program as several processes, shows what they print, and starts all of them again from the
+last checkpoint when one dies. What stands after SCRIPT.py is the program's."""
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mox launch", description=_DESCRIPTION, allow_abbrev=False
     )
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--workers", type=int, metavar="N", help="default: 1, or one a host")
     parser.add_argument("--ps", type=int, default=0, metavar="N", help="parameter servers")
     parser.add_argument("--num_gpus", type=int, metavar="N", help="devices of each worker")
     parser.add_argument(
@@ -30,6 +31,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--logs", metavar="DIR", help="one file a task; default: a new folder in mox-logs"
+    )
+    parser.add_argument(
+        "--hosts", metavar="A,B", help="print the commands for several machines, this one or not"
+    )
+    parser.add_argument("--ssh", action="store_true", help="run them there, over ssh")
+    parser.add_argument(
+        "--port", type=int, default=2222, metavar="P", help="with --hosts, the first; default: 2222"
     )
     parser.add_argument(
         "--isolate",
@@ -51,32 +59,59 @@ def main(arguments: Sequence[str]) -> int:
     """Launches; returns the exit code of the job."""
     from moxing.launch.folder import log_folder
     from moxing.launch.isolate import isolate
-    from moxing.launch.plan import Plan, check
     from moxing.launch.supervise import supervise
 
     given = _parser().parse_args(list(arguments))
-    plan = Plan(given.script, tuple(given.arguments), given.workers, given.ps, given.num_gpus)
-    if not given.emit and not os.path.isfile(given.script):
-        print(f"mox: error: there is no file {given.script} in {os.getcwd()}.", file=sys.stderr)
-        return 2
-    if given.max_restarts < 0:
-        print(f"mox: error: --max_restarts={given.max_restarts} is negative.", file=sys.stderr)
-        return 2
     try:
-        check(plan)
-        if given.emit:
-            print(_emitted(plan, given), end="")
-            return 0
+        job = _job(given)
+        text = _text(job, given)
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 2
+    if text:
+        print(text, end="")
+        return 0
     try:
         if given.isolate:
             isolate()
-        return supervise(plan, log_folder(given.logs, given.script), given.max_restarts)
+        return supervise(job, log_folder(given.logs, given.script), given.max_restarts)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
+
+
+def _job(given: argparse.Namespace) -> Plan | Spread:
+    from moxing.launch.hosts import spread
+    from moxing.launch.plan import Plan, check
+
+    _check(given)
+    hosts = [part for part in (given.hosts or "").split(",") if part.strip()]
+    workers = max(len(hosts), 1) if given.workers is None else given.workers
+    plan = Plan(given.script, tuple(given.arguments), workers, given.ps, given.num_gpus)
+    check(plan)
+    return plan if given.hosts is None else spread(plan, given.hosts, given.port)
+
+
+def _check(given: argparse.Namespace) -> None:
+    if not given.emit and not os.path.isfile(given.script):
+        raise MoxValueError(f"there is no file {given.script} in {os.getcwd()}.")
+    if given.max_restarts < 0:
+        raise MoxValueError(f"--max_restarts={given.max_restarts} is negative.")
+    if given.ssh and given.hosts is None:
+        raise MoxValueError("--ssh needs --hosts=A,B, the machines to go to.")
+    if given.hosts is not None and given.emit:
+        raise MoxValueError(f"--hosts with --emit={given.emit}: the scheduler chooses machines.")
+    if given.hosts is not None and given.isolate:
+        raise MoxValueError("--hosts with --isolate: a network of its own is within one machine.")
+
+
+def _text(job: Plan | Spread, given: argparse.Namespace) -> str:
+    """What is printed instead of running the job; empty: it runs."""
+    from moxing.launch.hosts import Spread, described
+
+    if isinstance(job, Spread):
+        return "" if given.ssh else described(job)
+    return _emitted(job, given) if given.emit else ""
 
 
 def _emitted(plan: Plan, given: argparse.Namespace) -> str:

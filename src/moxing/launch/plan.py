@@ -42,6 +42,10 @@ class Plan:
         return "mox launch"
 
     @property
+    def over_ssh(self) -> bool:
+        return False
+
+    @property
     def tasks(self) -> list[tuple[str, int]]:
         """The kind and the index of every task, the workers first."""
         return [(WORKER, i) for i in range(self.workers)] + [(PS, i) for i in range(self.ps)]

@@ -16,11 +16,14 @@ class Start:
         command: the program and its arguments.
         environ: its whole environment.
         directory: where it works; None: where the launcher does.
+        listens: it reads the numbers of signals from its input, a line each, and passes them on to
+            where the program really runs.
     """
 
     command: Sequence[str]
     environ: Mapping[str, str]
     directory: Path | None = None
+    listens: bool = False
 
 
 class Startable(Protocol):
@@ -29,6 +32,11 @@ class Startable(Protocol):
     @property
     def title(self) -> str:
         """The command that the user gave, which begins every message: `mox launch`."""
+        ...
+
+    @property
+    def over_ssh(self) -> bool:
+        """Whether the tasks run on other machines."""
         ...
 
     def starts(self, environ: Mapping[str, str]) -> Mapping[str, Start]:

@@ -14,7 +14,9 @@ from moxing.launch.start import Startable
 from moxing.launch.stop import Stop, noted
 
 _LONGEST_PAUSE = 60.0
-_DEATH = 128  # Codes above are signals, or 143: worth another try. Others are the program's own.
+_NOT_REACHED = 255  # By ssh; programs end so by `sys.exit(-1)`.
+# Signals, or 143: worth another try. Other codes are the program's own.
+_DEATHS = range(128 + 1, 128 + signal.NSIG)
 
 
 def supervise(
@@ -50,7 +52,7 @@ def supervise(
             if outcome.cause is None:
                 return 0
             _report(job, outcome)
-            if outcome.code <= _DEATH:
+            if outcome.code not in _DEATHS and not _is_lost(job, outcome.code):
                 return outcome.code
             if restarts < max_restarts:
                 pause = min(first_pause * 2**restarts, _LONGEST_PAUSE)
@@ -78,8 +80,15 @@ def say(job: Startable, text: str) -> None:
     print(f"{job.title}: {text}", file=sys.stderr, flush=True)
 
 
+def _is_lost(job: Startable, code: int) -> bool:
+    """Whether a code is ssh's own: it has no way to the machine, or no more."""
+    return job.over_ssh and code == _NOT_REACHED
+
+
 def _report(job: Startable, outcome: Outcome) -> None:
     cause, end = outcome.cause or "", described(outcome.code)
+    if _is_lost(job, outcome.code):
+        end = f"ssh could not reach its machine, or lost it (code {outcome.code})"
     say(job, f"{cause} failed first: {end}. Its output is in {outcome.path}.")
     say(job, "Its last lines:" if outcome.last_lines else "It printed nothing.")
     for line in outcome.last_lines:

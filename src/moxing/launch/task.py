@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import os
 import select
 import signal
@@ -10,18 +10,17 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from moxing.errors import MoxRuntimeError
+from moxing.launch.lifeline import die_with
 from moxing.launch.start import Start
 
 LAST_LINES = 20
-_PR_SET_PDEATHSIG = 1
 _CHUNK = 1 << 16
+_FAREWELL, _TICK = 5.0, 0.05  # Seconds.
 _LONGEST = 1 << 16  # A line without an end must not fill the memory.
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Task:
@@ -46,13 +45,13 @@ class Task:
         try:
             self.process = subprocess.Popen(
                 start.command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if start.listens else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=start.environ,
                 cwd=start.directory,
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid()),
+                preexec_fn=die_with(os.getpid()),
             )
         except OSError as error:
             self._file.close()
@@ -93,14 +92,19 @@ class Task:
 
     def send(self, number: int) -> None:
         """Sends a signal to the task and to all that it started."""
-        try:
-            os.killpg(self.process.pid, number)
-        except (ProcessLookupError, PermissionError):
+        if self.process.stdin is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, number)
             return
+        with contextlib.suppress(OSError):  # It has just ended.
+            self.process.stdin.write(b"%d\n" % number)
+            self.process.stdin.flush()
 
     def close(self) -> None:
         """Kills what is left of the group, passes on the rest of the output, frees the files."""
         self.send(signal.SIGKILL)
+        if self.process.stdin is not None:
+            self._say_goodbye()
         while not self.poll():  # What gets SIGKILL ends.
             time.sleep(0.001)
         self.process.wait()
@@ -112,6 +116,18 @@ class Task:
         self.output.close()
         self._file.close()
 
+    def _say_goodbye(self) -> None:
+        """Waits for what runs elsewhere to be killed, and ends the way there."""
+        deadline = time.monotonic() + _FAREWELL
+        while not self.poll() and time.monotonic() < deadline:
+            if _has_data(self.output.fileno(), _TICK):
+                self.read()
+        with contextlib.suppress(OSError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     def _say(self, line: bytes) -> None:
         # A progress line replaces itself: its last state counts.
         text = line.decode(errors="replace").rstrip("\r").rpartition("\r")[2]
@@ -121,16 +137,5 @@ class Task:
         sys.stdout.flush()
 
 
-def _die_with(parent: int) -> Callable[[], None]:
-    """What the child does before its program starts: ask to be killed when the launcher dies."""
-
-    def prepare() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(128 + signal.SIGKILL)
-
-    return prepare
-
-
-def _has_data(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], 0)[0])
+def _has_data(descriptor: int, seconds: float = 0) -> bool:
+    return bool(select.select([descriptor], [], [], seconds)[0])

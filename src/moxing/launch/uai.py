@@ -48,6 +48,10 @@ class Training:
         return "mox uai"
 
     @property
+    def over_ssh(self) -> bool:
+        return False
+
+    @property
     def command(self) -> list[str]:
         """The same for each process."""
         values = (self.code, self.data, self.output, self.num_gpus)

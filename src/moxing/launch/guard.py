@@ -1,0 +1,85 @@
+"""Runs a task on another machine, at the far end of ssh: `python -m moxing.launch.guard COMMAND`.
+
+ssh passes no signals on, and what it started lives on when the connection is lost. So the launcher
+writes the numbers of signals, a line each, to this program's input, and the end of that input means
+that nobody waits for the task any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from moxing.launch.lifeline import die_with
+
+GRACE_SECONDS = 20.0  # After the end of the input, until SIGKILL.
+_PASSED = {str(int(number)).encode(): number for number in (1, 2, 9, 15)}
+_TICK = 0.05
+_NOT_STARTED = 127  # What a shell says of a command that it can't run.
+
+
+def main(command: Sequence[str]) -> int:
+    """Runs the command in a group of its own; returns its code, 128 + number after a signal."""
+    gone: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        del frame
+        gone.append(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, note)
+    try:
+        process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=die_with(os.getpid()),
+        )
+    except OSError as error:
+        print(f"{command[0]} can't be started: {error}", file=sys.stderr)
+        return _NOT_STARTED
+    try:
+        _watch(process, gone)
+    finally:
+        _send(process.pid, signal.SIGKILL)
+    code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _watch(process: subprocess.Popen[bytes], gone: Sequence[int]) -> None:
+    """Passes signals on until the process has ended, which it must soon after the input has."""
+    rest, deadline = b"", None
+    # Not reaped here, so that the number of its group stays its own.
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if deadline is not None:
+            if time.monotonic() > deadline:
+                return
+            time.sleep(_TICK)
+            continue
+        ended = bool(gone)
+        if not ended and select.select([0], [], [], _TICK)[0]:
+            data = os.read(0, 1024)
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                if line in _PASSED:
+                    _send(process.pid, _PASSED[line])
+            ended = not data
+        if ended:
+            _send(process.pid, signal.SIGTERM)
+            deadline = time.monotonic() + GRACE_SECONDS
+
+
+def _send(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

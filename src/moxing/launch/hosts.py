@@ -1,0 +1,117 @@
+"""A job on several machines: which task runs where, and the command of each."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from moxing.cluster.cluster import PS, WORKER
+from moxing.errors import MoxValueError
+from moxing.launch.plan import Plan
+from moxing.launch.start import Start
+
+# No password is asked for, as nobody would see the question; a dead machine is noticed.
+_SSH = (
+    *("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"),
+    *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
+)
+_HIGHEST_PORT = 65535
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A plan on machines that have the program and openmox under the same paths as this one.
+
+    Attributes:
+        plan: what runs.
+        hosts: names that the machines reach each other by; `user@` before them is for ssh.
+        port: of the first task on each machine; the next ones have the ports behind it.
+        directory: where each task works.
+    """
+
+    plan: Plan
+    hosts: tuple[str, ...]
+    port: int
+    directory: Path
+
+    @property
+    def title(self) -> str:
+        return self.plan.title
+
+    @property
+    def over_ssh(self) -> bool:
+        return True
+
+    def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
+        """How to start each task over ssh."""
+        found = {}
+        for task, host in _places(self).items():
+            guard = [sys.executable, "-m", "moxing.launch.guard"]
+            line = f"cd {shlex.quote(str(self.directory))} && PYTHONUNBUFFERED=1 exec "
+            words = [*guard, *self.plan.runner, *_program(self, task)]
+            command = [*_SSH, "--", host, line + shlex.join(words)]
+            found[f"{task[0]} {task[1]}"] = Start(command, environ, listens=True)
+        return found
+
+
+def spread(plan: Plan, hosts: str, port: int) -> Spread:
+    """A plan on the machines of a comma list.
+
+    Raises:
+        MoxValueError: a list, or a port, that can't be.
+    """
+    names = tuple(part.strip() for part in hosts.split(",") if part.strip())
+    if not names:
+        raise MoxValueError(f"--hosts={hosts} names no machine: --hosts=a,b.")
+    for name in names:
+        if name.startswith("-") or any(c in name for c in ":/ ") or not _address(name):
+            raise MoxValueError(
+                f"--hosts: {name!r} is no name of a machine; ports are chosen by --port."
+            )
+        if [_address(other) for other in names].count(_address(name)) > 1:
+            raise MoxValueError(f"--hosts={hosts} names {_address(name)} twice.")
+    if plan.workers < len(names):
+        raise MoxValueError(
+            f"--workers={plan.workers} is too few for {len(names)} hosts; each has at least one."
+        )
+    if not 0 < port <= _HIGHEST_PORT - plan.workers - plan.ps:
+        raise MoxValueError(f"--port={port} must be from 1 to {_HIGHEST_PORT}, with room behind.")
+    return Spread(plan, names, port, Path(os.getcwd()))
+
+
+def described(job: Spread) -> str:
+    """The commands to type on each machine."""
+    lines = []
+    for host in job.hosts:
+        lines.append(f"# On {host}:")
+        here = [task for task, place in _places(job).items() if place == host]
+        lines += [shlex.join(["mox", "run", *_program(job, task)]) for task in here]
+    return "\n".join(lines) + "\n"
+
+
+def _places(job: Spread) -> dict[tuple[str, int], str]:
+    """The machine of each task: workers in blocks, parameter servers in turn."""
+    plan, count = job.plan, len(job.hosts)
+    found = {(WORKER, i): job.hosts[i * count // plan.workers] for i in range(plan.workers)}
+    return found | {(PS, i): job.hosts[i % count] for i in range(plan.ps)}
+
+
+def _program(job: Spread, task: tuple[str, int]) -> list[str]:
+    """The script of a task and its flags."""
+    next_port = dict.fromkeys(job.hosts, job.port)
+    listed: dict[str, list[str]] = {WORKER: [], PS: []}
+    for (kind, _), host in _places(job).items():
+        listed[kind].append(f"{_address(host)}:{next_port[host]}")
+        next_port[host] += 1
+    own = [f"--job_name={task[0]}", f"--task_index={task[1]}"]
+    own += ["--worker_hosts=" + ",".join(listed[WORKER])]
+    own += ["--ps_hosts=" + ",".join(listed[PS])] if listed[PS] else []
+    return [*job.plan.program, *(own if len(job.plan.tasks) > 1 else [])]
+
+
+def _address(host: str) -> str:
+    return host.rpartition("@")[2]
