@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from typing import Any
 
@@ -73,3 +74,19 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     monkeypatch.setattr(network, "_SECONDS", 0.2)
     assert doctor.main(["--cluster"]) == 1
     assert "BAD   own address: 192.0.2.7:1 is not on this machine" in capsys.readouterr().out
+
+
+def test_an_evaluator_has_no_address() -> None:
+    config = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "evaluator", "index": 0}}
+    found = looked(job_name="", environ={"TF_CONFIG": json.dumps(config)})
+    assert found["own address"].text == "none: nobody talks to an evaluator"
+    assert set(found) == {"cluster", "own address"}
+
+
+def test_who_has_this_task_s_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = looked(worker_hosts=f"127.0.0.1:{port},127.0.0.1:4001")["own port"]
+    assert found.verdict == NOTE
+    assert found.text.startswith(f"process {os.getpid()} (")
+    assert found.text.endswith(f" listens on {port}; a new job needs it free")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from moxing.doctor import machine, network
-from moxing.doctor.finding import BAD
+from moxing.doctor import environment, machine, network
+from moxing.doctor.finding import BAD, Finding
 
 _DESCRIPTION = """\
 Looks at this machine: versions, devices, the disk. With --cluster also at the processes that
@@ -18,6 +18,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mox doctor", description=_DESCRIPTION)
     parser.add_argument("--directory", default=".", help="where a program would write")
     parser.add_argument("--cluster", action="store_true", help="look at the cluster too")
+    parser.add_argument(
+        "--meet",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long for the doctors of the cluster's other tasks, and compare with them",
+    )
     for name in ("job_name", "ps_hosts", "worker_hosts"):
         parser.add_argument(f"--{name}", default="", help="as of mox run")
     parser.add_argument("--task_index", type=int, default=0, help="as of mox run")
@@ -31,9 +38,16 @@ def main(arguments: Sequence[str]) -> int:
         0, or 1 where something is found with which nothing runs.
     """
     given = _parser().parse_args(arguments)
-    found = list(machine.findings(given.directory))
-    if given.cluster or given.worker_hosts:
-        found += network.findings(vars(given), os.environ)
-    for finding in found:
-        print(finding)
-    return 1 if any(finding.verdict == BAD for finding in found) else 0
+    bad = False
+    for finding in _findings(given):
+        print(finding, flush=True)
+        bad = bad or finding.verdict == BAD
+    return 1 if bad else 0
+
+
+def _findings(given: argparse.Namespace) -> Iterator[Finding]:
+    yield from machine.findings(given.directory)
+    yield from environment.findings(os.environ)
+    described = given.worker_hosts or given.ps_hosts or os.environ.get("TF_CONFIG")
+    if given.cluster or given.meet > 0 or described:
+        yield from network.findings(vars(given), os.environ, max(given.meet, 0.0))

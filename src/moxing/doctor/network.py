@@ -6,9 +6,10 @@ import ipaddress
 import socket
 from collections.abc import Iterator, Mapping
 
-from moxing.cluster import addresses
+from moxing.cluster import addresses, ports
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.resolve import resolve
+from moxing.doctor import meeting
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.errors import MoxError
 
@@ -17,12 +18,15 @@ _SECONDS = 3.0
 _ELSEWHERE = ("192.0.2.1", 9)
 
 
-def findings(given: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[Finding]:
+def findings(
+    given: Mapping[str, object], environ: Mapping[str, str], meet: float = 0.0
+) -> Iterator[Finding]:
     """Looks at the cluster that flags or the environment describe.
 
     Args:
         given: values of the cluster's flags, by name.
         environ: the environment.
+        meet: seconds to wait for the doctors of the other tasks; 0: only look who listens.
     """
     try:
         cluster = resolve(given, environ)
@@ -34,9 +38,21 @@ def findings(given: Mapping[str, object], environ: Mapping[str, str]) -> Iterato
         return
     size = f"{len(cluster.workers)} workers, {len(cluster.ps)} parameter servers"
     yield Finding(GOOD, "cluster", f"{size}, from {cluster.source}; this is {cluster.task}")
+    if not cluster.address:
+        yield Finding(NOTE, "own address", "none: nobody talks to an evaluator")
+        return
     yield _own_address(cluster)
-    yield from _peers(cluster)
+    yield from meeting.findings(cluster, meet) if meet else _looked_at(cluster)
     yield _exposure(cluster)
+
+
+def _looked_at(cluster: Cluster) -> Iterator[Finding]:
+    """Who listens now, on this task's port and on the others'."""
+    _, port = addresses.split(cluster.address)
+    holder = ports.holder(port)
+    if holder:
+        yield Finding(NOTE, "own port", f"{holder} listens on {port}; a new job needs it free")
+    yield from _peers(cluster)
 
 
 def _own_address(cluster: Cluster) -> Finding:

@@ -1,0 +1,115 @@
+"""Doctors of a cluster that ask each other."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from moxing.cluster import handshake
+from moxing.cluster.cluster import Cluster
+from moxing.doctor import meeting
+from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
+from moxing.launch.plan import free_ports
+
+# A doctor of a worker in a process of its own, whose clock and versions may be others.
+DOCTOR = """
+import sys, time
+from moxing.cluster import handshake
+from moxing.cluster.cluster import Cluster
+from moxing.doctor import meeting
+shift, version = float(sys.argv[3]), sys.argv[4]
+real = time.time
+meeting.time.time = lambda: real() + shift
+handshake.__version__ = version or handshake.__version__
+for finding in meeting.findings(Cluster(tuple(sys.argv[1].split(",")), index=int(sys.argv[2])), 20):
+    print(finding)
+"""
+
+
+def hosts(count: int) -> tuple[str, ...]:
+    return tuple(f"127.0.0.1:{port}" for port in free_ports(count))
+
+
+def doctors(shift: float = 0.0, version: str = "") -> tuple[dict[str, Finding], str, str]:
+    """What worker 0 finds; what another process finds as worker 1; the address of that."""
+    workers = hosts(2)
+    command = [sys.executable, "-c", DOCTOR, ",".join(workers), "1", str(shift), version]
+    other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    found = {one.what: one for one in meeting.findings(Cluster(workers), 20)}
+    output, _ = other.communicate(timeout=30)
+    return found, output, workers[1]
+
+
+def test_two_that_agree() -> None:
+    began = time.monotonic()
+    found, output, address = doctors()
+    finding = found[f"worker 1 ({address})"]
+    assert finding.verdict == GOOD
+    assert finding.text.startswith("answers; its clock is 0.0")
+    assert output.startswith("ok    worker 0 (127.0.0.1:")
+    assert time.monotonic() - began < 15  # Not until the limit.
+
+
+def test_a_clock_that_is_wrong() -> None:
+    found, output, address = doctors(shift=-90.0)
+    finding = found[f"worker 1 ({address})"]
+    assert finding.verdict == NOTE
+    assert finding.text.startswith("answers; its clock is 90.0")
+    assert finding.text.endswith("behind this one: log lines will not line up. Set up NTP")
+    assert " s ahead of this one" in output
+
+
+def test_another_version() -> None:
+    found, output, address = doctors(version="9.9")
+    what = f"worker 1 ({address})"
+    text = (
+        f"answers, but: {what} differs from the chief: openmox is {handshake.__version__} in"
+        " worker 0 and 9.9 in worker 1. All tasks must be started alike."
+    )
+    assert found == {what: Finding(BAD, what, text)}
+    assert text in output
+
+
+def test_nobody_is_there_and_the_port_is_taken() -> None:
+    workers = hosts(2)
+    (finding,) = meeting.findings(Cluster(workers), 0.5)
+    assert finding == Finding(
+        BAD,
+        f"worker 1 ({workers[1]})",
+        "no doctor answered in 0.5 s: run mox doctor --cluster --meet=0.5 there at the same time,"
+        " and look at firewalls",
+    )
+    host, port = workers[0].split(":")
+    with socket.create_server((host, int(port))):
+        (finding,) = meeting.findings(Cluster(workers), 0.5)
+    assert (finding.verdict, finding.what) == (BAD, "own port")
+    assert f"port {port} is taken" in finding.text
+
+
+@pytest.mark.parametrize("answer", [b"", b"\n", b"[1]\n", b'{"kind": "doctor"}\n', b"x" * 100000])
+def test_nonsense_from_a_port_is_no_doctor(answer: bytes) -> None:
+    """Nor does the other side, which may be a job that waits, take the question for a task's."""
+    asked: list[dict[str, Any]] = []
+
+    def serve() -> None:
+        link, _ = server.accept()
+        with link:
+            asked.append(json.loads(link.recv(65536)))
+            link.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        mine = {**handshake.hello(Cluster((address, address)), {}), "kind": meeting._KIND}
+        assert meeting._ask(address, mine) is None
+        thread.join(10)
+    assert not handshake.is_hello(asked[0])
+    assert meeting._is_doctor(asked[0])
