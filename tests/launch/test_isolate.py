@@ -106,3 +106,79 @@ def test_a_launched_job_runs_isolated(tmp_path: Path) -> None:
         assert done.returncode == 1
         pytest.skip(done.stderr)
     assert (done.returncode, done.stdout) == (0, "[worker 0] ['lo']\n"), done.stderr
+
+
+# A machine with an address beside loopback: a network of the test's own, so that nothing is sent
+# anywhere. It launches a job, as a process of its own, and tries to reach the job's ports.
+MACHINE = (
+    TRY
+    + """
+import fcntl, socket, struct, subprocess
+own = "10.77.0.1"
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+    name = struct.pack("16sHH4s8x", b"lo:1", socket.AF_INET, 0, socket.inet_aton(own))
+    fcntl.ioctl(control, 0x8916, name)  # SIOCSIFADDR
+job = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+ports = set()
+for line in job.stdout:
+    if "talked" in line:
+        ports.add(int(line.split()[-1]))
+    if len(ports) == 2:
+        break
+for address in ("127.0.0.1", own):
+    for port in sorted(ports):
+        with socket.socket() as client:
+            client.settimeout(5)
+            print(address, client.connect_ex((address, port)))
+job.terminate()
+job.wait(30)
+"""
+)
+LAUNCH = """
+import sys
+from pathlib import Path
+from moxing.launch.isolate import isolate
+from moxing.launch.plan import Plan
+from moxing.launch.supervise import supervise
+if sys.argv[3] == "isolated":
+    isolate()
+plan = Plan(sys.argv[1], workers=2, runner=(sys.executable,))
+sys.exit(supervise(plan, Path(sys.argv[2])))
+"""
+# Listens on every interface, as TensorFlow's server does, and reaches its partner over loopback.
+TALK = """
+import socket, sys, time
+flags = dict(f.lstrip("-").split("=", 1) for f in sys.argv[1:])
+hosts, index = flags["worker_hosts"].split(","), int(flags["task_index"])
+port = int(hosts[index].rpartition(":")[2])
+server = socket.create_server(("", port))
+host, other = hosts[1 - index].split(":")
+until = time.monotonic() + 20
+while True:
+    try:
+        socket.create_connection((host, int(other)), 5)
+        break
+    except ConnectionRefusedError:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+print("talked", port, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_the_tasks_talk_and_the_own_address_refuses(tmp_path: Path, isolated: bool) -> None:
+    (tmp_path / "talk.py").write_text(TALK)
+    words = [str(tmp_path / "talk.py"), str(tmp_path / "logs"), "isolated" if isolated else "open"]
+    done = subprocess.run(
+        [sys.executable, "-c", MACHINE, "-c", LAUNCH, *words],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    if "allows no network namespace" in done.stderr:
+        pytest.skip(done.stderr)
+    code = errno.ECONNREFUSED if isolated else 0
+    lines = [f"{address} {code}" for address in ("127.0.0.1", "10.77.0.1") for _ in range(2)]
+    assert done.stdout.splitlines() == lines, done.stderr
