@@ -81,9 +81,9 @@ def test_the_commands_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: 
     begin = "mox run train.py '--note=a b' --num_gpus=2"
     assert capsys.readouterr().out.splitlines() == [
         "# On a:",
-        f"{begin} --job_name=worker --task_index=0 {rest}",
-        f"{begin} --job_name=worker --task_index=1 {rest}",
-        f"{begin} --job_name=ps --task_index=0 {rest}",
+        f"CUDA_VISIBLE_DEVICES=0,1 {begin} --job_name=worker --task_index=0 {rest}",
+        f"CUDA_VISIBLE_DEVICES=2,3 {begin} --job_name=worker --task_index=1 {rest}",
+        f"CUDA_VISIBLE_DEVICES=-1 {begin} --job_name=ps --task_index=0 {rest}",
         "# On me@b:",
         f"{begin} --job_name=worker --task_index=2 {rest}",
     ]

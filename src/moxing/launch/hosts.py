@@ -11,6 +11,7 @@ from pathlib import Path
 
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxValueError
+from moxing.launch import gpus
 from moxing.launch.plan import Plan
 from moxing.launch.start import Start
 
@@ -51,7 +52,8 @@ class Spread:
         found = {}
         for task, host in _places(self).items():
             guard = [sys.executable, "-m", "moxing.launch.guard"]
-            line = f"cd {shlex.quote(str(self.directory))} && PYTHONUNBUFFERED=1 exec "
+            share = "".join(f"{name}={value} " for name, value in _share(self, task).items())
+            line = f"cd {shlex.quote(str(self.directory))} && PYTHONUNBUFFERED=1 {share}exec "
             words = [*guard, *self.plan.runner, *_program(self, task)]
             command = [*_SSH, "--", host, line + shlex.join(words)]
             found[f"{task[0]} {task[1]}"] = Start(command, environ, listens=True)
@@ -89,7 +91,9 @@ def described(job: Spread) -> str:
     for host in job.hosts:
         lines.append(f"# On {host}:")
         here = [task for task, place in _places(job).items() if place == host]
-        lines += [shlex.join(["mox", "run", *_program(job, task)]) for task in here]
+        for task in here:
+            share = [f"{name}={value}" for name, value in _share(job, task).items()]
+            lines.append(shlex.join([*share, "mox", "run", *_program(job, task)]))
     return "\n".join(lines) + "\n"
 
 
@@ -98,6 +102,18 @@ def _places(job: Spread) -> dict[tuple[str, int], str]:
     plan, count = job.plan, len(job.hosts)
     found = {(WORKER, i): job.hosts[i * count // plan.workers] for i in range(plan.workers)}
     return found | {(PS, i): job.hosts[i % count] for i in range(plan.ps)}
+
+
+def _share(job: Spread, task: tuple[str, int]) -> dict[str, str]:
+    """The GPUs that a task may see where its machine has several tasks."""
+    kind, index = task
+    each, places = job.plan.num_gpus or 0, _places(job)
+    if not each or list(places.values()).count(places[task]) == 1:
+        return {}
+    if kind == PS:
+        return {gpus.VARIABLE: gpus.NONE}
+    before = sum(places[WORKER, i] == places[task] for i in range(index))
+    return gpus.slice_of([str(i) for i in range((before + 1) * each)], before, each)
 
 
 def _program(job: Spread, task: tuple[str, int]) -> list[str]:

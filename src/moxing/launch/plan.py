@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.launch import gpus
 from moxing.launch.start import Start
 
 HOST = "127.0.0.1"
@@ -59,7 +60,12 @@ class Plan:
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
         """How to start each task, on ports that are free now."""
         shared = environment(environ)
-        return {name: Start(command, shared) for name, command in commands(self).items()}
+        shares = gpus.shares(self.workers, self.num_gpus, shared)
+        shares += [gpus.hidden(shared)] * self.ps
+        return {
+            name: Start(command, {**shared, **share})
+            for (name, command), share in zip(commands(self).items(), shares, strict=True)
+        }
 
 
 def check(plan: Plan) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from moxing.errors import MoxValueError
+from moxing.launch import gpus
 from moxing.launch.plan import HOST, environment, free_ports
 from moxing.launch.start import Start
 
@@ -62,15 +63,19 @@ class Training:
         """How to start each process, on ports that are free now."""
         shared = environment(environ)
         shared.pop(_CONFIG, None)
+        shares = gpus.shares(self.nodes, self.num_gpus, shared)
         if self.nodes + self.ps == 1:
-            return {"master 0": Start(self.command, shared, self.code)}
+            return {"master 0": Start(self.command, {**shared, **shares[0]}, self.code)}
+        shares += [gpus.hidden(shared)] * self.ps
         cluster = _cluster(self.nodes, self.ps)
+        tasks = [(role, index) for role, hosts in cluster.items() for index in range(len(hosts))]
         return {
             f"{role} {index}": Start(
-                self.command, {**shared, _CONFIG: _config(cluster, role, index)}, self.code
+                self.command,
+                {**shared, **share, _CONFIG: _config(cluster, role, index)},
+                self.code,
             )
-            for role, addresses in cluster.items()
-            for index in range(len(addresses))
+            for (role, index), share in zip(tasks, shares, strict=True)
         }
 
 
