@@ -65,6 +65,19 @@ def test_our_errors_are_a_sentence_and_the_users_line(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_a_lost_process_of_the_job_asks_to_be_started_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, debug: str
+) -> None:
+    monkeypatch.setenv("MOX_DEBUG", debug)
+    told = run(
+        "from moxing.cluster.failure import PeerFailureError\n"
+        "raise PeerFailureError('worker 1 died')\n"
+    )
+    assert "worker 1 died" in told
+    assert told.endswith("\nexit 143")
+
+
 def test_the_line_is_the_users_where_a_library_raised(run: Run) -> None:
     text = run("import moxing.framework.idx as idx\nidx.parse(b'', idx.LABELS, 'f')\n")
 

@@ -33,7 +33,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
     if sentence and os.environ.get("MOX_DEBUG") != "1":
         line = tracebacks.innermost(error, owns)
         say(f"error: {sentence}" + (f"\n  at {line}" if line else ""))
-        return FAILED
+        return getattr(error, "exit_code", FAILED)
     for hint in hints(error, os.path.dirname(script), users):
         error.add_note(hint)
     _show(error)
