@@ -135,13 +135,13 @@ def sync_replicas(size: str, seconds: float, job: str, index: int, cluster: dict
         step = optimizer.minimize(loss, tf.train.get_or_create_global_step())
     hook = optimizer.make_session_run_hook(chief)
     with tf.train.MonitoredTrainingSession(server.target, chief, hooks=[hook]) as session:
-        while not clock.tick():
+        while not clock.tick() or not chief:  # The chief would wait for a worker that left.
             session.run(step)
         clock.report()
         os._exit(0)
 
 
-def mirrored(size: str, seconds: float) -> None:
+def mirrored(size: str, seconds: float, chief: bool) -> None:
     import tensorflow as tf
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
@@ -149,7 +149,7 @@ def mirrored(size: str, seconds: float) -> None:
 
     class Stop(tf.keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            if clock.tick():
+            if clock.tick() and chief:
                 clock.report()
                 os._exit(0)
 
@@ -198,7 +198,7 @@ def play(arguments: argparse.Namespace) -> None:
     elif arguments.play == "mirrored":
         task = {"type": job, "index": index}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": hosts[:2]}, "task": task})
-        mirrored(size, seconds)
+        mirrored(size, seconds, chief=index == 0)
     else:
         flags = [
             f"--worker_hosts={','.join(hosts[:2])}",
