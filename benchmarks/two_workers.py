@@ -67,8 +67,9 @@ class Clock:
             self.sent = loopback_bytes() - self._bytes
         return self.ended > 0
 
-    def report(self) -> None:
-        steps = self._last - WARM
+    def report(self, steps: int | None = None) -> None:
+        """Prints the rate; `steps` where calls were not what counts."""
+        steps = steps or self._last - WARM
         rate = steps / (self.ended - self.started)
         print(json.dumps({"steps_per_second": rate, "bytes": self.sent / steps}), flush=True)
 
@@ -122,7 +123,7 @@ def sync_replicas(size: str, seconds: float, job: str, index: int, cluster: dict
     server = tf.train.Server(cluster, job, index)
     if job == "ps":
         server.join()
-    clock, chief = Clock(seconds), index == 0
+    clock, chief, begun = Clock(seconds), index == 0, 0
     place = tf.train.replica_device_setter(
         cluster=cluster, worker_device=f"/job:worker/task:{index}"
     )
@@ -132,12 +133,16 @@ def sync_replicas(size: str, seconds: float, job: str, index: int, cluster: dict
         loss = tf.losses.sparse_softmax_cross_entropy(y, layers(tf, x, HIDDEN[size]))
         inner = tf.train.MomentumOptimizer(0.01, 0.9)
         optimizer = tf.train.SyncReplicasOptimizer(inner, 2, 2)
-        step = optimizer.minimize(loss, tf.train.get_or_create_global_step())
+        global_step = tf.train.get_or_create_global_step()
+        step = optimizer.minimize(loss, global_step)
     hook = optimizer.make_session_run_hook(chief)
     with tf.train.MonitoredTrainingSession(server.target, chief, hooks=[hook]) as session:
         while not clock.tick() or not chief:  # The chief would wait for a worker that left.
             session.run(step)
-        clock.report()
+            if clock.steps == WARM - 1:
+                begun = session.run(global_step)
+        # Updates count: a worker may give both gradients of one, the other none.
+        clock.report(int(session.run(global_step)) - int(begun))
         os._exit(0)
 
 
