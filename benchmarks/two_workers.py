@@ -1,4 +1,4 @@
-"""Two synchronous workers on this machine, beside TensorFlow's own ways to train with two.
+"""Synchronous workers on this machine, two or more, beside TensorFlow's own ways to have them.
 
 Compares, in turns, samples a second of all workers together, batch 64 each, Momentum, on networks
 of about 0.1, 1.3 and 10 million parameters:
@@ -11,7 +11,10 @@ of about 0.1, 1.3 and 10 million parameters:
 Bytes are those of the loopback interface during the steps, beside the least that an all-reduce
 needs: 2 (n - 1) / n of the parameters, sent by each of n workers.
 
-    python benchmarks/two_workers.py [--sizes 0.1,1.3,10] [--seconds 8] [--rounds 3]
+    python benchmarks/two_workers.py [--sizes 0.1,1.3,10] [--seconds 8] [--rounds 3] [--workers 2]
+                                     [--json FILE]
+
+What it writes to FILE is what `scaling_model.py` fits its model to.
 """
 
 from __future__ import annotations
@@ -115,7 +118,9 @@ def openmox(size: str, seconds: float, flags: list[str]) -> None:
     clock.report()
 
 
-def sync_replicas(size: str, seconds: float, job: str, index: int, cluster: dict[str, Any]) -> None:
+def sync_replicas(
+    size: str, seconds: float, job: str, index: int, cluster: dict[str, list[str]]
+) -> None:
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
@@ -132,7 +137,8 @@ def sync_replicas(size: str, seconds: float, job: str, index: int, cluster: dict
         x, y = tf.data.make_one_shot_iterator(dataset).get_next()
         loss = tf.losses.sparse_softmax_cross_entropy(y, layers(tf, x, HIDDEN[size]))
         inner = tf.train.MomentumOptimizer(0.01, 0.9)
-        optimizer = tf.train.SyncReplicasOptimizer(inner, 2, 2)
+        workers = len(cluster["worker"])
+        optimizer = tf.train.SyncReplicasOptimizer(inner, workers, workers)
         global_step = tf.train.get_or_create_global_step()
         step = optimizer.minimize(loss, global_step)
     hook = optimizer.make_session_run_hook(chief)
@@ -146,7 +152,7 @@ def sync_replicas(size: str, seconds: float, job: str, index: int, cluster: dict
         os._exit(0)
 
 
-def mirrored(size: str, seconds: float, chief: bool) -> None:
+def mirrored(size: str, seconds: float, chief: bool, workers: int) -> None:
     import tensorflow as tf
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
@@ -165,19 +171,19 @@ def mirrored(size: str, seconds: float, chief: bool) -> None:
         )
         loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile(tf.keras.optimizers.SGD(0.01, momentum=0.9), loss)
-    dataset = tf.data.Dataset.from_tensor_slices(data()).repeat().batch(2 * BATCH)
+    dataset = tf.data.Dataset.from_tensor_slices(data()).repeat().batch(workers * BATCH)
     model.fit(dataset, epochs=1, steps_per_epoch=10**9, verbose=0, callbacks=[Stop()])
 
 
-def start(name: str, size: str, seconds: float) -> list[subprocess.Popen[str]]:
+def start(name: str, size: str, seconds: float, workers: int) -> list[subprocess.Popen[str]]:
     """The processes of one contestant; the first is its chief."""
-    sockets = [socket.socket() for _ in range(3)]
+    sockets = [socket.socket() for _ in range(workers + 1)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
     hosts = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
     for one in sockets:
         one.close()
-    tasks = [("worker", 0), ("worker", 1)]
+    tasks = [("worker", number) for number in range(workers)]
     if name == "alone":
         tasks = tasks[:1]
     if name == "sync_replicas":
@@ -195,26 +201,26 @@ def start(name: str, size: str, seconds: float) -> list[subprocess.Popen[str]]:
 def play(arguments: argparse.Namespace) -> None:
     """One process of a contestant."""
     own = json.loads(arguments.own)
-    job, index, hosts = own["job"], own["index"], own["hosts"]
+    job, index, hosts = own["job"], own["index"], own["hosts"][:-1]
     size, seconds = arguments.size, arguments.seconds
     if arguments.play == "sync_replicas":
-        cluster = {"worker": hosts[:2], "ps": hosts[2:]}
+        cluster = {"worker": hosts, "ps": own["hosts"][-1:]}
         sync_replicas(size, seconds, job, index, cluster)
     elif arguments.play == "mirrored":
         task = {"type": job, "index": index}
-        os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": hosts[:2]}, "task": task})
-        mirrored(size, seconds, chief=index == 0)
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": hosts}, "task": task})
+        mirrored(size, seconds, index == 0, len(hosts))
     else:
         flags = [
-            f"--worker_hosts={','.join(hosts[:2])}",
+            f"--worker_hosts={','.join(hosts)}",
             "--job_name=worker",
             f"--task_index={index}",
         ]
         openmox(size, seconds, flags if arguments.play == "openmox" else [])
 
 
-def measure(name: str, size: str, seconds: float) -> dict[str, float]:
-    processes = start(name, size, seconds)
+def measure(name: str, size: str, seconds: float, workers: int) -> dict[str, float]:
+    processes = start(name, size, seconds, workers)
     try:
         lines, _ = processes[0].communicate(timeout=150 + seconds)
     finally:
@@ -227,37 +233,48 @@ def measure(name: str, size: str, seconds: float) -> dict[str, float]:
     return json.loads(found[-1])
 
 
+def compare(size: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Medians of every contestant at one size, printed and returned."""
+    names, workers = arguments.contestants.split(","), arguments.workers
+    widths = [784, *HIDDEN[size], 10]
+    parameters = sum(a * b + b for a, b in zip(widths, widths[1:], strict=False))
+    results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for number in range(arguments.rounds):
+        for name in names if number % 2 == 0 else reversed(names):
+            results[name].append(measure(name, size, arguments.seconds, workers))
+    ours = statistics.median(r["steps_per_second"] for r in results[names[0]])
+    print(f"{workers} workers, {parameters / 1e6:.2f}M parameters, load {os.getloadavg()[0]:.1f}")
+    rows = []
+    least = 2 * (workers - 1) * 4 * parameters  # 2 (n - 1) / n of them from each of n workers.
+    for name in names:
+        rate = statistics.median(r["steps_per_second"] for r in results[name])
+        sent = statistics.median(r["bytes"] for r in results[name])
+        print(
+            f"  {name:14} {rate:8.1f} steps/s  {names[0]} is {ours / rate:5.2f}x"
+            f"  wire {sent / least:5.2f} of the least",
+            flush=True,
+        )
+        rows.append({"name": name, "workers": 1 if name == "alone" else workers, "rate": rate})
+    return [{**row, "parameters": parameters, "sent": least / workers} for row in rows]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", default="0.1,1.3,10")
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--contestants", default=",".join(CONTESTANTS))
+    parser.add_argument("--json", help="a file for the medians")
     for hidden in ("--play", "--own", "--size"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.play:
         play(arguments)
         return
-    names = arguments.contestants.split(",")
-    for size in arguments.sizes.split(","):
-        widths = [784, *HIDDEN[size], 10]
-        parameters = sum(a * b + b for a, b in zip(widths, widths[1:], strict=False))
-        results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-        for number in range(arguments.rounds):
-            for name in names if number % 2 == 0 else reversed(names):
-                results[name].append(measure(name, size, arguments.seconds))
-        ours = statistics.median(r["steps_per_second"] for r in results[names[0]])
-        print(f"{parameters / 1e6:.2f}M parameters, load {os.getloadavg()[0]:.1f}")
-        for name in names:
-            rate = statistics.median(r["steps_per_second"] for r in results[name])
-            sent = statistics.median(r["bytes"] for r in results[name])
-            least = 2 * 4 * parameters  # Two workers, 2 (n - 1) / n = 1 of them each.
-            print(
-                f"  {name:14} {rate:8.1f} steps/s  {names[0]} is {ours / rate:5.2f}x"
-                f"  wire {sent / least:5.2f} of the least",
-                flush=True,
-            )
+    rows = [row for size in arguments.sizes.split(",") for row in compare(size, arguments)]
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":
