@@ -126,7 +126,8 @@ def test_pitfall_4_4_4_variables_of_tf_variable_are_trained_and_exported(
 ) -> None:
     def model_fn(inputs: Any, mode: str) -> mox.ModelSpec:
         bias = tf.Variable([0.0, 0.0], name="bias")
-        logits = tf.matmul(inputs[0], tf.get_variable("w", [3, 2])) + bias
+        weights = tf.get_variable("w", [3, 2], initializer=tf.zeros_initializer())
+        logits = tf.matmul(inputs[0], weights) + bias
         loss = tf.losses.sparse_softmax_cross_entropy(inputs[1], logits)
         spec = mox.ExportSpec({"x": inputs[0]}, {"bias": bias + 0.0 * logits})
         return mox.ModelSpec(loss=loss, log_info={"loss": loss}, export_spec=spec)
@@ -138,7 +139,7 @@ def test_pitfall_4_4_4_variables_of_tf_variable_are_trained_and_exported(
         **EXPORT,
     )
     trained = tf.train.load_checkpoint(result.checkpoint).get_tensor("bias")
-    assert np.abs(trained).min() > 0.1
+    assert np.abs(trained).min() > 0.01
     with tf.Graph().as_default(), tf.Session() as session:
         meta = tf.saved_model.loader.load(session, ["serve"], result.export_dir)
         signature = meta.signature_def["serving_default"]

@@ -10,13 +10,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import feed
+from moxing.engine.export.labels import NAME
 from moxing.engine.home import local_path
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor.callables import presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
-
-NAME = "labels.txt"
 
 
 def kept_beside(directory: str | None, input_fn: Callable[[str], Any]) -> Callable[[str], Any]:
