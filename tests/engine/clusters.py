@@ -70,6 +70,11 @@ class Job:
         """What a process has printed."""
         return (self.folder / name).read_text(errors="replace")
 
+    def told(self, name: str) -> list[dict[str, Any]]:
+        """What a process has said of its runs."""
+        lines = self.text(name).splitlines()
+        return [json.loads(line) for line in lines if line.startswith('{"run"')]
+
     def wait_for(self, name: str, part: str, limit: float = LIMIT) -> None:
         """Waits until a process has printed `part`."""
         until = time.monotonic() + limit

@@ -4,6 +4,8 @@
 
 PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer],
 "steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers)}.
+A run model/optimizer@N ends at step N, and the next one of that name goes on from there. Those of
+"unseeded" have no seed whatever the flags say.
 """
 
 from __future__ import annotations
@@ -80,10 +82,31 @@ def two_losses(inputs: Any, mode: str) -> Any:
     )
 
 
+def noise(inputs: Any, mode: str) -> Any:
+    """Random numbers of every kind, beside a variable that starts with some."""
+    weights = tf.get_variable("w", [2], initializer=tf.random_normal_initializer())
+    always = tf.reduce_sum(inputs[0]) < 1e9
+    drawn = [
+        tf.random_uniform([3]),
+        1.0 / tf.nn.dropout(tf.ones([30]), rate=0.5),
+        tf.random_uniform([3], seed=5),
+        tf.cond(always, lambda: tf.random_uniform([3]), lambda: tf.zeros([3])),
+        tf.cast(tf.random_shuffle(tf.range(100))[:3], tf.float32),
+    ]
+    info = {f"drawn_{index}": values + 0.0 for index, values in enumerate(drawn)}
+    loss = tf.reduce_sum(weights * drawn[0][0])
+    return mox.ModelSpec(loss=loss, log_info={"loss": loss}, output_info={**info, "w": weights})
+
+
 def main() -> None:
-    models = {"classifier": classifier, "two_losses": two_losses}
-    for run in PLAN["runs"]:
+    models = {"classifier": classifier, "two_losses": two_losses, "noise": noise}
+    seed = mox.get_flag("seed")
+    for entry in PLAN["runs"]:
+        run, _, limit = entry.partition("@")
         model, optimizer = run.split("/")
+        mox.set_flag("seed", None if run in PLAN.get("unseeded", ()) else seed)
+        outputs: list[Any] = []
+        given = {"output_fn": outputs.extend, "output_every_n_steps": 1} if model == "noise" else {}
         result = mox.run(
             input_fn=input_fn,
             model_fn=models[model],
@@ -91,10 +114,13 @@ def main() -> None:
             run_mode=mox.ModeKeys.TRAIN,
             batch_size=PLAN["batch"] // PLAN["shares"],
             log_dir=f"{PLAN['log_dir']}/{run}",
-            max_number_of_steps=PLAN["steps"],
+            max_number_of_steps=int(limit or PLAN["steps"]),
             save_model_steps=PLAN.get("save_steps", 1_000_000),
+            **given,
         )
-        print(json.dumps({"run": run, "global_step": result.global_step}), flush=True)
+        shown = [{name: values.tolist() for name, values in one.items()} for one in outputs]
+        told = {"run": run, "global_step": result.global_step}
+        print(json.dumps({**told, "outputs": shown} if given else told), flush=True)
 
 
 main()

@@ -75,7 +75,7 @@ def lift(
         dataset = base
     else:
         numbered = base.enumerate(feed.start).map(_flat)
-        body = _function(_inner(graph_def, behind), tensors, elements, handles, feed.seed)
+        body = _function(_inner(graph_def, behind), tensors, elements, handles, feed)
         # The map of the first generation ends the pipeline where a Python function ends its data.
         dataset = tf.data.Dataset.map(numbered, body, **_parallel(behind, cut))
     if batch is not None:
@@ -244,13 +244,15 @@ def _function(
     tensors: Sequence[tf.Tensor],
     elements: Sequence[tf.Tensor],
     handles: Sequence[tf.Tensor],
-    seed: int | None,
+    feed: Feed,
 ) -> Any:
     """The function from a number and its element to `tensors`, made of the user's own graph.
 
     `graph_def` is changed in place.
     """
-    seeds = stateless.replace_in_function(graph_def, seed) if seed is not None else {}
+    seeds: dict[str, int] = {}
+    if feed.seed is not None:
+        seeds = stateless.replace_in_function(graph_def, feed.seed, feed.shard)
     wanted = [tensor.name for tensor in tensors]
     read = {_tensor_name(name) for node in graph_def.node for name in node.input}
 

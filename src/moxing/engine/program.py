@@ -143,12 +143,13 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         parts = replicas.build(
             places,
             copied and job.devices > 1,
-            lambda index: _call_model_fn(job, made.structures[index], job.mode),
+            lambda index: _call_on_device(job, made.structures[index], place, index),
         )
         model = parts[0].model
         log = _logged(job, parts)
         before = {variable.name for variable in tf.global_variables()}
         results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
+        own = [*results, *_trained(parts)]
         place.prepare()
         step_op = (
             _train_op(job, place.spread(parts, sources(made)), global_step, place)
@@ -163,7 +164,8 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         if not model.hooks:  # Else one of them may update the metrics.
             streaming.check(model.log, [step_op, *results])
         if job.seed is not None:
-            stateless.replace_in_model([step_op, *results], job.seed, global_step)
+            stateless.replace_in_model([step_op, *results], job.seed, global_step, own, place.index)
+        stateless.tell_apart(own, place.index)
         hooks = _hooks(parts)
         second: tuple[tf.Operation, ...] = ()
         if job.inter_mode is not None:
@@ -199,6 +201,12 @@ def _results(model: Model) -> list[tf.Tensor]:
     return [*model.log.values(), *model.outputs.values()]
 
 
+def _trained(parts: Sequence[Replica]) -> list[tf.Tensor | tf.Operation]:
+    """What the models compute for the sake of training."""
+    losses = [loss.tensor for part in parts for loss in part.model.losses]
+    return [*losses, *(update for part in parts for update in part.updates)]
+
+
 def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:
     """What log lines show: the first device's values, or means over devices."""
     first = parts[0].model.log
@@ -227,6 +235,11 @@ def _reading_inputs(step_op: tf.Operation, made: Inputs) -> tf.Operation:
     if not made.initializers or any(op.name in known for op in ancestry.behind([step_op])):
         return step_op
     return tf.group(step_op, *known.values())
+
+
+def _call_on_device(job: Job, given: Any, place: Place, device: int) -> Model:
+    with stateless.seed_of_device(job.seed, place.index, device):
+        return _call_model_fn(job, given, job.mode)
 
 
 def _call_model_fn(job: Job, given: Any, mode: str) -> Model:

@@ -20,7 +20,7 @@ from moxing.engine.job import Model
 from moxing.errors import MoxValueError
 
 # Name scope of a replica after the first, and root of the names of its copies of variables.
-_PREFIX = "openmox_replica_"
+PREFIX = "openmox_replica_"
 _STORES = (("__variable_store",), ("__varscope",))
 _GLOBAL = tf.GraphKeys.GLOBAL_VARIABLES
 # What every replica adds to, for the whole graph.
@@ -77,7 +77,7 @@ def build(
             if index:
                 creator: Any = _Follower(index, made, copied)
                 stack.enter_context(_apart())
-                stack.enter_context(tf.name_scope(f"{_PREFIX}{index}"))
+                stack.enter_context(tf.name_scope(f"{PREFIX}{index}"))
             else:
                 creator = _Recorder(made)
             stack.enter_context(tf.device(device))
@@ -94,7 +94,7 @@ def build(
 
 def is_copy(variable: Any) -> bool:
     """Whether a variable, or an optimizer's slot of it, belongs to a replica after the first."""
-    return variable.name.startswith(_PREFIX)
+    return variable.name.startswith(PREFIX)
 
 
 def originals(variables: Iterable[tf.Variable]) -> list[tf.Variable]:
@@ -143,7 +143,7 @@ class _Follower:
     def __call__(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         if not _is_global(kwargs):
             name = kwargs.get("name") or "Variable"
-            return next_creator(**{**kwargs, "name": f"{_PREFIX}{self._index}/{name}"})
+            return next_creator(**{**kwargs, "name": f"{PREFIX}{self._index}/{name}"})
         original = self._original(kwargs)
         if self._copied:
             return self._copy(next_creator, original, kwargs)
@@ -181,7 +181,7 @@ class _Follower:
             )
         own = {
             **kwargs,
-            "name": f"{_PREFIX}{self._index}/{original.op.name}",
+            "name": f"{PREFIX}{self._index}/{original.op.name}",
             "initial_value": lambda: tf.zeros(shape, dtype),
             "shape": None,
             "dtype": dtype,

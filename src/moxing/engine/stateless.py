@@ -2,20 +2,26 @@
 
 TensorFlow's random operations count their own calls, so that a resumed run would draw other numbers
 than an uninterrupted one, and a parallel pipeline other numbers each time. Where a run has a seed,
-these operations are replaced by stateless ones, keyed by the seed, the operation's name and the
-number of the step (in the model) or of the element (in the input).
+these operations are replaced by stateless ones, keyed by the seed, the process, the operation's
+name and the number of the step (in the model) or of the element (in the input). The first process,
+and the first device's operations, have the keys that they have alone.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import ancestry
+from moxing.engine.replicas import PREFIX
 
+# What the names of operations of a device after the first begin with.
+_DEVICE = re.compile(rf"{PREFIX}\d+/")
 _LOG = logging.getLogger("tensorflow")
 
 # The stateless counterpart of each operation; both take a shape first and give one tensor.
@@ -36,12 +42,36 @@ _OTHERS = (
 )
 
 
-def replace_in_function(graph_def: tf.GraphDef, seed: int) -> dict[str, int]:
+@contextmanager
+def seed_of_device(seed: int | None, process: int, device: int) -> Iterator[None]:
+    """In the block, operations that can't be replaced draw other numbers on each device.
+
+    Those inside functions of the graph (loops, conditionals) are out of reach once they are made.
+    Initial values made in the block are those of the first device of the first process alone.
+
+    Args:
+        seed: the run's seed; None: nothing is changed.
+        process, device: of how many, counted from 0, the model is.
+    """
+    if seed is None or not (process or device):
+        yield
+        return
+    graph = tf.get_default_graph()
+    before = graph.seed
+    tf.set_random_seed(_key(seed, f"{_of_process(process)}{device}") % (1 << 31))
+    try:
+        yield
+    finally:
+        graph.seed = before
+
+
+def replace_in_function(graph_def: tf.GraphDef, seed: int, process: int = 0) -> dict[str, int]:
     """Replaces random operations in the body of an input function.
 
     Args:
         graph_def: changed in place; each replaced node reads a seed that is not in the graph.
         seed: the run's seed.
+        process: whose input it is: each has data of its own, and changes of its own for it.
 
     Returns:
         The key of each seed by the name of the tensor, int64 [2], that is to be mapped to it: the
@@ -53,7 +83,7 @@ def replace_in_function(graph_def: tf.GraphDef, seed: int) -> dict[str, int]:
         if counterpart is None:
             continue
         name = f"openmox_seed_{len(seeds)}"
-        seeds[f"{name}:0"] = _key(seed, node.name)
+        seeds[f"{name}:0"] = _key(seed, _of_process(process) + node.name)
         node.op = counterpart
         inputs = [name_ for name_ in node.input if not name_.startswith("^")]
         order = [name_ for name_ in node.input if name_.startswith("^")]
@@ -67,7 +97,11 @@ def replace_in_function(graph_def: tf.GraphDef, seed: int) -> dict[str, int]:
 
 
 def replace_in_model(
-    results: Iterable[tf.Tensor | tf.Operation], seed: int, step: tf.Variable
+    results: Iterable[tf.Tensor | tf.Operation],
+    seed: int,
+    step: tf.Variable,
+    own: Iterable[tf.Tensor | tf.Operation] = (),
+    process: int = 0,
 ) -> None:
     """Replaces the random operations of a model, those of initial values left out.
 
@@ -75,9 +109,12 @@ def replace_in_model(
         results: what a step computes.
         seed: the run's seed.
         step: the global step, which numbers the steps.
+        own: what of it the model computes, with random numbers of each process's own. Those of an
+            update are the same in all processes, which keep equal variables that way.
+        process: the number of this process.
     """
-    initial = {op.name for op in ancestry.behind([v.initializer for v in tf.global_variables()])}
-    found = [op for op in ancestry.behind(results) if op.name not in initial]
+    found = _in_steps(results)
+    mine = {op.name for op in ancestry.behind(own)} if process else set()
     random = [op for op in found if op.type in _COUNTERPARTS and not _inside_control_flow(op)]
     left = [
         op for op in found if op.type in _OTHERS or (op.type in _COUNTERPARTS and op not in random)
@@ -88,7 +125,33 @@ def replace_in_model(
     with tf.device("/cpu:0"):
         number = tf.cast(step.read_value(), tf.int64)
     for op in sorted(random, key=lambda op: op.name):
-        _replace(op, tf.stack([tf.constant(_key(seed, op.name), tf.int64), number]))
+        name = (_of_process(process) if op.name in mine else "") + op.name
+        _replace(op, tf.stack([tf.constant(_key(seed, name), tf.int64), number]))
+
+
+def tell_apart(own: Iterable[tf.Tensor | tf.Operation], process: int) -> None:
+    """Gives random operations with seeds that the program chose others on each device.
+
+    Without this, `tf.nn.dropout(x, rate, seed=1)` would drop the same units everywhere.
+
+    Args:
+        own: what the models of this process compute.
+        process: its number.
+    """
+    for op in _in_steps(own):
+        device = _DEVICE.match(op.name)
+        if op.type not in (*_COUNTERPARTS, *_OTHERS) or not (process or device):
+            continue
+        seeds = op.get_attr("seed"), op.get_attr("seed2")
+        if any(seeds):  # Else TensorFlow draws them anew in each process, for each operation.
+            name = _of_process(process) + (device.group() if device else "")
+            op._set_attr("seed2", tf.AttrValue(i=_key(seeds[1], name) % (1 << 31)))
+
+
+def _in_steps(results: Iterable[tf.Tensor | tf.Operation]) -> list[tf.Operation]:
+    """The operations behind results, without those that initial values are made of."""
+    initial = {op.name for op in ancestry.behind([v.initializer for v in tf.global_variables()])}
+    return [op for op in ancestry.behind(results) if op.name not in initial]
 
 
 def _replace(op: tf.Operation, seed: tf.Tensor) -> None:
@@ -121,6 +184,11 @@ def _inside_control_flow(op: tf.Operation) -> bool:
 def _key(seed: int, name: str) -> int:
     """A number that differs for each operation and stays the same in every process."""
     return (seed * 1_000_003 + zlib.crc32(name.encode())) % (1 << 62)
+
+
+def _of_process(process: int) -> str:
+    """What tells the names of a process's operations from those of the first."""
+    return f"openmox_process_{process}/" if process else ""
 
 
 def _warn(left: Sequence[tf.Operation]) -> None:
