@@ -90,6 +90,7 @@ class Job:
         compressed: whether gradients travel between processes as float16.
         digest: what has to be equal in all processes, by name.
         settings: what the dialect was told beside its arguments, by name, for the report.
+        trial: whether `copied` and `on_servers` are to be found by trying what is faster.
         start_timeout: seconds to wait for the other processes.
         stall_timeout: seconds after which a process that stands still counts as lost.
     """
@@ -138,6 +139,7 @@ class Job:
     start_timeout: float = 300.0
     stall_timeout: float = 60.0
 
+    trial: bool = False
     @property
     def training(self) -> bool:
         return self.mode == TRAIN

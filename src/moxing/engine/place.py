@@ -39,13 +39,17 @@ class Place:
     is_chief = True
     device = ""
 
+    # The container of variables that are tried on one batch and thrown away; empty: it is no trial.
+    trial = ""
+
     # Whether this process gives the model's variables their values, at the start.
     initializes = True
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Where the graph's operations and variables are made."""
-        yield
+        with tf.container(self.trial):
+            yield
 
     def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
         """How the gradients of these models meet.
@@ -56,6 +60,10 @@ class Place:
         """
         del data
         return Spread(parts)
+
+    def _awaited(self, data: Sequence[tf.Operation]) -> tuple[tf.Operation, ...]:
+        """What a gradient waits for; in a trial data is fed, and no input is read."""
+        return () if self.trial else tuple(data)
 
     def prepare(self) -> None:
         """Makes what travels with the gradients; before `spread` is used."""
@@ -95,11 +103,11 @@ class CollectivePlace(Place):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        with tf.device(self.device):
+        with super().scope(), tf.device(self.device):
             yield
 
     def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
-        return Spread(parts, self.between, data=tuple(data))
+        return Spread(parts, self.between, data=self._awaited(data))
 
     def prepare(self) -> None:
         with tf.device("/cpu:0"):
@@ -144,14 +152,15 @@ class ServerPlace(Place):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        with tf.device(self.device), tf.variable_creator_scope(_OnServers(self._servers)):
+        on_servers = tf.variable_creator_scope(_OnServers(self._servers))
+        with super().scope(), tf.device(self.device), on_servers:
             yield
 
     def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
         if self._together is None:
             return Spread(parts)
         between = self._together.between
-        return Spread(parts, between, applies=self.is_chief, data=tuple(data))
+        return Spread(parts, between, applies=self.is_chief, data=self._awaited(data))
 
     def prepare(self) -> None:
         if self._together is not None:

@@ -180,6 +180,22 @@ def training_summary(
     return " ".join(sentences)
 
 
+def tried(rates: Mapping[str, float], best: str, steps: int) -> str:
+    """`Of the placements tried for 50 steps each (a: 9.1, b: 12.3 steps/s), b is used.`"""
+    each = ", ".join(f"{name}: {number(rate)}" for name, rate in rates.items())
+    return f"Of the placements tried for {steps} steps each ({each} steps/s), {best} is used."
+
+
+def nothing_to_try(placement: str, why: str) -> str:
+    """`--variable_update=auto has nothing to choose from: ...; a is used.`"""
+    return f"--variable_update=auto has nothing to choose from: {why}; {placement} is used."
+
+
+def not_tried(placement: str, why: str) -> str:
+    """`--variable_update=auto could not try a: why`"""
+    return f"--variable_update=auto could not try {placement}: {why}"
+
+
 def number(value: SupportsFloat) -> str:
     """`3.451`, `4.321e-05`, `0.000`, `nan`, `inf`."""
     as_float = float(value)

@@ -11,7 +11,17 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame, checkpoint, export, program, replicas, report, session, team
+from moxing.engine import (
+    blame,
+    checkpoint,
+    export,
+    program,
+    replicas,
+    report,
+    session,
+    team,
+    trial,
+)
 from moxing.engine.checkpoint import Checkpoint, Restorer, Saver, reader
 from moxing.engine.console import open_console
 from moxing.engine.finite import FiniteVariables, warn_of_metrics
@@ -97,6 +107,8 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
         built = program.build(job, facts.input_steps, facts.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
+        if job.trial and job.training and not facts.finished:
+            job = trial.choose(job, crew)
             TENSORFLOW.info("%s", finished)
             target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)

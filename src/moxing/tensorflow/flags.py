@@ -60,6 +60,8 @@ REPLICATED: Final = (
 )
 # MoXing's name for deep gradient compression.
 COMPRESSED: Final = "distributed_replicated_dgc"
+# Tries them, and keeps what is fastest.
+AUTO: Final = "auto"
 CLUSTER_FLAGS: Final = ("job_name", "task_index", "ps_hosts", "worker_hosts")
 
 TABLE: Final[tuple[FlagSpec, ...]] = (
@@ -81,7 +83,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "string",
         None,
         "Where variables live and gradients meet.",
-        (None, "", "parameter_server", *REPLICATED, COMPRESSED),
+        (None, "", "parameter_server", *REPLICATED, COMPRESSED, AUTO),
     ),
     FlagSpec("compress_gradients", "boolean", False, "Send gradients to other workers as float16."),
     FlagSpec(

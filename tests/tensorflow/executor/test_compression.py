@@ -124,7 +124,9 @@ def test_other_kinds_of_momentum_and_updates_are_refused_by_name(tmp_path: Path)
         " out."
     )
     compress(dgc_momentum_type="vanilla", variable_update="easgd")
-    with pytest.raises(MoxNotSupportedError, match="is one of parameter_server, .*_dgc; or leave"):
+    with pytest.raises(
+        MoxNotSupportedError, match="is one of parameter_server, .*_dgc, auto; or leave"
+    ):
         train(tmp_path, mox.get_optimizer_fn("sgd", 0.1))
 
 

@@ -11,6 +11,21 @@ from moxing.tensorflow.executor.placement import placement
 
 
 @pytest.mark.parametrize(
+    ("update", "copied", "trial"),
+    [
+        (None, None, False),
+        ("parameter_server", False, False),
+        ("replicated", True, False),
+        ("auto", None, True),
+    ],
+)
+def test_where_variables_live(update: str | None, copied: bool | None, trial: bool) -> None:
+    with flags.overridden(variable_update=update, num_gpus=2):
+        placed = placement()
+    assert (placed["copied"], placed["trial"], placed["on_servers"]) == (copied, trial, False)
+
+
+@pytest.mark.parametrize(
     ("num_gpus", "devices", "hidden"), [(0, 1, "-1"), (1, 1, "0"), (2, 2, "0")]
 )
 def test_no_gpu_is_one_device_that_is_a_cpu(

@@ -33,6 +33,7 @@ def placement() -> dict[str, Any]:
         "cluster": cluster,
         "synchronous": flags.get_flag("sync_replicas") or cluster is None,
         "on_servers": update == "parameter_server" and cluster is not None,
+        "trial": update == flags.AUTO,
         "compressed": flags.get_flag("compress_gradients"),
         "digest": _digest() if cluster is not None else {},
         "start_timeout": float(flags.get_flag("session_timeout") or _START_SECONDS),
