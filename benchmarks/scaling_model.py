@@ -11,7 +11,7 @@ two thirds of C and bounds what can hide; how much does depends on how early the
 are there, and on the message that holds the last.
 
 On one machine, where processes share cores and the "network" is the same cores copying bytes,
-there is nothing to overlap with and work adds up: T(n) = u n C + a (n - 1) + 2 (n - 1) B / w.
+there is nothing to overlap with and work adds up: T(n) = n C + a (n - 1) + 2 (n - 1) B / w.
 
     python benchmarks/two_workers.py --json two.json             # measure first
     python benchmarks/two_workers.py --workers 3 --contestants openmox,alone --json three.json
@@ -24,7 +24,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -125,30 +125,33 @@ def local_rows(files: Sequence[str]) -> list[dict[str, Any]]:
     return [{**row, "alone": alone[row["parameters"]]} for row in ours]
 
 
-def fit_local(rows: Sequence[dict[str, Any]]) -> tuple[np.ndarray, Callable[[dict[str, Any]], Any]]:
-    """u, a and 1 / w of the model of one machine, by least squares of relative errors."""
-
-    def terms(row: dict[str, Any]) -> list[float]:
-        others = row["workers"] - 1
-        return [row["workers"] * row["alone"], others, 2 * others * 4.0 * row["parameters"]]
-
-    matrix = np.array([[value * row["rate"] for value in terms(row)] for row in rows])
-    found = np.linalg.lstsq(matrix, np.ones(len(rows)), rcond=None)[0]
-    return found, lambda row: float(np.dot(terms(row), found))
+def fit_local(rows: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """a and w of the model of one machine, by least squares of relative errors."""
+    matrix = [
+        [
+            (row["workers"] - 1) * row["rate"],
+            8.0 * (row["workers"] - 1) * row["parameters"] * row["rate"],
+        ]
+        for row in rows
+    ]
+    rest = [1 - row["workers"] * row["alone"] * row["rate"] for row in rows]
+    hop, per_byte = np.linalg.lstsq(np.array(matrix), np.array(rest), rcond=None)[0]
+    return float(hop), float(1 / per_byte)
 
 
 def show_local(files: Sequence[str]) -> float:
     """Prints the fit to this machine; bytes/s that its processes send."""
     rows = local_rows(files)
-    found, predict = fit_local(rows)
-    print(f"One machine: u {found[0]:.2f}, a {found[1] * 1e3:.2f} ms, w {1e-9 / found[2]:.2f} GB/s")
+    hop, wire = fit_local(rows)
+    print(f"One machine: a {hop * 1e3:.2f} ms, w {wire / 1e9:.2f} GB/s")
     for row in rows:
-        took = 1 / row["rate"]
+        took, others = 1 / row["rate"], row["workers"] - 1
+        model = row["workers"] * row["alone"] + others * (hop + 8 * row["parameters"] / wire)
         print(
             f"  {row['workers']} workers, {row['parameters'] / 1e6:5.2f}M parameters: measured "
-            f"{took * 1e3:7.2f} ms, model {predict(row) * 1e3:7.2f} ms ({predict(row) / took:.2f}x)"
+            f"{took * 1e3:7.2f} ms, model {model * 1e3:7.2f} ms ({model / took:.2f}x)"
         )
-    return 1 / found[2]
+    return wire
 
 
 def show_published() -> Network:
@@ -159,9 +162,11 @@ def show_published() -> Network:
         f"a {network.hop * 1e3:.2f} ms, o {network.overlap:.2f}"
     )
     for point in (*FITTED, *MOXING):
+        alone = efficiency(replace(point, devices=point.per_machine), network)
         print(
             f"  {point.devices:4} x {point.what:42} published {point.efficiency:.3f} "
-            f"model {efficiency(point, network):.3f}"
+            f"model {efficiency(point, network):.3f}, of one machine's {point.per_machine} "
+            f"{efficiency(point, network) / alone:.3f}"
         )
     return network
 
