@@ -68,6 +68,9 @@ class Job:
         output_fn, output_every: given the outputs of so many steps at a time.
         summary_every: steps between summaries.
         save_secs, save_steps: time or steps between saves; both None: only first and last.
+        keep: how many checkpoints of log_dir to keep; None: all.
+        listeners: called around every commit of a checkpoint.
+        again: whether to train on where the input of an earlier run had ended.
         export: whether to export after the run.
         export_kinds: what to write beside the exported SavedModel: constants of `export.kinds`.
         restore_include, restore_exclude: patterns of variables to restore from checkpoint_path.
@@ -87,10 +90,10 @@ class Job:
         cluster: the processes that train together; None: this one is alone.
         synchronous: whether processes update together, with the mean of their gradients.
         on_servers: whether variables live on the cluster's parameter servers.
+        trial: whether `copied` and `on_servers` are to be found by trying what is faster.
         compressed: whether gradients travel between processes as float16.
         digest: what has to be equal in all processes, by name.
         settings: what the dialect was told beside its arguments, by name, for the report.
-        trial: whether `copied` and `on_servers` are to be found by trying what is faster.
         start_timeout: seconds to wait for the other processes.
         stall_timeout: seconds after which a process that stands still counts as lost.
     """
@@ -112,6 +115,9 @@ class Job:
     summary_every: int = 100
     save_secs: float | None = 60.0
     save_steps: int | None = None
+    keep: int | None = 5
+    listeners: tuple[tf.train.CheckpointSaverListener, ...] = ()
+    again: bool = False
     export: bool = False
     export_kinds: tuple[str, ...] = ()
     restore_include: tuple[str, ...] = ()
@@ -133,13 +139,13 @@ class Job:
     cluster: Cluster | None = None
     synchronous: bool = True
     on_servers: bool = False
+    trial: bool = False
     compressed: bool = False
     digest: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     start_timeout: float = 300.0
     stall_timeout: float = 60.0
 
-    trial: bool = False
     @property
     def training(self) -> bool:
         return self.mode == TRAIN

@@ -28,6 +28,7 @@ from moxing.engine.finite import FiniteVariables, warn_of_metrics
 from moxing.engine.home import run_at_home
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job, Result
+from moxing.engine.listeners import Listeners
 from moxing.engine.loop import Loop, Progress, check_data
 from moxing.engine.place import ALONE, Place
 from moxing.engine.profile import Profile
@@ -74,7 +75,12 @@ def execute(job: Job) -> Result:
 
 
 # Files are the chief's alone.
-_NOT_CHIEF: dict[str, Any] = {"log_dir": None, "checkpoint_path": None, "export": False}
+_NOT_CHIEF: dict[str, Any] = {
+    "log_dir": None,
+    "checkpoint_path": None,
+    "listeners": (),
+    "export": False,
+}
 
 
 def _evaluate_as_chief(job: Job, crew: Team) -> Result:
@@ -103,12 +109,12 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
             if finished is not None:
                 TENSORFLOW.info("%s", finished)
             return Result(facts.step, 0, checkpoint=start.prefix if start else None)
+        if job.trial and job.training and not facts.finished:
+            job = trial.choose(job, crew)
         place = crew.place(job) if crew is not None else ALONE
         built = program.build(job, facts.input_steps, facts.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
-        if job.trial and job.training and not facts.finished:
-            job = trial.choose(job, crew)
             TENSORFLOW.info("%s", finished)
             target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
@@ -208,8 +214,10 @@ class _Run:
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain((*built.hooks, *self._profile.hooks))
+        self._listeners = Listeners(job.listeners)
         before = {variable.name for variable in tf.global_variables()}
         self.hooks.begin()
+        self._listeners.begin()
         variables = replicas.originals(tf.global_variables())
         self._restorer = self._make_restorer(variables, before)
         restored = set(self._restorer.restored) if self._restorer else set()
@@ -219,7 +227,7 @@ class _Run:
         self._copies = replicas.copies_from_originals()
         self._saver = None
         if job.training and job.log_dir is not None:
-            self._saver = Saver(job.log_dir, variables)
+            self._saver = Saver(job.log_dir, variables, job.keep)
             self._finite = FiniteVariables(variables, tf.trainable_variables())
         self.committed = start.prefix if start is not None else ""
 
@@ -318,6 +326,7 @@ class _Run:
                 check_data(progress)
             if self._saver is not None:
                 self._save(opened, progress.global_step, progress.input_ended)
+                self._listeners.end(opened, progress.global_step)
             if not stop:
                 self.hooks.end(opened)
         if self._crew is not None:
@@ -359,6 +368,9 @@ class _Run:
             )
 
     def _save(self, opened: tf.Session, step: int, input_ended: bool = False) -> None:
+        self._listeners.around(lambda: self._commit(opened, step, input_ended), opened, step)
+
+    def _commit(self, opened: tf.Session, step: int, input_ended: bool) -> None:
         assert self._saver is not None
         if self._held is not None:
             self._held.check()
@@ -423,7 +435,7 @@ def _already_finished(job: Job, start: Checkpoint | None) -> str | None:
         return None
     if start.step >= job.max_steps:
         return report.already_reached(job.log_dir, start.step, job.max_steps)
-    if checkpoint.read_extra(start).get(_INPUT_ENDED) == job.max_steps:
+    if not job.again and checkpoint.read_extra(start).get(_INPUT_ENDED) == job.max_steps:
         return report.input_already_ended(job.log_dir, start.step)
     return None
 
