@@ -25,10 +25,15 @@ OPTIMIZERS = {
     "sgd": lambda: tf.train.GradientDescentOptimizer(0.1),
     "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
     "adam": lambda: tf.train.AdamOptimizer(0.01),
+    "dgc": lambda: wrapped("dgc", steps_per_epoch=4, sparsity=(0.5, 0.9), momentum=0.8),
 }
 random = np.random.RandomState(0)
 FEATURES = random.randn(400, 8).astype(np.float32)
 LABELS = (FEATURES @ random.randn(8, 3)).argmax(1)
+
+
+def wrapped(name: str, **arguments: Any) -> Any:
+    return mox.get_optimizer_wrapper_fn(name, OPTIMIZERS["sgd"](), **arguments)()
 
 
 def workers() -> tuple[int, int]:
@@ -82,6 +87,17 @@ def two_losses(inputs: Any, mode: str) -> Any:
     )
 
 
+def slopes(inputs: Any, mode: str) -> Any:
+    """A loss whose gradients are known from the data alone."""
+    mean = tf.reduce_mean(inputs[0], 0)
+    matrix = tf.get_variable("matrix", [8, 5], initializer=tf.zeros_initializer())
+    vector = tf.get_variable("vector", [8], initializer=tf.zeros_initializer())
+    factors = tf.constant([1.0, -2.0, 0.5, 3.0, 0.25])
+    loss = tf.reduce_sum(matrix * mean[:, None] * factors) + tf.reduce_sum(vector * mean)
+    seen = {"matrix": matrix.read_value(), "vector": vector.read_value()}
+    return mox.ModelSpec(loss=loss, log_info={"loss": loss}, output_info=seen)
+
+
 def noise(inputs: Any, mode: str) -> Any:
     """Random numbers of every kind, beside a variable that starts with some."""
     weights = tf.get_variable("w", [2], initializer=tf.random_normal_initializer())
@@ -100,13 +116,15 @@ def noise(inputs: Any, mode: str) -> Any:
 
 def main() -> None:
     models = {"classifier": classifier, "two_losses": two_losses, "noise": noise}
+    models |= {"slopes": slopes}
     seed = mox.get_flag("seed")
     for entry in PLAN["runs"]:
         run, _, limit = entry.partition("@")
         model, optimizer = run.split("/")
         mox.set_flag("seed", None if run in PLAN.get("unseeded", ()) else seed)
         outputs: list[Any] = []
-        given = {"output_fn": outputs.extend, "output_every_n_steps": 1} if model == "noise" else {}
+        given = {"output_fn": outputs.extend, "output_every_n_steps": 1}
+        given = given if model in ("noise", "slopes") else {}
         result = mox.run(
             input_fn=input_fn,
             model_fn=models[model],

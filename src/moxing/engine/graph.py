@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, precision, rates
+from moxing.engine import callbacks, exchange, precision, rates
 from moxing.engine.job import Loss
 from moxing.engine.precision import LossScale
 from moxing.engine.reduce import Spread
@@ -51,6 +51,9 @@ def _step(
     scale: LossScale,
 ) -> tf.Operation:
     count = len(spread.replicas[0].model.losses)
+    # Whether a step is left out is for all processes to decide alike, on equal gradients.
+    if spread.between is not None and spread.apart and not scale.dynamic:
+        exchange.offer(spread.between)
     moments = [
         _mean_gradients(spread, optimizer, index, variables, scale)
         for index, optimizer in enumerate(optimizers)
@@ -144,7 +147,9 @@ def _mean_gradients(
         for number, pairs in enumerate(zip(*of_each, strict=True))
         if all(gradient is not None for gradient, _ in pairs)
     ]
-    means = spread.mean([[pairs[number][0] for number in moved] for pairs in of_each])
+    gradients = [[pairs[number][0] for number in moved] for pairs in of_each]
+    by_itself = exchange.is_wanted(optimizer) and exchange.current() is not None
+    means = spread.mean_here(gradients) if by_itself else spread.mean(gradients)
     # Devices that share their variables name the same one.
     return [
         (mean, variable)

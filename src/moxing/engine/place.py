@@ -107,7 +107,7 @@ class CollectivePlace(Place):
             yield
 
     def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
-        return Spread(parts, self.between, data=self._awaited(data))
+        return Spread(parts, self.between, data=self._awaited(data), apart=True)
 
     def prepare(self) -> None:
         with tf.device("/cpu:0"):

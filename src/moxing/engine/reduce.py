@@ -110,6 +110,17 @@ class AllReduce:
             "timeout_seconds": 0,
         }
 
+    def gather_in_case(self, tensor: tf.Tensor, case: tf.Tensor, cases: int) -> tf.Tensor:
+        """The tensors of all processes, one behind another, of another shape in each of the cases.
+
+        TensorFlow remembers the shape of each collective, so each case is one of its own.
+        """
+        common = self._common()
+        for _ in range(cases - 1):
+            next(self._keys)
+        common["instance_key"] += tf.cast(case, tf.int32)
+        return tf.raw_ops.CollectiveGatherV2(input=tensor, ordering_token=[], **common)
+
     def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
         """The chief's value of a tensor, in every process."""
         common = self._common()
@@ -131,17 +142,35 @@ class Spread:
         applies: whether this process updates the variables; else another does it for it.
         data: operations to wait for before a gradient goes out: where the input of one process
             ends, no process has a part of that step.
+        apart: whether each process has variables of its own, so that an optimizer may meet the
+            others by itself.
     """
 
     replicas: Sequence[Replica]
     between: AllReduce | None = None
     applies: bool = True
     data: tuple[tf.Operation, ...] = ()
+    apart: bool = False
 
     @property
     def is_single(self) -> bool:
         """Whether there is one device in all."""
         return len(self.replicas) == 1 and self.between is None
+
+    def mean_here(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
+        """The mean of each gradient over the devices of this process, as `mean` takes them.
+
+        It is known when all processes have data for the step and what travels with it has met.
+        """
+        assert self.between is not None
+        share = 1.0 / len(self.replicas)
+        with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
+            local = [_sum(of_all, share) for of_all in zip(*gradients, strict=True)]
+            if self.between.carried is None:
+                with tf.control_dependencies(self.data):
+                    self.between.sums([])
+            with tf.control_dependencies([self.between.carried]):
+                return [_identity(gradient) for gradient in local]
 
     def mean(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
         """The mean of each gradient over all devices of all processes.
@@ -171,6 +200,13 @@ def _sum(gradients: Sequence[Any], factor: float) -> Any:
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
     total = tf.add_n(list(gradients)) if len(gradients) > 1 else gradients[0]
     return total * tf.cast(factor, total.dtype) if factor != 1.0 else total
+
+
+def _identity(gradient: Any) -> Any:
+    if isinstance(gradient, tf.IndexedSlices):
+        values = tf.identity(gradient.values)
+        return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+    return tf.identity(gradient)
 
 
 def _buckets(tensors: Sequence[tf.Tensor]) -> list[list[int]]:

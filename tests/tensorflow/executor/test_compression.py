@@ -104,15 +104,38 @@ def test_an_epoch_has_no_steps_without_a_batch_size(tmp_path: Path) -> None:
         train(tmp_path, mox.get_optimizer_fn("sgd", 0.1), batch_size=None)
 
 
-def test_several_devices_are_refused_with_what_there_is(tmp_path: Path) -> None:
-    compress(num_gpus=2)
+def test_devices_of_a_process_hand_on_the_largest_of_their_mean(tmp_path: Path) -> None:
+    compress(dgc_total_samples=4)
+    alone = train(tmp_path / "one", mox.get_optimizer_fn("sgd", 0.1), steps=4)
+    compress(dgc_total_samples=8, num_gpus=2)
+    several = train(tmp_path / "two", mox.get_optimizer_fn("sgd", 0.1), steps=4)
+    np.testing.assert_allclose(several, alone, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"sync_replicas": False},
+            "--variable_update=distributed_replicated_dgc needs workers that update together, and"
+            " --sync_replicas=false was given. Leave one of the two out.",
+        ),
+        (
+            {"dynamic_loss_scale": True},
+            "--variable_update=distributed_replicated_dgc can't leave out a step in all workers,"
+            " which --dynamic_loss_scale asks for. Give a fixed --loss_scale=128, or --use_bf16,"
+            " which needs none.",
+        ),
+    ],
+)
+def test_workers_that_cannot_exchange_are_refused(
+    given: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    hosts = {"worker_hosts": "127.0.0.1:1,127.0.0.1:2", "ps_hosts": "127.0.0.1:3"}
+    compress(**hosts, job_name="worker", **given)
     with pytest.raises(MoxNotSupportedError) as caught:
         train(tmp_path, mox.get_optimizer_fn("sgd", 0.1))
-    assert str(caught.value) == (
-        "--variable_update=distributed_replicated_dgc trains on one device in one process, where it"
-        " shows what sparse gradients do to the accuracy. On several, use"
-        " --variable_update=distributed_replicated, with --compress_gradients to send half as much."
-    )
+    assert str(caught.value) == message
 
 
 def test_other_kinds_of_momentum_and_updates_are_refused_by_name(tmp_path: Path) -> None:

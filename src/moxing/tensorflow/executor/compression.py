@@ -24,25 +24,21 @@ def optimizers(
 
     Args:
         functions: of the program.
-        batch_size: samples of a step.
+        batch_size: samples that a device takes in a step.
         placed: the fields of a Job that say where it runs.
 
     Raises:
-        MoxNotSupportedError: more than one device or process.
+        MoxNotSupportedError: processes that can't exchange compressed gradients.
         MoxValueError: flags that no compression could use.
     """
     if not functions or flags.get_flag("variable_update") != flags.COMPRESSED:
         return functions
     cluster = placed["cluster"]
-    if placed["devices"] > 1 or (cluster is not None and not cluster.alone):
-        raise MoxNotSupportedError(
-            f"--variable_update={flags.COMPRESSED} trains on one device in one process, where it"
-            " shows what sparse gradients do to the accuracy. On several, use"
-            " --variable_update=distributed_replicated, with --compress_gradients to send half as"
-            " much."
-        )
+    workers = 1 if cluster is None else cluster.size
+    if workers > 1:
+        _check_workers(placed)
     arguments: dict[str, Any] = {
-        "steps_per_epoch": _steps_per_epoch(batch_size),
+        "steps_per_epoch": _steps_per_epoch(batch_size, placed["devices"] * workers),
         "sparsity": _sparsity(),
         "momentum": float(flags.get_flag("dgc_momentum")),
         "momentum_type": flags.get_flag("dgc_momentum_type"),
@@ -69,7 +65,21 @@ def _around(function: _MakeOptimizer, arguments: Mapping[str, Any]) -> _MakeOpti
     return make
 
 
-def _steps_per_epoch(batch_size: int | None) -> int:
+def _check_workers(placed: Mapping[str, Any]) -> None:
+    if not placed["synchronous"]:
+        raise MoxNotSupportedError(
+            f"--variable_update={flags.COMPRESSED} needs workers that update together, and"
+            " --sync_replicas=false was given. Leave one of the two out."
+        )
+    if flags.get_flag("dynamic_loss_scale"):
+        raise MoxNotSupportedError(
+            f"--variable_update={flags.COMPRESSED} can't leave out a step in all workers, which"
+            " --dynamic_loss_scale asks for. Give a fixed --loss_scale=128, or --use_bf16, which"
+            " needs none."
+        )
+
+
+def _steps_per_epoch(batch_size: int | None, devices: int) -> int:
     samples = flags.get_flag("dgc_total_samples")
     if samples is None:
         raise MoxValueError(
@@ -81,7 +91,7 @@ def _steps_per_epoch(batch_size: int | None) -> int:
             f"--variable_update={flags.COMPRESSED} needs batch_size of mox.run: with"
             " --dgc_total_samples it says how many steps an epoch has."
         )
-    return math.ceil(samples / batch_size)
+    return math.ceil(samples / (batch_size * devices))
 
 
 def _sparsity() -> tuple[float, ...]:

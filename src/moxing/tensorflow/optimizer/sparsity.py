@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import tensorflow.compat.v1 as tf
 
 EXACT_BELOW = 1 << 16
@@ -34,10 +36,31 @@ def largest_mask(tensor: tf.Tensor, sparsity: tf.Tensor, step: tf.Tensor) -> tf.
     return magnitude >= largest[-1]
 
 
+def room(size: int, share: float) -> int:
+    """For how many elements of a tensor a message has room, at least 1.
+
+    A threshold that comes from a sample lets about (1 - share) size elements through, give or take
+    their standard deviation; three of these are rarely too few.
+
+    Args:
+      size: elements of the tensor.
+      share: the sparsity.
+    """
+    kept = size * (1.0 - share)
+    if size <= EXACT_BELOW:
+        return max(round(kept), 1)
+    sampled = max(kept / _stride(size), 1.0)
+    return min(math.ceil(kept * (1.0 + 3.0 / math.sqrt(sampled))), size)
+
+
+def _stride(size: int) -> int:
+    """An odd stride meets all channels of a layer whose number of channels is a power of two."""
+    return max(size // max(EXACT_BELOW, size // 100), 1) | 1
+
+
 def _sample(flat: tf.Tensor, size: int, step: tf.Tensor) -> tf.Tensor:
     if size <= EXACT_BELOW:
         return flat
-    # An odd stride meets all channels of a layer whose number of channels is a power of two.
-    stride = max(size // max(EXACT_BELOW, size // 100), 1) | 1
+    stride = _stride(size)
     begin = tf.cast(tf.mod(step, stride), tf.int32)
     return flat[begin::stride]

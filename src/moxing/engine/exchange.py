@@ -1,0 +1,67 @@
+"""What an optimizer that meets the other processes by itself does it with.
+
+Most optimizers get the mean gradient of all processes. One that says `meets_others = True` gets the
+mean of its own process instead, and exchanges what it wants, when it wants. All processes have to
+exchange the same in the same steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.reduce import AllReduce
+
+_EXCHANGE = "openmox/exchange"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The other processes, as an optimizer sees them.
+
+    Attributes:
+        between: the collectives that an exchange is made of.
+    """
+
+    between: AllReduce
+
+    @property
+    def size(self) -> int:
+        """How many processes there are, this one included."""
+        return self.between.size
+
+    def means(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """The mean of each tensor over all processes; small ones share a message."""
+        sums = self.between.sums(tensors)
+        return [total / tf.cast(self.size, total.dtype) for total in sums]
+
+    def gathered(self, tensor: tf.Tensor, case: tf.Tensor, cases: int) -> tf.Tensor:
+        """The tensors of all processes.
+
+        Args:
+            tensor: of the same shape in all processes.
+            case: int32 scalar, the same in all processes. In each case the shape may be another.
+            cases: how many there are.
+
+        Returns:
+            A tensor with one dimension more, in front: the number of the process.
+        """
+        return self.between.gather_in_case(tf.expand_dims(tensor, 0), case, cases)
+
+
+def offer(between: AllReduce) -> None:
+    """Lets optimizers of the current graph exchange by themselves."""
+    tf.add_to_collection(_EXCHANGE, Exchange(between))
+
+
+def current() -> Exchange | None:
+    """What optimizers of the current graph exchange with; None: gradients have met already."""
+    return next(iter(tf.get_collection(_EXCHANGE)), None)
+
+
+def is_wanted(optimizer: Any) -> bool:
+    """Whether an optimizer meets other processes by itself."""
+    return bool(getattr(optimizer, "meets_others", False))
