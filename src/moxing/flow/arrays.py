@@ -21,8 +21,11 @@ def transpose(
     """`a` with its axes in the order `perm`."""
     tensor = tensor_of(a, "flow.transpose")
     own = scope.op_name(name, "transpose")
+    last = None
+    if tuple(perm) == TO_NCHW and tensor.shape.rank == 4:
+        tensor = last = tf.identity(tensor)
     result = tf.transpose(tensor, list(perm), name=own, conjugate=conjugate)
-    return Blob(result, channels_last=tensor if tuple(perm) == TO_NCHW else None)
+    return Blob(result, channels_last=last)
 
 
 @by_sample(rules.reshape)

@@ -36,8 +36,9 @@ class Blob:
         declared: Sequence[int] | None = None,
         parts: Sequence[Blob] = (),
     ) -> None:
-        """Args: channels_last: the same values in NHWC, where `tensor` is NCHW: convolutions and
-        pools of a CPU work on it, so that no transposition lies between two of them."""
+        """Args: channels_last: the same values in NHWC, of which `tensor` is the transposition:
+        convolutions and pools of a CPU work on it, so that no transposition lies between two of
+        them. It belongs to no other blob."""
         self._tensor = tensor
         self.parts: tuple[Blob, ...] = tuple(parts)
         self.batch_axis = batch_axis
@@ -55,6 +56,17 @@ class Blob:
             with tf.control_dependencies(None), tf.device(tensors[0].device):
                 self._tensor = tf.concat(tensors, 0, name="whole")
         return self._tensor
+
+    @property
+    def source(self) -> tf.Tensor:
+        """What all that is computed of the blob is computed of: the tensor, or its NHWC form."""
+        return self.tensor if self.channels_last is None else self.channels_last
+
+    def in_its_layout(self, gradient: tf.Tensor | None) -> tf.Tensor | None:
+        """The gradient at the blob, made of that at its `source`."""
+        if self.channels_last is None or gradient is None:
+            return gradient
+        return tf.transpose(gradient, TO_NCHW)
 
     @property
     def graph(self) -> tf.Graph:

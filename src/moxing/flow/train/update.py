@@ -81,10 +81,10 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
             )
     # A variable is one tensor that all devices read: its gradient is the sum of theirs. The watched
     # may be in parts, which only an operation that wants the whole puts together.
-    parts = [[part.tensor for part in w.blob.parts] or [w.blob.tensor] for w in watched]
+    parts = [w.blob.parts or (w.blob,) for w in watched]
     found = tf.gradients(
         losses,
-        [*reads, *(tensor for tensors in parts for tensor in tensors)],
+        [*reads, *(part.source for blobs in parts for part in blobs)],
         seeds,
         colocate_gradients_with_ops=len(placement.active()) > 1,
     )
@@ -92,8 +92,8 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
         found = [None if g is None else g / (tf.cast(count, g.dtype) * factor) for g in found]
     dense = [tf.convert_to_tensor(g) if g is not None else None for g in found]
     rest = iter(dense[len(reads) :])
-    for watch, tensors in zip(watched, parts, strict=True):
-        pieces = [next(rest) for _ in tensors]
+    for watch, blobs in zip(watched, parts, strict=True):
+        pieces = [part.in_its_layout(next(rest)) for part in blobs]
         if any(piece is None for piece in pieces):
             raise MoxValueError(
                 f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob}."

@@ -1,0 +1,165 @@
+"""`watch` and `watch_diff` see values and gradients of every blob, whatever its layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import moxing.flow as flow
+from moxing.errors import MoxValueError
+from moxing.flow.settings import MACHINE
+
+IMAGES = np.random.default_rng(3).normal(size=(4, 6, 6, 3)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _session() -> Iterator[None]:
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
+
+
+def _train() -> None:
+    flow.config.train.primary_lr(0.0)
+    flow.config.train.model_update_conf({"naive_conf": {}})
+
+
+def _normal() -> Any:
+    return flow.random_normal_initializer(0.0, 0.3)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_gradients_are_seen_through_convolutions_pools_biases_and_activations(
+    devices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gradient at each blob is the change of the loss with the blob."""
+    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    seen: dict[str, np.ndarray] = {}
+    stages = ("images", "nchw", "conv", "biased", "active", "pooled", "flat")
+    shapes = {
+        "images": (4, 6, 6, 3), "nchw": (4, 3, 6, 6), "conv": (4, 5, 6, 6), "biased": (4, 5, 6, 6),
+        "active": (4, 5, 6, 6), "pooled": (4, 5, 3, 3), "flat": (4, 45),
+    }  # fmt: skip
+
+    def model(images: Any, extra: dict[str, Any]) -> Any:
+        blobs: dict[str, Any] = {}
+
+        def note(name: str, blob: Any) -> Any:
+            blobs[name] = blob
+            return blob + extra[name] if name in extra else blob
+
+        x = note("images", images)
+        x = note("nchw", flow.transpose(x, (0, 3, 1, 2)))
+        w = flow.get_variable("w", (5, 3, 3, 3), initializer=_normal())
+        x = note("conv", flow.nn.conv2d(x, w, 1, "SAME", "NCHW"))
+        b = flow.get_variable("b", (5,), initializer=_normal())
+        x = note("biased", flow.nn.bias_add(x, b, "NCHW"))
+        x = note("active", flow.math.sigmoid(x))
+        x = note("pooled", flow.nn.avg_pool2d(x, 2, 2, "SAME", "NCHW"))
+        x = note("flat", flow.reshape(x, (4, -1)))
+        return blobs, flow.math.reduce_sum(flow.math.square(x), 1)
+
+    @flow.function
+    def train(images: Any = flow.FixedTensorDef(IMAGES.shape)) -> Any:  # noqa: B008
+        _train()
+        blobs, loss = model(images, {})
+        for name in stages:
+            flow.watch_diff(blobs[name], lambda value, name=name: seen.update({name: value}))
+        flow.losses.add_loss(loss)
+        return loss
+
+    def moved(stage: str) -> Any:
+        def job(
+            images: Any = flow.FixedTensorDef(IMAGES.shape),  # noqa: B008
+            shift: Any = flow.FixedTensorDef(shapes[stage]),  # noqa: B008
+        ) -> Any:
+            return model(images, {stage: shift})[1]
+
+        job.__name__ = f"moved_{stage}"
+        return flow.function(job)
+
+    jobs = {stage: moved(stage) for stage in stages}
+    flow.train.CheckPoint().init()
+    train(IMAGES).get()
+
+    for stage in stages:
+        direction = np.random.default_rng(1).normal(size=shapes[stage]).astype(np.float32)
+        up, down = (jobs[stage](IMAGES, sign * 0.01 * direction).get().mean() for sign in (1, -1))
+        slope = (up - down) / 0.02
+        assert seen[stage].shape == shapes[stage]
+        assert float((seen[stage] * direction).sum()) == pytest.approx(float(slope), rel=5e-3)
+
+
+def test_a_blob_that_is_also_used_in_its_other_layout_has_its_own_gradient() -> None:
+    """One consumer reads the images, one their transposition: each sees its part, and the sum."""
+    seen: dict[str, np.ndarray] = {}
+
+    @flow.function
+    def train(images: Any = flow.FixedTensorDef(IMAGES.shape)) -> Any:  # noqa: B008
+        _train()
+        w = flow.get_variable("w", (1,), initializer=flow.ones_initializer())
+        scaled = images * w
+        nchw = flow.transpose(scaled, (0, 3, 1, 2))
+        pooled = flow.nn.avg_pool2d(nchw, 6, 6, "VALID", "NCHW")  # [4, 3, 1, 1]
+        again = flow.math.reduce_sum(nchw, (1, 2, 3))
+        straight = flow.math.reduce_sum(scaled, (1, 2, 3))
+        loss = flow.math.reduce_sum(pooled, (1, 2, 3)) + again * 2.0 + straight * 4.0
+        flow.watch_diff(scaled, lambda value: seen.update(scaled=value))
+        flow.watch_diff(nchw, lambda value: seen.update(nchw=value))
+        flow.losses.add_loss(loss)
+        return loss
+
+    flow.train.CheckPoint().init()
+    train(IMAGES).get()
+
+    np.testing.assert_allclose(seen["nchw"], np.full((4, 3, 6, 6), (1 / 36 + 2) / 4), rtol=1e-5)
+    np.testing.assert_allclose(seen["scaled"], np.full(IMAGES.shape, (1 / 36 + 6) / 4), rtol=1e-5)
+
+
+def test_a_blob_that_the_loss_does_not_depend_on_is_named() -> None:
+    @flow.function
+    def train(images: Any = flow.FixedTensorDef(IMAGES.shape)) -> Any:  # noqa: B008
+        _train()
+        w = flow.get_variable("w", (1,), initializer=flow.ones_initializer())
+        nchw = flow.transpose(images, (0, 3, 1, 2))
+        flow.watch_diff(flow.nn.max_pool2d(nchw, 2, 2, "SAME", "NCHW"))
+        flow.losses.add_loss(w * 1.0)
+        return w
+
+    with pytest.raises(MoxValueError, match="the losses of job train do not depend on <Blob"):
+        flow.train.CheckPoint().init()
+
+
+def test_a_watch_scope_fills_its_dicts_with_values_and_gradients() -> None:
+    values: dict[str, Any] = {}
+    gradients: dict[str, Any] = {}
+
+    @flow.function
+    def train(x: Any = flow.FixedTensorDef((2,))) -> Any:  # noqa: B008
+        _train()
+        with flow.watch_scope(values, gradients):
+            w = flow.get_variable("w", (2,), initializer=flow.ones_initializer())
+        loss = x * w
+        flow.losses.add_loss(loss)
+        return loss
+
+    flow.train.CheckPoint().init()
+    train(np.array([2, 4], np.float32)).get()
+
+    assert [entry["blob"].tolist() for entry in values.values()] == [[1, 1]]
+    assert [entry["blob"].tolist() for entry in gradients.values()] == [[1, 2]]
+    assert next(iter(values.values()))["blob_def"].shape == (2,)
+
+
+def test_a_watched_blob_is_printed_behind_its_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((2,))) -> Any:  # noqa: B008
+        flow.watch(x, "x is")
+        return x
+
+    job(np.array([1, 2], np.float32)).get()
+
+    assert capsys.readouterr().out == "x is: [1. 2.]\n"
