@@ -27,16 +27,33 @@ def gradient(worker: int, step: int, devices: int) -> np.ndarray:
     return np.concatenate([np.outer(mean, FACTORS).ravel(), mean])
 
 
-def trained(folder: Path, optimizer: str, devices: int, *flags: str) -> dict[str, np.ndarray]:
-    """The weights that two workers end with, which are equal on both at every step."""
+def together(folder: Path, optimizers: list[str], devices: int, *flags: str) -> Job:
+    """Two workers that have trained `slopes` with each of the optimizers."""
     plan = {"log_dir": str(folder / "log"), "batch": BATCH, "shares": 1, "steps": STEPS}
-    runs = [f"slopes/{optimizer}"]
+    runs = [f"slopes/{optimizer}" for optimizer in optimizers]
     job = Job(folder, {**plan, "runs": runs}, 2, 0, f"--num_gpus={devices}", *flags)
     assert set(job.codes().values()) == {0}, job.text("worker0")[-3000:]
-    seen = [job.told(worker)[0]["outputs"] for worker in ("worker0", "worker1")]
-    assert len(seen[0]) == STEPS * devices
-    assert seen[0] == seen[1]
-    return weights(folder / "log" / runs[0])
+    return job
+
+
+def seen(job: Job, run: int) -> list[np.ndarray]:
+    """For each worker its weights before each step, on its first device: [steps, 48]."""
+    found = []
+    for worker in ("worker0", "worker1"):
+        outputs = job.told(worker)[run]["outputs"]
+        first = outputs[:: len(outputs) // STEPS]
+        flat = [[*np.ravel(one["matrix"]), *one["vector"]] for one in first]
+        found.append(np.array(flat))
+    return found
+
+
+def trained(folder: Path, optimizer: str, devices: int, *flags: str) -> dict[str, np.ndarray]:
+    """The weights that two workers end with, which are equal on both at every step."""
+    job = together(folder, [optimizer], devices, *flags)
+    first, second = seen(job, 0)
+    assert first.shape == (STEPS, 48)
+    assert first.tobytes() == second.tobytes()
+    return weights(folder / "log" / f"slopes/{optimizer}")
 
 
 def compressed(devices: int, momentum: float) -> np.ndarray:
@@ -75,3 +92,57 @@ def check_compressed(found: dict[str, np.ndarray], devices: int) -> None:
     np.testing.assert_allclose(found["matrix"].ravel(), moved[:40], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found["vector"], moved[40:], rtol=1e-4, atol=1e-5)
     assert not [name for name in found if "replica" in name]
+
+
+def elastic() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Elastic averaging, arXiv:1412.6651, equations 5 and 6 with beta = p alpha, every other step.
+
+    Returns the weights before each step of both workers [2, steps, 48], and then the last weights
+    of the first and the center.
+    """
+    own, center = np.zeros((2, 48)), np.zeros(48)
+    found = []
+    for step in range(STEPS):
+        found.append(own.copy())
+        slope = np.stack([gradient(worker, step, 1) for worker in range(2)])
+        if step % 2 == 0:
+            pull = 0.25 * (own - center)
+            center = center + 2 * 0.25 * (own.mean(0) - center)
+            own = own - pull
+        own = own - RATE * slope
+    return np.stack(found, 1), own[0], center
+
+
+@pytest.fixture(scope="module")
+def rarely(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, Path]:
+    """Runs of optimizers that meet rarely."""
+    folder = tmp_path_factory.mktemp("rarely")
+    return together(folder, ["batched", "batched_apart", "elastic"], 1), folder / "log"
+
+
+def test_workers_meet_only_where_they_apply(rarely: tuple[Job, Path]) -> None:
+    job, log = rarely
+    first, second = seen(job, 0)
+    assert first.tobytes() == second.tobytes()
+    wanted = np.zeros(48)
+    for step in range(STEPS):
+        np.testing.assert_allclose(first[step], wanted, rtol=1e-4, atol=1e-5)
+        if step % 3 == 2:
+            last = [gradient(w, s, 1) for w in range(2) for s in range(step - 2, step + 1)]
+            wanted = wanted - RATE * np.mean(last, 0)
+    found = weights(log / "slopes" / "batched")
+    np.testing.assert_allclose(found["vector"], wanted[40:], rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(found["vector/batch_gradients"], np.zeros(8))
+    apart = weights(log / "slopes" / "batched_apart")
+    np.testing.assert_allclose(found["matrix"], apart["matrix"], rtol=1e-5, atol=1e-6)
+
+
+def test_elastic_workers_go_their_own_way_around_one_center(rarely: tuple[Job, Path]) -> None:
+    job, log = rarely
+    both, last, center = elastic()
+    for of_worker, wanted in zip(seen(job, 2), both, strict=True):
+        np.testing.assert_allclose(of_worker, wanted, rtol=1e-4, atol=1e-5)
+    found = weights(log / "slopes" / "elastic")
+    np.testing.assert_allclose(found["matrix"].ravel(), last[:40], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found["matrix/easgd"].ravel(), center[:40], rtol=1e-4, atol=1e-5)
+    assert not np.allclose(both[0, -1], both[1, -1], atol=1e-3)

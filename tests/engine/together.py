@@ -25,6 +25,9 @@ OPTIMIZERS = {
     "sgd": lambda: tf.train.GradientDescentOptimizer(0.1),
     "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
     "adam": lambda: tf.train.AdamOptimizer(0.01),
+    "batched": lambda: wrapped("batch_gradients", num_batches=3),
+    "batched_apart": lambda: wrapped("batch_gradients", num_batches=3, sync_on_apply=False),
+    "elastic": lambda: wrapped("easgd", communication_period=2, moving_rate=0.25),
     "dgc": lambda: wrapped("dgc", steps_per_epoch=4, sparsity=(0.5, 0.9), momentum=0.8),
 }
 random = np.random.RandomState(0)
@@ -90,11 +93,13 @@ def two_losses(inputs: Any, mode: str) -> Any:
 def slopes(inputs: Any, mode: str) -> Any:
     """A loss whose gradients are known from the data alone."""
     mean = tf.reduce_mean(inputs[0], 0)
-    matrix = tf.get_variable("matrix", [8, 5], initializer=tf.zeros_initializer())
-    vector = tf.get_variable("vector", [8], initializer=tf.zeros_initializer())
+    matrix = tf.get_variable("matrix", [8, 5], initializer=tf.zeros_initializer()).read_value()
+    vector = tf.get_variable("vector", [8], initializer=tf.zeros_initializer()).read_value()
     factors = tf.constant([1.0, -2.0, 0.5, 3.0, 0.25])
     loss = tf.reduce_sum(matrix * mean[:, None] * factors) + tf.reduce_sum(vector * mean)
-    seen = {"matrix": matrix.read_value(), "vector": vector.read_value()}
+    # The update waits for the values that are seen.
+    loss += 1e-30 * (tf.nn.l2_loss(matrix) + tf.nn.l2_loss(vector))
+    seen = {"matrix": matrix, "vector": vector}
     return mox.ModelSpec(loss=loss, log_info={"loss": loss}, output_info=seen)
 
 

@@ -97,6 +97,12 @@ def is_copy(variable: Any) -> bool:
     return variable.name.startswith(PREFIX)
 
 
+def original_name(variable: Any) -> str:
+    """The name of a variable, or of the one that it is a copy of."""
+    name = variable.op.name
+    return name.split("/", 1)[1] if is_copy(variable) else name
+
+
 def originals(variables: Iterable[tf.Variable]) -> list[tf.Variable]:
     """The variables without the copies: what a checkpoint holds."""
     return [variable for variable in variables if not is_copy(variable)]
@@ -109,7 +115,7 @@ def copies_from_originals() -> tf.Operation:
     assignments = []
     for variable in variables:
         if is_copy(variable):
-            original = known[variable.op.name.split("/", 1)[1]]
+            original = known[original_name(variable)]
             with tf.device(variable.device):
                 assignments.append(variable.assign(original.read_value(), read_value=False))
     return tf.group(*assignments)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import exchange
+from moxing.engine.reduce import AllReduce
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.optimizer import get_optimizer_fn, get_optimizer_wrapper_fn
 
@@ -145,6 +147,30 @@ def test_resuming_in_the_middle_loses_nothing(tmp_path: Path, gradients: Any) ->
     resumed, _ = train(2, 5, path)
     assert np.array_equal(whole, resumed)
     assert not np.array_equal(whole, np.ones(2))
+
+
+@pytest.mark.usefixtures("control_flow")
+def test_workers_exchange_only_where_they_apply() -> None:
+    with tf.Graph().as_default(), tf.variable_scope("", use_resource=True):
+        exchange.offer(AllReduce(1))
+        var = tf.get_variable("w", initializer=np.ones(2, np.float32))
+        optimizer = batched(3, "sgd")()
+        assert optimizer.meets_others
+        assert not batched(1, "sgd")().meets_others
+        train_op = optimizer.apply_gradients([(tf.ones([2]), var)])
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sent = []
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(6):
+                traced = tf.RunMetadata()
+                session.run(train_op, options=options, run_metadata=traced)
+                names = [
+                    n.timeline_label for d in traced.step_stats.dev_stats for n in d.node_stats
+                ]
+                sent.append(any("= CollectiveReduceV2(" in name for name in names))
+            np.testing.assert_allclose(session.run(var), [0.8, 0.8], rtol=1e-6)
+    assert sent == [False, False, True, False, False, True]
 
 
 @pytest.mark.parametrize(

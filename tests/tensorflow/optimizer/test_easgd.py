@@ -76,6 +76,24 @@ def test_several_workers_share_the_center(follow: Any) -> None:
     assert seen.slots[1]["w/center"] == [5.625]
 
 
+@pytest.mark.usefixtures("control_flow")
+def test_copies_on_several_devices_move_alike(follow: Any, gradients: Any) -> None:
+    steps = [{"w": one["w"], "openmox_replica_1/w": one["w"]} for one in gradients({"w": (3,)}, 6)]
+    start = {"w": np.ones(3), "openmox_replica_1/w": np.ones(3)}
+    seen = follow(easgd(communication_period=2), start, steps)
+    for weights in seen.weights:
+        np.testing.assert_array_equal(weights["w"], weights["openmox_replica_1/w"])
+    assert [name for name in seen.variables if "easgd" in name] == ["easgd/steps", "w/easgd"]
+
+
+def test_variables_of_equal_gradients_have_centers_of_their_own(follow: Any) -> None:
+    slope = np.ones(2, np.float32)
+    steps = [{"a": slope, "b": slope}] * 2
+    seen = follow(easgd(communication_period=1), {"a": [1.0, 1.0], "b": [5.0, 5.0]}, steps)
+    np.testing.assert_array_equal(seen.slots[0]["a/center"], [1.0, 1.0])
+    np.testing.assert_array_equal(seen.slots[0]["b/center"], [5.0, 5.0])
+
+
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [

@@ -16,6 +16,7 @@ from moxing.tensorflow.executor import (
     compression,
     export_only,
     label_file,
+    meeting,
     startup,
     watching,
 )
@@ -104,12 +105,15 @@ def run(
             positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
         ),
         model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
-        optimizer_fns=compression.optimizers(
-            [
-                positional("optimizer_fn", function, 0)
-                for function in arguments.check_optimizers(optimizer_fn, mode)
-            ],
-            batch,
+        optimizer_fns=meeting.checked(
+            compression.optimizers(
+                [
+                    positional("optimizer_fn", function, 0)
+                    for function in arguments.check_optimizers(optimizer_fn, mode)
+                ],
+                batch,
+                placed,
+            ),
             placed,
         ),
         batch_size=batch,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import exchange
+from moxing.engine.exchange import Exchange
 from moxing.errors import MoxTypeError, MoxValueError
-from moxing.tensorflow.optimizer.gradients import GradVar, dense, with_gradient
+from moxing.tensorflow.optimizer.gradients import GradVar, by_original, dense, with_gradient
 from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
+
+_Group = tuple[Any, list[Any]]
 
 
 class BatchGradientsOptimizer(OptimizerWrapper):
@@ -23,13 +27,16 @@ class BatchGradientsOptimizer(OptimizerWrapper):
     which counts epochs, takes the small batch as it is.
 
     The sums and the position are variables of the graph and thus of its checkpoints: a run that
-    is resumed in the middle loses nothing.
+    is resumed in the middle loses nothing. With `sync_on_apply` on several workers, whose sums
+    differ, checkpoints hold those of worker 0, and a run that is resumed in the middle goes on with
+    them in all workers; saved at a multiple of `num_batches`, there is nothing to lose.
 
     Args:
       opt: the optimizer inside.
       num_batches: steps for each update, at least 1.
-      sync_on_apply: whether asynchronous workers wait for each other when they apply, and average
-        over all of them. In one process, or with synchronous workers, it changes nothing.
+      sync_on_apply: whether workers with variables of their own exchange gradients only when they
+        apply them, which sends less and gives the same; else at every step. In one process, or on
+        parameter servers, it changes nothing.
       name: name scope of the operations and end of the names of the slots.
 
     Attributes:
@@ -57,6 +64,11 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         self.sync_on_apply = sync_on_apply
         self._position_name = f"{name}/position"
 
+    @property
+    def meets_others(self) -> bool:
+        """Whether the engine leaves it to this optimizer to exchange gradients."""
+        return self.sync_on_apply and self.num_batches > 1
+
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
@@ -64,15 +76,17 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         pairs = with_gradient(grads_and_vars, self._name)
         if self.num_batches == 1:
             return self.optimizer.apply_gradients(pairs, global_step, name)
+        groups = by_original(pairs)
+        others = exchange.current() if self.meets_others else None
         with tf.init_scope():
-            self._create_slots([var for _, var in pairs])
+            self._create_slots([variables[0] for _, variables in groups])
             position: Any = self._get_non_slot_variable(self._position_name, tf.get_default_graph())
         with tf.name_scope(name or self._name):
             now = position.read_value()
             step = tf.cond(
                 tf.equal(now, self.num_batches - 1),
-                lambda: self._apply_average(pairs),
-                lambda: self._accumulate(pairs),
+                lambda: self._apply_average(groups, others),
+                lambda: self._accumulate(groups),
             )
             with tf.control_dependencies([step]):
                 moves = [position.assign(tf.mod(now + 1, self.num_batches))]
@@ -86,8 +100,8 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         first = min(var_list, key=lambda var: var.name)
         self._create_non_slot_variable(np.int64(0), self._position_name, first)
 
-    def _accumulate(self, pairs: list[GradVar]) -> tf.Tensor:
-        return _done([self._add(grad, var) for grad, var in pairs])
+    def _accumulate(self, groups: Sequence[_Group]) -> tf.Tensor:
+        return _done([self._add(grad, variables[0]) for grad, variables in groups])
 
     def _add(self, grad: Any, var: Any) -> Any:
         total = self.get_slot(var, "gradient_sum")
@@ -95,14 +109,17 @@ class BatchGradientsOptimizer(OptimizerWrapper):
             return total.scatter_add(grad)
         return total.assign_add(grad)
 
-    def _apply_average(self, pairs: list[GradVar]) -> tf.Tensor:
+    def _apply_average(self, groups: Sequence[_Group], others: Exchange | None) -> tf.Tensor:
         means = []
-        for grad, var in pairs:
+        for grad, (var, *_) in groups:
             total = self.get_slot(var, "gradient_sum").read_value() + dense(grad, var)
-            means.append((total / self.num_batches, var))
+            means.append(total / self.num_batches)
+        if others is not None:
+            means = others.means(means)
+        pairs = [(m, v) for m, (_, same) in zip(means, groups, strict=True) for v in same]
         # Clearing waits for the update, hence for every read of the sums.
-        with tf.control_dependencies([self.optimizer.apply_gradients(means)]):
-            return _done([self._clear(var) for _, var in means])
+        with tf.control_dependencies([self.optimizer.apply_gradients(pairs)]):
+            return _done([self._clear(variables[0]) for _, variables in groups])
 
     def _clear(self, var: Any) -> Any:
         total = self.get_slot(var, "gradient_sum")

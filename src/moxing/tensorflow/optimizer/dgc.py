@@ -10,7 +10,13 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import exchange
 from moxing.engine.exchange import Exchange
 from moxing.errors import MoxValueError, near_matches
-from moxing.tensorflow.optimizer.gradients import GradVar, dense, is_vector, with_gradient
+from moxing.tensorflow.optimizer.gradients import (
+    GradVar,
+    by_original,
+    dense,
+    is_vector,
+    with_gradient,
+)
 from moxing.tensorflow.optimizer.sparse_mean import Elements, choose, sparse_means, without
 from moxing.tensorflow.optimizer.sparsity import largest_mask
 from moxing.tensorflow.optimizer.sparsity import room as sparse_room
@@ -97,7 +103,7 @@ class DgcOptimizer(OptimizerWrapper):
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
         """Applies the largest gradients with the optimizer inside and keeps the rest."""
-        groups = _by_gradient(with_gradient(grads_and_vars, self._name))
+        groups = by_original(with_gradient(grads_and_vars, self._name))
         with tf.init_scope():
             self._create_slots([variables[0] for _, variables in groups])
             counter = tf.train.get_or_create_global_step()
@@ -195,11 +201,3 @@ class DgcOptimizer(OptimizerWrapper):
             velocity = tf.where(mask, zeros, velocity)
         updates = [momentum.assign(velocity), residual.assign(tf.where(mask, zeros, waiting))]
         return tf.where(mask, waiting, zeros), updates
-
-
-def _by_gradient(pairs: Sequence[GradVar]) -> list[tuple[Any, list[Any]]]:
-    """Each gradient with its variables: the copies of one, on several devices."""
-    groups: dict[int, tuple[Any, list[Any]]] = {}
-    for grad, var in pairs:
-        groups.setdefault(id(grad), (grad, []))[1].append(var)
-    return list(groups.values())

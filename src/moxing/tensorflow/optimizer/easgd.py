@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import exchange
+from moxing.engine.exchange import Exchange
 from moxing.errors import MoxValueError
-from moxing.tensorflow.optimizer.gradients import GradVar, with_gradient
+from moxing.tensorflow.optimizer.gradients import GradVar, by_original, with_gradient
 from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
 
 
@@ -25,13 +27,17 @@ class EasgdOptimizer(OptimizerWrapper):
     first step. With one worker it is a slow average of the weights. It is kept in the slot
     'center' of each variable (`get_slot(var, 'center')`) and is part of the checkpoint.
 
+    The workers of a cluster meet in the center by themselves, and in nothing else: each trains on
+    the gradients of its own devices. Checkpoints hold the weights of worker 0, with which a resumed
+    run goes on in all workers, and the center.
+
     Args:
       opt: the optimizer inside.
       communication_period: steps from one exchange to the next (tau), at least 1.
-      moving_rate: alpha, in (0, 1]. None: 0.9 / num_workers as in the paper, but at most 0.5,
-        where the two meet halfway; beyond it they would change sides at every exchange.
-      num_workers: p, at least 1.
-      worker_mean: the mean over all workers of a tensor of this worker; needed if p > 1.
+      moving_rate: alpha, in (0, 1]. None: 0.9 / p as in the paper, but at most 0.5, where the two
+        meet halfway; beyond it they would change sides at every exchange.
+      num_workers: p, at least 1, where workers do not meet by themselves.
+      worker_mean: the mean over all workers of a tensor of this worker; needed if num_workers > 1.
       name: name scope of the operations and end of the names of the slots.
 
     Raises:
@@ -41,6 +47,8 @@ class EasgdOptimizer(OptimizerWrapper):
     arXiv:1412.6651, section 3 (the synchronous rule, with beta = p alpha) and algorithm 1
     (the period).
     """
+
+    meets_others = True
 
     def __init__(
         self,
@@ -58,9 +66,7 @@ class EasgdOptimizer(OptimizerWrapper):
         ):
             if not (isinstance(value, int) and value >= 1):
                 raise MoxValueError(f"easgd: {label} is {value!r}; it must be at least 1.")
-        if moving_rate is None:
-            moving_rate = min(0.9 / num_workers, 0.5)
-        if not 0 < moving_rate <= 1:
+        if moving_rate is not None and not 0 < moving_rate <= 1:
             raise MoxValueError(f"easgd: moving_rate is {moving_rate}; it must be in (0, 1].")
         if num_workers > 1 and worker_mean is None:
             raise MoxValueError(
@@ -78,16 +84,17 @@ class EasgdOptimizer(OptimizerWrapper):
     ) -> tf.Operation:
         """Exchanges with the center if it is time, then applies with the optimizer inside."""
         pairs = with_gradient(grads_and_vars, self._name)
-        variables = [var for _, var in pairs]
+        groups = [variables for _, variables in by_original(pairs)]
+        others = exchange.current()
         with tf.init_scope():
-            self._create_slots(variables)
+            self._create_slots([variables[0] for variables in groups])
             steps: Any = self._get_non_slot_variable(self._steps_name, tf.get_default_graph())
         # The gradients belong to the weights before the exchange, so they come first.
         with tf.name_scope(self._name), tf.control_dependencies([grad for grad, _ in pairs]):
             now = steps.read_value()
             exchanged = tf.cond(
                 tf.equal(tf.mod(now, self._period), 0),
-                lambda: self._exchange(variables, tf.equal(now, 0)),
+                lambda: self._exchange(groups, tf.equal(now, 0), others),
                 lambda: tf.constant(True),
             )
         with tf.control_dependencies([exchanged]):
@@ -100,16 +107,24 @@ class EasgdOptimizer(OptimizerWrapper):
         first = min(var_list, key=lambda var: var.name)
         self._create_non_slot_variable(np.int64(0), self._steps_name, first)
 
-    def _exchange(self, variables: list[Any], is_first: tf.Tensor) -> tf.Tensor:
+    def _exchange(
+        self, groups: Sequence[list[Any]], is_first: tf.Tensor, others: Exchange | None
+    ) -> tf.Tensor:
+        """Moves each variable, the first of its copies on several devices, and its center."""
+        workers = others.size if others is not None else self._num_workers
+        rate = min(0.9 / workers, 0.5) if self._moving_rate is None else self._moving_rate
+        weights = [variables[0].read_value() for variables in groups]
+        if others is not None:
+            means = others.means(weights)
+        else:
+            means = [self._worker_mean(one) for one in weights]
         moves = []
-        for var in variables:
-            slot = self.get_slot(var, "center")
-            weights = var.read_value()
-            center = tf.where(is_first, weights, slot.read_value())
-            pull = self._moving_rate * (weights - center)
-            gap = self._worker_mean(weights) - center
-            center += self._num_workers * self._moving_rate * gap
+        for variables, own, mean in zip(groups, weights, means, strict=True):
+            slot = self.get_slot(variables[0], "center")
+            center = tf.where(is_first, own, slot.read_value())
+            pull = rate * (own - center)
+            center += workers * rate * (mean - center)
             with tf.control_dependencies([pull, center]):
-                moves += [var.assign_sub(pull), slot.assign(center)]
+                moves += [*(var.assign_sub(pull) for var in variables), slot.assign(center)]
         with tf.control_dependencies(moves):
             return tf.constant(True)

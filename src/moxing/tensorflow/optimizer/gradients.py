@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import replicas
 from moxing.errors import MoxValueError
 
 GradVar = tuple[Any, Any]
@@ -28,6 +29,14 @@ def with_gradient(grads_and_vars: Iterable[GradVar], where: str) -> list[GradVar
             f"Does the loss depend on a trainable variable?"
         )
     return kept
+
+
+def by_original(pairs: Iterable[GradVar]) -> list[tuple[Any, list[Any]]]:
+    """Each gradient with its variable, and the copies of that on other devices of the process."""
+    groups: dict[str, tuple[Any, list[Any]]] = {}
+    for grad, var in pairs:
+        groups.setdefault(replicas.original_name(var), (grad, []))[1].append(var)
+    return list(groups.values())
 
 
 def dense(grad: Any, var: Any) -> tf.Tensor:

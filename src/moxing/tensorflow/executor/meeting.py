@@ -1,0 +1,83 @@
+"""Refuses optimizers that keep something of each worker's own where workers share all variables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError
+from moxing.tensorflow import flags
+from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
+from moxing.tensorflow.optimizer.dgc import DgcOptimizer
+from moxing.tensorflow.optimizer.easgd import EasgdOptimizer
+from moxing.tensorflow.optimizer.keys import OptimizerWrapperKeys
+from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
+
+_MakeOptimizer = Callable[[], tf.train.Optimizer]
+
+
+def checked(
+    functions: Sequence[_MakeOptimizer], placed: Mapping[str, Any]
+) -> Sequence[_MakeOptimizer]:
+    """The optimizer functions, which raise MoxNotSupportedError for what can't meet.
+
+    Args:
+        functions: of the program.
+        placed: the fields of a Job that say where it runs.
+    """
+    cluster = placed["cluster"]
+    if cluster is None or cluster.alone:
+        return functions
+    return [_around(function, placed) for function in functions]
+
+
+def _around(function: _MakeOptimizer, placed: Mapping[str, Any]) -> _MakeOptimizer:
+    @functools.wraps(function)
+    def make() -> tf.train.Optimizer:
+        made = function()
+        for layer in _layers(made):
+            _check(layer, placed)
+        return made
+
+    return make
+
+
+def _layers(optimizer: Any) -> Iterator[OptimizerWrapper]:
+    while isinstance(optimizer, OptimizerWrapper):
+        yield optimizer
+        optimizer = optimizer.optimizer
+
+
+def _check(layer: OptimizerWrapper, placed: Mapping[str, Any]) -> None:
+    name = next((name for kind, name in _OWN.items() if isinstance(layer, kind)), None)
+    if name is None or getattr(layer, "num_batches", 0) == 1:
+        return
+    if not placed["synchronous"]:
+        raise MoxNotSupportedError(
+            f"{name} keeps something of each worker's own, and with --sync_replicas=false all"
+            " variables are shared on parameter servers. Leave --sync_replicas out: workers then"
+            f" have variables of their own{_MEETS[name]}."
+        )
+    if name != OptimizerWrapperKeys.EASGD:
+        return
+    if placed["on_servers"] or flags.get_flag("dynamic_loss_scale"):
+        flag = "--variable_update=parameter_server" if placed["on_servers"] else _DYNAMIC
+        raise MoxNotSupportedError(
+            f"{name} lets each worker go its own way, which {flag} does not. Leave the flag out."
+        )
+
+
+_OWN = {
+    BatchGradientsOptimizer: OptimizerWrapperKeys.BATCH_GRADIENTS,
+    DgcOptimizer: OptimizerWrapperKeys.DGC,
+    EasgdOptimizer: OptimizerWrapperKeys.EASGD,
+}
+_MEETS = {
+    OptimizerWrapperKeys.BATCH_GRADIENTS: ", and meet only when gradients are applied",
+    OptimizerWrapperKeys.DGC: ", and exchange the largest gradients",
+    OptimizerWrapperKeys.EASGD: ", and meet every communication_period steps",
+}
+_DYNAMIC = "--dynamic_loss_scale"

@@ -1,0 +1,67 @@
+"""Optimizers with something of each worker's own are refused where workers share variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.cluster.cluster import Cluster
+from moxing.errors import MoxNotSupportedError
+from moxing.tensorflow import flags
+from moxing.tensorflow.executor.meeting import checked
+from moxing.tensorflow.optimizer import get_optimizer_wrapper_fn
+
+CLUSTER = Cluster(("127.0.0.1:1", "127.0.0.1:2"), ("127.0.0.1:3",))
+TOGETHER = {"cluster": CLUSTER, "synchronous": True, "on_servers": False}
+ALONE = {"cluster": None, "synchronous": True, "on_servers": False}
+
+
+def make(name: str, placed: dict[str, Any], **arguments: Any) -> tf.train.Optimizer:
+    def optimizer_fn() -> tf.train.Optimizer:
+        inside = tf.train.GradientDescentOptimizer(0.1)
+        wrapped = get_optimizer_wrapper_fn(name, inside, **arguments)()
+        return get_optimizer_wrapper_fn("lars", wrapped)()
+
+    with tf.Graph().as_default():
+        return checked([optimizer_fn], placed)[0]()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "meets"),
+    [
+        ("batch_gradients", {"num_batches": 2}, "and meet only when gradients are applied"),
+        ("dgc", {"steps_per_epoch": 2}, "and exchange the largest gradients"),
+        ("easgd", {}, "and meet every communication_period steps"),
+    ],
+)
+def test_workers_that_share_variables(name: str, arguments: dict[str, Any], meets: str) -> None:
+    for placed in (TOGETHER, ALONE):
+        assert make(name, placed, **arguments)
+    with pytest.raises(MoxNotSupportedError) as caught:
+        make(name, {**TOGETHER, "synchronous": False}, **arguments)
+    assert str(caught.value) == (
+        f"{name} keeps something of each worker's own, and with --sync_replicas=false all variables"
+        " are shared on parameter servers. Leave --sync_replicas out: workers then have variables"
+        f" of their own, {meets}."
+    )
+
+
+def test_one_batch_keeps_nothing() -> None:
+    assert make("batch_gradients", {**TOGETHER, "synchronous": False}, num_batches=1)
+
+
+def test_elastic_workers_need_weights_of_their_own() -> None:
+    with pytest.raises(MoxNotSupportedError) as caught:
+        make("easgd", {**TOGETHER, "on_servers": True})
+    assert str(caught.value) == (
+        "easgd lets each worker go its own way, which --variable_update=parameter_server does not."
+        " Leave the flag out."
+    )
+    with flags.overridden(dynamic_loss_scale=True), pytest.raises(MoxNotSupportedError) as caught:
+        make("easgd", TOGETHER)
+    assert str(caught.value) == (
+        "easgd lets each worker go its own way, which --dynamic_loss_scale does not. Leave the flag"
+        " out."
+    )
