@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, feed, groups, structure
+from moxing.engine import arrays, callbacks, feed, groups, structure
 from moxing.engine.fusion import Batch
 from moxing.engine.job import TRAIN
 from moxing.engine.lift import CannotLiftError, Lifted, lift
@@ -75,7 +75,8 @@ def build(
         devices: how many models take an element each in one step.
     """
     with tf.device("/cpu:0"):
-        result = callbacks.call("input_fn", input_fn, mode, about=f"mode {mode}")
+        with arrays.out_of_graph():
+            result = callbacks.call("input_fn", input_fn, mode, about=f"mode {mode}")
         initializers: list[tf.Operation] = []
         if structure.is_dataset(result):
             structure.check_dataset(result)
