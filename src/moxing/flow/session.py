@@ -11,8 +11,9 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame, devices, executor
 from moxing.engine.callbacks import location
 from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.flow.interrupts import Interrupts
 from moxing.flow.settings import DEFAULTS, MACHINE
-from moxing.flow.variables import Variables
+from moxing.flow.variables import Variables, counts
 from moxing.flow.worker import Worker
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Session:
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
         self.native: tf.Session | None = None
+        self._interrupts: Interrupts | None = None
         self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
 
     @property
@@ -68,6 +70,7 @@ class Session:
             feeds = [tensor for _, _, tensor in built.inputs]
             built.call = native.make_callable(built.fetches, feed_list=feeds)
         self.native, self._worker = native, Worker()
+        self._interrupts = Interrupts(self._worker.drop)
 
     def call(self, job: Job, args: tuple[Any, ...]) -> Handle | None:
         """Queues a step of a job."""
@@ -116,18 +119,37 @@ class Session:
         if self._worker is not None:
             self._worker.drain()
 
-    def close(self) -> None:
-        """Waits for queued steps, and ends the session."""
+    def close(self, exiting: bool = False) -> None:
+        """Waits for queued steps, and ends the session.
+
+        Args:
+            exiting: whether the process ends.
+        """
         if self.closed:
             return
         self.closed = True
+        if self._interrupts is not None:
+            self._interrupts.end_begins()
         try:
             self.drain()
         finally:
+            asked = self._interrupts is not None and self._interrupts.asked
+            reached = self._reached() if asked else ""
             if self._worker is not None:
                 self._worker.close()
             if self.native is not None:
                 self.native.close()
+            if self._interrupts is not None:
+                self._interrupts.ended(reached, exiting)
+
+    def _reached(self) -> str:
+        """How far train jobs came."""
+        assert self.native is not None
+        assert self._worker is not None
+        counters = counts(self.variables.by_name) if self.ready else {}
+        steps = [f"step {self.native.run(v)[0]} of job {job}" for job, v in counters.items()]
+        dropped = f"; {self._worker.dropped} calls in the queue were not made"
+        return (" and ".join(steps) or "the step that ran") + dropped * bool(self._worker.dropped)
 
     def _require_not_closed(self) -> None:
         if self.closed:
@@ -205,4 +227,4 @@ def clear_default_session() -> None:
 @atexit.register
 def _finish() -> None:
     for session in _default:
-        session.close()
+        session.close(exiting=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,6 +165,15 @@ def train_step(trace: scope.Trace) -> tf.Variable:
     """The number of finished steps of a train job, int64 [1]."""
     definition = Definition((1,), tf.int64, Initializer("constant"), "step", None)
     return trace.variables.get(_COUNTS + trace.name, definition, trace.name)
+
+
+def counts(variables: Mapping[str, tf.Variable]) -> dict[str, tf.Variable]:
+    """Of the variables by name those that count steps, by job."""
+    return {
+        name.removeprefix(_COUNTS): variable
+        for name, variable in variables.items()
+        if name.startswith(_COUNTS)
+    }
 
 
 def require_train(trace: scope.Trace, what: str) -> None:

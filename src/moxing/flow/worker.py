@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from moxing.errors import MoxRuntimeError
+
 # Steps that may wait: enough to keep the device busy, few enough to hold their results.
 DEPTH = 16
 _POLL = 0.2  # Seconds; a wait in the main thread hears of Ctrl-C between two.
@@ -34,13 +36,28 @@ class Future:
         return self._value
 
 
+class DroppedError(MoxRuntimeError):
+    """The result of a call that a signal dropped before it ran."""
+
+    def __init__(self) -> None:
+        super().__init__("this call was dropped by Ctrl-C or a signal before it ran.")
+
+
 class Worker:
-    """A thread that runs steps, and one that hands their results to callbacks."""
+    """A thread that runs steps, and one that hands their results to callbacks.
+
+    Attributes:
+        faults: what callbacks raised.
+        dropped: how many steps were dropped.
+    """
 
     def __init__(self) -> None:
         self._steps: queue.Queue[Any] = queue.Queue(DEPTH)
         self._results: queue.Queue[Any] = queue.Queue(DEPTH)
         self.faults: list[BaseException] = []
+        # Steps of an older epoch are dropped, so that a signal's handler need not take them out of
+        # the queue: the thread that it interrupts may hold the queue's lock.
+        self._epoch, self.dropped = 0, 0
         for target, source in ((self._step, self._steps), (self._hand_over, self._results)):
             threading.Thread(target=target, args=(source,), name="flow", daemon=True).start()
 
@@ -48,8 +65,12 @@ class Worker:
         """Queues a step; waits while the queue is full."""
         self.raise_fault()
         future = Future()
-        _put(self._steps, (step, future))
+        _put(self._steps, (step, future, self._epoch))
         return future
+
+    def drop(self) -> None:
+        """Has steps that wait not run; the one that runs goes on. May be called at any time."""
+        self._epoch += 1
 
     def when_done(self, future: Future, callback: Callable[[Any], None]) -> None:
         """Calls `callback` with the result; what it raises is raised at the next call."""
@@ -75,8 +96,11 @@ class Worker:
 
     def _step(self, source: queue.Queue[Any]) -> None:
         while (item := source.get()) is not None:
-            step, future = item
+            step, future, epoch = item
             try:
+                if epoch != self._epoch:
+                    self.dropped += 1
+                    raise DroppedError()
                 future.settle(step(), None)
             except BaseException as error:
                 future.settle(None, error)
@@ -88,6 +112,8 @@ class Worker:
             future, callback = item
             try:
                 callback(future.result())
+            except DroppedError:
+                pass
             except BaseException as error:
                 self.faults.append(error)
             finally:

@@ -1,0 +1,144 @@
+"""Ctrl-C and SIGTERM while steps are queued: the program ends behind the step that runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import moxing.flow as flow
+from moxing.flow.worker import DroppedError, Worker
+
+# A step takes 0.3 s: 16 in the queue would keep the process for five seconds.
+PROGRAM = """\
+import sys, time
+import oneflow as flow
+
+
+@flow.function
+def train():
+    flow.config.train.primary_lr(1.0)
+    flow.config.train.model_update_conf(dict(naive_conf={}))
+    w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
+    flow.watch(w, lambda value: time.sleep(0.3))
+    flow.losses.add_loss(w * -1.0)
+    return w
+
+
+point = flow.train.CheckPoint()
+point.init()
+print("started", flush=True)
+try:
+    while True:
+        train().async_get(lambda value: print("step", int(value[0]), flush=True))
+except KeyboardInterrupt:
+    if "--save" not in sys.argv:
+        raise
+    point.save("last")
+"""
+
+
+def _start(folder: Path, *flags: str) -> subprocess.Popen[str]:
+    (folder / "train.py").write_text(PROGRAM)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "moxing", "run", "train.py", *flags],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ),
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    assert process.stdout.readline() == "step 0\n"
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_program_behind_the_step_that_runs(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    process = _start(tmp_path)
+    time.sleep(1)
+    began = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == code, err
+    assert time.monotonic() - began < 4.0
+    done = len(out.splitlines()) + 1
+    line = next(line for line in err.splitlines() if "stopped after" in line)
+    assert line.startswith(
+        f"WARNING:tensorflow:{number.name}: stopped after step {done} of job train; "
+    )
+    assert line.endswith(" calls in the queue were not made.")
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_program_that_catches_ctrl_c_can_save_what_was_reached(tmp_path: Path) -> None:
+    process = _start(tmp_path, "--save")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 0, err
+    steps = np.fromfile(tmp_path / "last" / "System-Train-TrainStep-train" / "out", "<i8")
+    assert steps.tolist() == [len(out.splitlines()) + 1]
+
+
+@pytest.fixture
+def _session() -> Iterator[None]:
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
+
+
+@pytest.mark.usefixtures("_session")
+def test_handlers_are_the_sessions_while_it_is_open_and_the_users_own_stay() -> None:
+    def mine(*_: Any) -> None:
+        raise AssertionError
+
+    before = signal.getsignal(signal.SIGINT)
+    old = signal.signal(signal.SIGTERM, mine)
+    try:
+
+        @flow.function
+        def job(x: Any = flow.FixedTensorDef((1,))) -> Any:  # noqa: B008
+            return x
+
+        job(np.zeros(1, np.float32)).get()
+        assert signal.getsignal(signal.SIGTERM) is mine
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert job(np.ones(1, np.float32)).get().tolist() == [1]
+        flow.clear_default_session()
+        assert signal.getsignal(signal.SIGINT) == before
+    finally:
+        signal.signal(signal.SIGTERM, old)
+
+
+def test_dropped_steps_raise_where_their_result_is_asked_for_and_call_nobody() -> None:
+    worker, called = Worker(), []
+    runs, go = threading.Event(), threading.Event()
+    first = worker.submit(lambda: runs.set() or go.wait(20))
+    assert runs.wait(20)
+    waiting = [worker.submit(lambda: called.append("ran")) for _ in range(3)]
+    worker.when_done(waiting[0], called.append)
+    worker.drop()
+    after = worker.submit(lambda: 7)
+    go.set()
+
+    assert first.result()
+    assert after.result() == 7
+    with pytest.raises(DroppedError, match="was dropped by Ctrl-C or a signal before it ran"):
+        waiting[1].result()
+    worker.drain()
+    worker.close()
+    assert called == []
+    assert worker.dropped == 3
