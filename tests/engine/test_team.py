@@ -17,6 +17,14 @@ from clusters import Job, assert_equal, free_ports, weights
 
 pytestmark = pytest.mark.slow
 RUNS = [f"{m}/{o}" for m in ("classifier", "two_losses") for o in ("sgd", "momentum", "adam")]
+PLACEMENTS = [
+    (1, 0, 2, ()),
+    (1, 0, 4, ("--variable_update=replicated",)),
+    (2, 0, 1, ()),
+    (3, 0, 1, ()),
+    (2, 1, 2, ()),
+    (2, 2, 1, ("--variable_update=parameter_server",)),
+]
 
 
 def plan(folder: Path, **others: Any) -> dict[str, Any]:
@@ -28,31 +36,26 @@ def plan(folder: Path, **others: Any) -> dict[str, Any]:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one device learns."""
     folder = tmp_path_factory.mktemp("alone")
-    job = Job(folder, plan(folder))
+    split = [f"normalized.{workers}x{devices}/momentum" for workers, _, devices, _ in PLACEMENTS]
+    job = Job(folder, plan(folder, runs=[*RUNS, *dict.fromkeys(split)]))
     assert set(job.codes().values()) == {0}, job.text("worker0")
     return folder
 
 
-@pytest.mark.parametrize(
-    ("workers", "ps", "devices", "flags"),
-    [
-        (1, 0, 2, ()),
-        (1, 0, 4, ("--variable_update=replicated",)),
-        (2, 0, 1, ()),
-        (3, 0, 1, ()),
-        (2, 1, 2, ()),
-        (2, 2, 1, ("--variable_update=parameter_server",)),
-    ],
-)
+@pytest.mark.parametrize(("workers", "ps", "devices", "flags"), PLACEMENTS)
 def test_every_placement_learns_the_same(
     tmp_path: Path, alone: Path, workers: int, ps: int, devices: int, flags: Any
 ) -> None:
-    asked = plan(tmp_path, shares=workers * devices)
+    normalized = "normalized/momentum"
+    asked = plan(tmp_path, shares=workers * devices, runs=[*RUNS, normalized])
     job = Job(tmp_path, asked, workers, ps, f"--num_gpus={devices}", *flags)
     codes = job.codes()
     assert set(codes.values()) == {0}, (codes, job.text("worker0")[-3000:])
     for run in RUNS:
         assert_equal(weights(alone / "log" / run), weights(tmp_path / "log" / run))
+    # Batch norm's statistics are each device's own, so equal is what has the same in one device.
+    split = alone / "log" / f"normalized.{workers}x{devices}/momentum"
+    assert_equal(weights(split), weights(tmp_path / "log" / normalized))
 
 
 def test_workers_without_synchronization_share_the_steps(tmp_path: Path) -> None:

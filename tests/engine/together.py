@@ -4,12 +4,14 @@
 
 PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer],
 "steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers)}.
+A model named m.WxD computes what W workers of D devices would, in one.
 A run model/optimizer@N ends at step N, and the next one of that name goes on from there. Those of
 "unseeded" have no seed whatever the flags say.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import time
@@ -30,6 +32,7 @@ OPTIMIZERS = {
     "elastic": lambda: wrapped("easgd", communication_period=2, moving_rate=0.25),
     "dgc": lambda: wrapped("dgc", steps_per_epoch=4, sparsity=(0.5, 0.9), momentum=0.8),
 }
+SPLIT = ("workers", "devices")
 random = np.random.RandomState(0)
 FEATURES = random.randn(400, 8).astype(np.float32)
 LABELS = (FEATURES @ random.randn(8, 3)).argmax(1)
@@ -72,6 +75,27 @@ def classifier(inputs: Any, mode: str) -> Any:
     logits = dense(hidden, 3, 2, kernel_regularizer=lambda w: 0.001 * tf.nn.l2_loss(w))
     loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
     loss += tf.add_n(mox.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES))
+    return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+
+
+def normalized(inputs: Any, mode: str, workers: int = 1, devices: int = 1) -> Any:
+    """A network with batch norm; where asked, of the shares that devices elsewhere would have."""
+    x, y = inputs
+    size = PLAN["batch"] // PLAN["shares"] // (workers * devices)
+    losses, updates = [], tf.get_collection_ref(tf.GraphKeys.UPDATE_OPS)
+    for worker in range(workers):
+        for device in range(devices):
+            part = slice(device * size, (device + 1) * size)
+            with tf.variable_scope("net", reuse=tf.AUTO_REUSE):
+                hidden = dense(x[worker::workers][part], 16, 1, name="hidden")
+                hidden = tf.layers.batch_normalization(hidden, training=True, name="norm")
+                logits = dense(tf.nn.relu(hidden), 3, 2, name="logits")
+            labels = y[worker::workers][part]
+            losses.append(tf.losses.sparse_softmax_cross_entropy(labels, logits))
+            if len(losses) == 1:
+                of_first = list(updates)
+    updates[:] = of_first  # Moving averages are those of the first device.
+    loss = tf.add_n(losses) / len(losses)
     return mox.ModelSpec(loss=loss, log_info={"loss": loss})
 
 
@@ -121,18 +145,20 @@ def noise(inputs: Any, mode: str) -> Any:
 
 def main() -> None:
     models = {"classifier": classifier, "two_losses": two_losses, "noise": noise}
-    models |= {"slopes": slopes}
+    models |= {"slopes": slopes, "normalized": normalized}
     seed = mox.get_flag("seed")
     for entry in PLAN["runs"]:
         run, _, limit = entry.partition("@")
         model, optimizer = run.split("/")
+        model, _, shares = model.partition(".")
+        split = [int(count) for count in shares.split("x")] if shares else []
         mox.set_flag("seed", None if run in PLAN.get("unseeded", ()) else seed)
         outputs: list[Any] = []
         given = {"output_fn": outputs.extend, "output_every_n_steps": 1}
         given = given if model in ("noise", "slopes") else {}
         result = mox.run(
             input_fn=input_fn,
-            model_fn=models[model],
+            model_fn=functools.partial(models[model], **dict(zip(SPLIT, split, strict=False))),
             optimizer_fn=OPTIMIZERS[optimizer],
             run_mode=mox.ModeKeys.TRAIN,
             batch_size=PLAN["batch"] // PLAN["shares"],
