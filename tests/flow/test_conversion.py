@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,10 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
+def _images(folder: str) -> list[tuple[bytes, int]]:
+    return sorted((image, label) for _, image, label in convert.samples(folder))
+
+
 def test_images_go_through_every_format_unchanged(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,9 +43,8 @@ def test_images_go_through_every_format_unchanged(
         f"Wrote 6 images to 6 files in {back}.\n"
     )
     assert [len(list(files.read(f"{of}/part-{n}"))) for n in range(2)] == [3, 3]
-    wanted = sorted(convert.samples(str(tree)))
-    assert sorted(convert.samples(of)) == sorted(convert.samples(tfr)) == wanted
-    assert sorted(convert.samples(back)) == wanted
+    wanted = _images(str(tree))
+    assert _images(of) == _images(tfr) == _images(back) == wanted
     assert sorted(p.name for p in Path(back).iterdir()) == ["class0", "class1"]
 
 
@@ -51,9 +55,59 @@ def test_a_conversion_that_fails_leaves_nothing(
 
     assert cli.main([str(tree), str(tmp_path / "of"), "--to=ofrecord"]) == 1
     assert capsys.readouterr().err == (
-        "mox: error: an image of 4 bytes is no JPEG, PNG, GIF or BMP file.\n"
+        f"mox: error: {tree}/class0/0.png: an image of 4 bytes is no JPEG, PNG, GIF or BMP file."
+        " Mend or delete it, or pass --skip-bad to leave out what can't be read.\n"
     )
     assert [p.name for p in tmp_path.iterdir()] == ["tree"]
+
+
+def test_bad_images_are_left_out_and_counted_in_every_format(
+    tree: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    good, bad = tree / "class0" / "1.png", tree / "class1" / "2.png"
+    bad.write_bytes(good.read_bytes()[:-20])
+    (tree / "class0" / "0.png").write_bytes(b"")
+    of, tfr, back = (str(tmp_path / name) for name in ("of", "tfr", "back"))
+    # A record whose image was damaged later.
+    assert cli.main([str(tree), of, "--to=ofrecord", "--skip-bad"]) == 0
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        f"left out {tree}/class0/0.png: the image is empty (0 bytes)",
+        f"left out {bad}: the image of {bad.stat().st_size} bytes is damaged or cut short",
+    ]
+    path = f"{of}/part-0"
+    content = Path(path).read_bytes()
+    Path(path).write_bytes(content.replace(good.read_bytes()[30:50], bytes(20)))
+
+    assert cli.main([of, tfr, "--to=tfrecord"]) == 1
+    error = capsys.readouterr().err
+    assert re.fullmatch(
+        rf"mox: error: {path}, record \d \(at byte \d+\): the image of \d+ bytes is damaged or cut"
+        r" short\. Mend or delete it, or pass --skip-bad to leave out what can't be read\.\n",
+        error,
+    )
+    assert cli.main([of, tfr, "--to=tfrecord", "--skip-bad"]) == 0
+    assert cli.main([of, back, "--to=folders", "--skip_bad"]) == 0
+    assert capsys.readouterr().out == (
+        f"Wrote 3 images to 1 file in {tfr}, left out 1 that can't be read.\n"
+        f"Wrote 3 images to 3 files in {back}, left out 1 that can't be read.\n"
+    )
+    assert _images(tfr) == _images(back)
+
+
+def test_a_folder_of_bad_images_only_is_an_error(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in tree.glob("*/*.png"):
+        path.write_bytes(b"text")
+
+    assert cli.main([str(tree), str(tmp_path / "of"), "--to=ofrecord", "--skip-bad"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"mox: error: {tree} holds no image that can be read; 6 can't."
+    )
+    assert not (tmp_path / "of").exists()
 
 
 def test_checkpoints_go_to_tensorflow_and_back(tmp_path: Path) -> None:

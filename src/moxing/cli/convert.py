@@ -13,8 +13,8 @@ _DESCRIPTION = """\
 SRC is a folder with one folder of images a class, or of TFRecord files, or of OFRecord parts
 (part-0, ...). TFRecord files get the features that slim's readers and
 mox.ImageClassificationTFRecordDataset want, and OFRecord parts the features 'encoded' and
-'class/label'; labels.txt stands beside them. Of class folders to TFRecord files, every image is
-decoded once, and every file is read again. `mox convert checkpoint SRC DST` converts checkpoints
+'class/label'; labels.txt stands beside them. Every image is decoded once; of class folders to
+TFRecord files, every file is read again. `mox convert checkpoint SRC DST` converts checkpoints
 of moxing.flow."""
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     given = parser.parse_args(list(arguments))
     if convert_records.is_meant(given.src, given.to):
-        return convert_records.run(given.src, given.dst, given.to, given.parts)
+        return convert_records.run(given.src, given.dst, given.to, given.parts, given.skip_bad)
     # Only now, so that `mox --help` does not wait for TensorFlow.
     import moxing.tensorflow  # noqa: F401
     from moxing.tensorflow.datasets.convert import to_tfrecord

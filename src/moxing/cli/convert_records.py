@@ -13,15 +13,17 @@ def is_meant(src: str, to: str) -> bool:
     return to != "tfrecord" or os.path.exists(os.path.join(src, "part-0"))
 
 
-def run(src: str, dst: str, to: str, parts: int | None) -> int:
+def run(src: str, dst: str, to: str, parts: int | None, skip_bad: bool = False) -> int:
     """Converts; returns the exit code."""
     import moxing.flow  # noqa: F401
     from moxing.flow.data.convert import convert
 
     try:
-        images, files = convert(src, dst, to, parts)
+        done = convert(src, dst, to, parts, skip_bad)
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
-    print(f"Wrote {images} images to {files} file{'s' * (files != 1)} in {dst}.")
+    left_out = f", left out {done.left_out} that can't be read" if done.left_out else ""
+    files = f"{done.files} file{'s' * (done.files != 1)}"
+    print(f"Wrote {done.images} images to {files} in {dst}{left_out}.")
     return 0

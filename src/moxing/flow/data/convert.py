@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,37 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
+from moxing.flow.data.whole import Sample, Sieve, extension
 
 FORMATS = ("ofrecord", "tfrecord", "folders")
 LABELS = "labels.txt"
 _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".bmp")
 _SEED = 20191118  # Of the order of records made of class folders, which is the same each time.
 
-Sample = tuple[bytes, int]
+
+@dataclass(frozen=True)
+class Converted:
+    """How many images and files were written, and how many images were left out."""
+
+    images: int
+    files: int
+    left_out: int
 
 
-def convert(src: str, dst: str, to: str, parts: int | None = None) -> tuple[int, int]:
-    """Converts a folder; returns how many images and files were written.
+def convert(
+    src: str, dst: str, to: str, parts: int | None = None, skip_bad: bool = False
+) -> Converted:
+    """Converts a folder. Every image is decoded once, so that a bad one is found here.
 
     Args:
         src: class folders, or a folder of TFRecord files, or one of OFRecord parts.
         dst: folder to write to.
         to: "ofrecord", "tfrecord" or "folders".
         parts: how many files; default: one for every thousand images or so.
+        skip_bad: whether to leave out images that can't be read.
 
     Raises:
-        MoxValueError: `src` is none of these, or `dst` is not empty.
+        MoxValueError: `src` is none of these, `dst` is not empty, or an image can't be read.
     """
     if parts is not None and parts < 1:
         raise MoxValueError(f"--parts={parts}: it must be 1 or more.")
@@ -47,22 +59,25 @@ def convert(src: str, dst: str, to: str, parts: int | None = None) -> tuple[int,
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.converting-", dir=target.parent))
     try:
         os.chmod(staging, 0o755)
+        sieve = Sieve(skip_bad)
+        whole = sieve(samples(src))
         if to == "folders":
-            done = _to_folders(samples(src), staging, names)
+            done = _to_folders(whole, staging, names)
         else:
-            done = _to_records(samples(src), staging, to, parts or max(1, round(count / 1000)))
+            done = _to_records(whole, staging, to, parts or max(1, round(count / 1000)))
         if done[0] == 0:
-            raise MoxValueError(f"{src} holds no image.")
+            more = f" that can be read; {sieve.left_out} can't" if sieve.left_out else ""
+            raise MoxValueError(f"{src} holds no image{more}.")
         if names and to != "folders":
             (staging / LABELS).write_text("".join(f"{i}:{n}\n" for i, n in enumerate(names)))
         staging.replace(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return done
+    return Converted(*done, sieve.left_out)
 
 
 def samples(src: str) -> Iterator[Sample]:
-    """The encoded image and label of each sample of a folder."""
+    """Where each sample of a folder is, its encoded image and its label."""
     kind, found = _kind(src)
     if kind == "ofrecord":
         for path in found:
@@ -82,7 +97,7 @@ def samples(src: str) -> Iterator[Sample]:
         ]
         random.Random(_SEED).shuffle(items)
         for path, label in items:
-            yield Path(path).read_bytes(), label
+            yield path, Path(path).read_bytes(), label
 
 
 def _kind(src: str) -> tuple[str, list[str]]:
@@ -133,31 +148,18 @@ def _of_record(place: files.Place, content: bytes) -> Sample:
         raise MoxValueError(
             f"{place} has no features 'encoded' (bytes) and 'class/label' (int32)."
         ) from error
-    return image, label
+    return str(place), image, label
 
 
 def _of_example(path: str, number: int, content: bytes) -> Sample:
     feature = tf.train.Example.FromString(content).features.feature
     try:
         image = feature["image/encoded"].bytes_list.value[0]
-        return image, feature["image/class/label"].int64_list.value[0]
+        return f"{path}, record {number}", image, feature["image/class/label"].int64_list.value[0]
     except IndexError as error:
         raise MoxValueError(
             f"{path}, record {number} has no features image/encoded and image/class/label."
         ) from error
-
-
-def extension(image: bytes) -> str:
-    """`jpg`, `png`, `gif` or `bmp`, by the first bytes."""
-    for start, name in (
-        (b"\xff\xd8", "jpg"),
-        (b"\x89PNG", "png"),
-        (b"GIF8", "gif"),
-        (b"BM", "bmp"),
-    ):
-        if image.startswith(start):
-            return name
-    raise MoxValueError(f"an image of {len(image)} bytes is no JPEG, PNG, GIF or BMP file.")
 
 
 def _to_records(data: Iterator[Sample], folder: Path, to: str, parts: int) -> tuple[int, int]:
@@ -170,7 +172,7 @@ def _to_records(data: Iterator[Sample], folder: Path, to: str, parts: int) -> tu
             writers: Sequence[Any] = [stack.enter_context(files.Writer(path)) for path in paths]
         else:
             writers = [stack.enter_context(tf.io.TFRecordWriter(path)) for path in paths]
-        for image, label in data:
+        for _, image, label in data:
             writers[count % parts].write(_message(image, label, to))
             count += 1
     if 0 < count < parts:
@@ -179,7 +181,6 @@ def _to_records(data: Iterator[Sample], folder: Path, to: str, parts: int) -> tu
 
 
 def _message(image: bytes, label: int, to: str) -> bytes:
-    kind = extension(image)
     if to == "ofrecord":
         record: Any = OFRecord()
         record.feature["encoded"].bytes_list.value.append(image)
@@ -188,14 +189,14 @@ def _message(image: bytes, label: int, to: str) -> bytes:
         record = tf.train.Example()
         feature = record.features.feature
         feature["image/encoded"].bytes_list.value.append(image)
-        feature["image/format"].bytes_list.value.append(kind.encode())
+        feature["image/format"].bytes_list.value.append(str(extension(image)).encode())
         feature["image/class/label"].int64_list.value.append(label)
     return record.SerializeToString(deterministic=True)
 
 
 def _to_folders(data: Iterator[Sample], folder: Path, names: list[str]) -> tuple[int, int]:
     count = 0
-    for image, label in data:
+    for _, image, label in data:
         name = names[label] if 0 <= label < len(names) else f"{label:04d}"
         (folder / name).mkdir(exist_ok=True)
         (folder / name / f"{count:08d}.{extension(image)}").write_bytes(image)
