@@ -14,9 +14,7 @@ from moxing.legacy.faces import Faces, Spec
 from moxing.legacy.tolerant_flags import TolerantFlags
 
 _V1 = "tensorflow.compat.v1"
-_ESTIMATOR = (
-    "Estimators were removed in TensorFlow 2.16; give the model_fn and input_fn to mox.run instead."
-)
+_ESTIMATOR = "moxing.estimator"
 _EXAMPLES = "Only tensorflow.examples.tutorials.mnist.input_data has a stand-in."
 
 # Functions that moved from one private file to another are still public under the same name.
@@ -25,8 +23,33 @@ _MOVED = (_V1, f"{_V1}.nn", f"{_V1}.train", f"{_V1}.math", f"{_V1}.layers")
 _KERAS = Spec(
     # The v1 face of tf_keras first; then, for imports of private files, where those are now.
     roots=("tf_keras.api._v1.keras", "tf_keras.src", "tf_keras"),
-    names={"_impl": Spec(names={"keras": "face:tensorflow.keras"})},
+    names={
+        "_impl": Spec(names={"keras": "face:tensorflow.keras"}),
+        "estimator": Spec(
+            names={"model_to_estimator": f"{_ESTIMATOR}:model_to_estimator"},
+        ),
+    },
     deep=True,
+)
+
+# Strategies that start nothing: see moxing.estimator.strategies.
+_STRATEGIES = f"{_ESTIMATOR}.strategies"
+_DISTRIBUTE = Spec(
+    roots=(f"{_V1}.distribute",),
+    names={
+        "MirroredStrategy": f"{_STRATEGIES}:MirroredStrategy",
+        "MultiWorkerMirroredStrategy": f"{_STRATEGIES}:MultiWorkerMirroredStrategy",
+        "OneDeviceStrategy": f"{_STRATEGIES}:OneDeviceStrategy",
+        "ParameterServerStrategy": f"{_STRATEGIES}:ParameterServerStrategy",
+        "experimental": Spec(
+            roots=(f"{_V1}.distribute.experimental",),
+            names={
+                "CentralStorageStrategy": f"{_STRATEGIES}:CentralStorageStrategy",
+                "MultiWorkerMirroredStrategy": f"{_STRATEGIES}:MultiWorkerMirroredStrategy",
+                "ParameterServerStrategy": f"{_STRATEGIES}:ParameterServerStrategy",
+            },
+        ),
+    },
 )
 
 
@@ -44,6 +67,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
     python = Spec(
         roots=("tensorflow.python",),
         names={
+            "estimator": _ESTIMATOR,
             "keras": "face:tensorflow.keras",
             "platform": Spec(
                 roots=("tensorflow.python.platform",),
@@ -71,7 +95,6 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
         },
         fallback=_MOVED,
         deep=True,
-        gone={"estimator": _ESTIMATOR},
     )
     return Spec(
         roots=(_V1,),
@@ -85,6 +108,8 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             "compiler": "tensorflow.compiler",
             "contrib": contrib.CONTRIB,
             "core": "tensorflow.core",
+            "distribute": _DISTRIBUTE,
+            "estimator": _ESTIMATOR,
             "examples": Spec(
                 names={
                     "tutorials": Spec(
@@ -100,7 +125,6 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
             "tools": "tensorflow.tools",
         },
-        gone={"estimator": _ESTIMATOR},
         otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
     )
 

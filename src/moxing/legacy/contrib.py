@@ -6,6 +6,7 @@ from moxing.legacy.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
 _OWN = "moxing.legacy"
+_ESTIMATOR = "moxing.estimator"
 
 _SLIM_DATA = Spec(roots=("tf_slim.data",), deep=True)
 _SLIM = Spec(
@@ -122,7 +123,9 @@ CONTRIB = Spec(
             }
         ),
         "data": _DATA,
+        "distribute": Spec(roots=(f"{_ESTIMATOR}.strategies",)),
         "distributions": f"{_V1}.distributions",
+        "estimator": _ESTIMATOR,
         "framework": _FRAMEWORK,
         "image": Spec(roots=(f"{_OWN}.contrib_image",)),
         "keras": "face:tensorflow.keras",
@@ -136,8 +139,8 @@ CONTRIB = Spec(
                     }
                 ),
             },
-            otherwise=" tf.contrib.learn became tf.estimator and was removed with it; give the"
-            " model_fn and input_fn to mox.run instead.",
+            otherwise=" tf.contrib.learn became tf.estimator, which openmox has: give the model_fn"
+            " to tf.estimator.Estimator.",
         ),
         "lookup": "tensorflow.python.ops.lookup_ops",
         "losses": Spec(
@@ -167,9 +170,7 @@ CONTRIB = Spec(
     gone={
         "crf": "Its successor tensorflow-addons has ended too; copy the functions you need.",
         "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
-        "distribute": "Start the program with --num_gpus, --worker_hosts and --task_index instead.",
         "eager": "openmox runs graphs; write a model_fn instead.",
-        "estimator": "Give the model_fn and input_fn to mox.run instead.",
         "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
         "opt": "Use an optimizer of tf.train or mox.get_optimizer_fn instead.",
         "quantize": "Quantize the exported model with tf.lite instead.",

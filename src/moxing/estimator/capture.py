@@ -1,0 +1,160 @@
+"""Takes the updates out of a model function, so that the engine makes them.
+
+A model function of an Estimator builds its own update: `optimizer.minimize(loss, global_step)`. But
+gradients have to meet those of other devices and processes before they move a variable. So while
+the function runs, `apply_gradients` only notes what it was called with, and returns an operation
+that does nothing. Once the engine has the mean of the noted gradients, the real update is built,
+and everything that the function built upon its own (an average of the weights, a group) runs after
+it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError, MoxTypeError
+
+# Where optimizers of Keras are, if the program has imported Keras.
+_KERAS = (
+    ("tf_keras.src.optimizers.legacy.optimizer_v2", "OptimizerV2"),
+    ("tf_keras.src.optimizers.optimizer", "Optimizer"),
+)
+
+
+@dataclass(frozen=True)
+class Update:
+    """One call of `apply_gradients`.
+
+    Attributes:
+        optimizer: who was called.
+        apply: builds the real update of gradients and variables, without the global step.
+        pairs: gradients and variables that it was called with.
+        done: stands for the update in the model function's graph.
+    """
+
+    optimizer: Any
+    apply: Callable[[list[Any]], tf.Operation]
+    pairs: tuple[tuple[Any, Any], ...]
+    done: tf.Operation
+
+
+@contextmanager
+def captured() -> Iterator[list[Update]]:
+    """In the block, updates of optimizers are noted in the list instead of being built."""
+    noted: list[Update] = []
+    with ExitStack() as stack:
+        stack.enter_context(_replaced(tf.train.Optimizer, _of_v1(noted)))
+        stack.enter_context(_replaced(tf.train.SyncReplicasOptimizer, _of_wrapper(noted)))
+        for module, name in _KERAS:
+            if module in sys.modules:
+                kind = getattr(sys.modules[module], name)
+                stack.enter_context(_replaced(kind, _of_keras(noted)))
+        yield noted
+
+
+@contextmanager
+def _replaced(
+    kind: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Iterator[None]:
+    original = kind.__dict__["apply_gradients"]
+    kind.apply_gradients = make(original)
+    try:
+        yield
+    finally:
+        kind.apply_gradients = original
+
+
+def _of_v1(noted: list[Update]) -> Callable[..., Any]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply_gradients(
+            self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        ) -> tf.Operation:
+            del global_step  # The engine counts.
+
+            def apply(pairs: list[Any]) -> tf.Operation:
+                return original(self, pairs, name=name)
+
+            return _note(noted, self, apply, grads_and_vars, name)
+
+        return apply_gradients
+
+    return make
+
+
+def _of_wrapper(noted: list[Update]) -> Callable[..., Any]:
+    """Of SyncReplicasOptimizer, which waits for other workers: the engine does so already."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        del original
+
+        def apply_gradients(
+            self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        ) -> tf.Operation:
+            self._gradients_applied = True  # So that it hands out its hook.
+            self._chief_queue_runner = self._local_step_init_op = None
+            self.make_session_run_hook = lambda *_, **__: tf.train.SessionRunHook()
+            return self._opt.apply_gradients(grads_and_vars, global_step, name)
+
+        return apply_gradients
+
+    return make
+
+
+def _of_keras(noted: list[Update]) -> Callable[..., Any]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply_gradients(
+            self: Any, grads_and_vars: Any, name: str | None = None, **others: Any
+        ) -> tf.Operation:
+            if not hasattr(self, "get_updates"):
+                raise MoxNotSupportedError(
+                    f"{type(self).__name__} of Keras can't be used in the graph of a model_fn. Use"
+                    f" tf.keras.optimizers.legacy.{type(self).__name__}, or an optimizer of"
+                    " tf.train."
+                )
+
+            def apply(pairs: list[Any]) -> tf.Operation:
+                made = original(self, pairs, name=name, **others)
+                return made if isinstance(made, tf.Operation) else made.op
+
+            return _note(noted, self, apply, grads_and_vars, name)
+
+        return apply_gradients
+
+    return make
+
+
+def _note(
+    noted: list[Update],
+    optimizer: Any,
+    apply: Callable[[list[Any]], tf.Operation],
+    grads_and_vars: Any,
+    name: str | None,
+) -> tf.Operation:
+    pairs = tuple(grads_and_vars)
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise MoxTypeError(
+            f"{type(optimizer).__name__}.apply_gradients() needs pairs of a gradient and a"
+            " variable, such as compute_gradients() returns."
+        )
+    done = tf.no_op(name=name or "update")
+    graph: Any = done.graph
+    if done._get_control_flow_context() is not None or not isinstance(graph, tf.Graph):
+        raise _inside()
+    if graph.building_function:
+        raise _inside()
+    noted.append(Update(optimizer, apply, pairs, done))
+    return done
+
+
+def _inside() -> MoxNotSupportedError:
+    return MoxNotSupportedError(
+        "model_fn applies gradients inside tf.cond or tf.while_loop, so that some steps would not"
+        " update: openmox makes one update a step. Call minimize() or apply_gradients() outside;"
+        " for larger batches, raise the batch size of input_fn."
+    )

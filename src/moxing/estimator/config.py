@@ -1,0 +1,206 @@
+"""How an Estimator runs: RunConfig, and what it says of this process's place."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.resolve import resolve
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
+from moxing.estimator.strategies import Strategy, check
+
+_UNSET: Any = object()
+_SAVE_SECS = 600
+
+
+class RunConfig:
+    """The settings of an Estimator.
+
+    Args:
+        model_dir: directory of checkpoints, summaries and exports.
+        tf_random_seed: fixes every random number; None: `--seed`, or other numbers in each run.
+        save_summary_steps: steps between summaries; None or 0: none.
+        save_checkpoints_steps: steps between checkpoints.
+        save_checkpoints_secs: seconds between checkpoints, default 600. Only one of the two may be
+            given; both None: only the first and last step are saved.
+        session_config: sizes of its thread pools are used.
+        keep_checkpoint_max: checkpoints to keep; None or 0: all.
+        log_step_count_steps: steps between log lines.
+        train_distribute: a strategy: as many devices as `--num_gpus` says train in each process.
+        eval_distribute: not used: one device of one process evaluates.
+        session_creation_timeout_secs: seconds to wait for the other processes.
+        **others: of TensorFlow; accepted where they hold their defaults.
+
+    Raises:
+        MoxValueError, MoxTypeError: a value that no run could use.
+        MoxNotSupportedError: a setting that is not here.
+    """
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int | None = 100,
+        save_checkpoints_steps: int | None = _UNSET,
+        save_checkpoints_secs: float | None = _UNSET,
+        session_config: Any = None,
+        keep_checkpoint_max: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int | None = 100,
+        train_distribute: Any = None,
+        device_fn: Any = None,
+        protocol: str | None = None,
+        eval_distribute: Any = None,
+        experimental_distribute: Any = None,
+        experimental_max_worker_delay_secs: float | None = None,
+        session_creation_timeout_secs: float = 7200,
+        checkpoint_save_graph_def: bool = True,
+        **others: Any,
+    ) -> None:
+        for name in others:
+            near = near_matches(name, _FIELDS)
+            raise MoxTypeError(f"tf.estimator.RunConfig has no argument {name!r}.{near}")
+        steps, seconds = _schedule(save_checkpoints_steps, save_checkpoints_secs)
+        if device_fn is not None:
+            raise MoxNotSupportedError(
+                "RunConfig(device_fn=...) is not supported: openmox places variables itself. Say"
+                " where with --variable_update, or with tf.device inside model_fn."
+            )
+        if experimental_distribute is not None:
+            train_distribute = getattr(experimental_distribute, "train_distribute", None)
+        self.model_dir = None if model_dir is None else os.fspath(model_dir)
+        self.tf_random_seed = tf_random_seed
+        self.save_summary_steps = _count("save_summary_steps", save_summary_steps)
+        self.save_checkpoints_steps = steps
+        self.save_checkpoints_secs = seconds
+        self.session_config = session_config
+        self.keep_checkpoint_max = _count("keep_checkpoint_max", keep_checkpoint_max)
+        self.keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self.log_step_count_steps = _count("log_step_count_steps", log_step_count_steps)
+        self.train_distribute: Strategy | Any = check(train_distribute)
+        self.eval_distribute = eval_distribute
+        self.device_fn = None
+        self.protocol = protocol
+        self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
+        self.session_creation_timeout_secs = session_creation_timeout_secs
+        self.checkpoint_save_graph_def = checkpoint_save_graph_def
+
+    def replace(self, **changes: Any) -> RunConfig:
+        """A copy with other values of some arguments."""
+        for name in changes:
+            if name not in _FIELDS:
+                near = near_matches(name, _FIELDS)
+                raise MoxValueError(f"RunConfig.replace has no {name!r} to replace.{near}")
+        if changes.get("save_checkpoints_steps") and "save_checkpoints_secs" not in changes:
+            changes["save_checkpoints_secs"] = None
+        if changes.get("save_checkpoints_secs") and "save_checkpoints_steps" not in changes:
+            changes["save_checkpoints_steps"] = None
+        now = {name: getattr(self, name) for name in _FIELDS}
+        other = copy.copy(self)
+        RunConfig.__init__(other, **{**now, **changes})
+        return other
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The processes that TF_CONFIG or the platform describes; None: this one is alone.
+
+        Raises:
+            MoxValueError: a description that can't be.
+        """
+        return resolve({}, os.environ)
+
+    @property
+    def task_type(self) -> str:
+        """This process's role: "chief", "worker", "ps" or "evaluator"."""
+        cluster = self.cluster
+        if cluster is None:
+            return "worker"
+        return "chief" if cluster.is_chief else cluster.job
+
+    @property
+    def task_id(self) -> int:
+        """This process's number within its role; the first worker beside the chief is 0."""
+        cluster = self.cluster
+        if cluster is None or cluster.is_chief:
+            return 0
+        return cluster.index - 1 if cluster.job == "worker" else cluster.index
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process saves."""
+        return self.task_type == "chief" or self.cluster is None
+
+    @property
+    def num_worker_replicas(self) -> int:
+        """How many processes train, the chief among them."""
+        cluster = self.cluster
+        return cluster.size if cluster is not None else 1
+
+    @property
+    def num_ps_replicas(self) -> int:
+        """How many parameter servers there are."""
+        cluster = self.cluster
+        return len(cluster.ps) if cluster is not None else 0
+
+    @property
+    def global_id_in_cluster(self) -> int:
+        """This process's number among all, the parameter servers last."""
+        cluster = self.cluster
+        if cluster is None:
+            return 0
+        return cluster.index + (cluster.size if cluster.job == "ps" else 0)
+
+    @property
+    def cluster_spec(self) -> Any:
+        """The cluster as a `tf.train.ClusterSpec`."""
+        import tensorflow.compat.v1 as tf
+
+        cluster = self.cluster
+        if cluster is None:
+            return tf.train.ClusterSpec({})
+        rest = list(cluster.workers[1:])
+        jobs = {"chief": [cluster.workers[0]], "worker": rest, "ps": list(cluster.ps)}
+        return tf.train.ClusterSpec({job: hosts for job, hosts in jobs.items() if hosts})
+
+    @property
+    def master(self) -> str:
+        """Empty: sessions are opened by the run itself."""
+        return ""
+
+    evaluation_master = master
+
+
+_FIELDS = (
+    *("model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps"),
+    *("save_checkpoints_secs", "session_config", "keep_checkpoint_max"),
+    *("keep_checkpoint_every_n_hours", "log_step_count_steps", "train_distribute", "device_fn"),
+    *("protocol", "eval_distribute", "experimental_max_worker_delay_secs"),
+    *("session_creation_timeout_secs", "checkpoint_save_graph_def"),
+)
+
+
+def _schedule(steps: Any, seconds: Any) -> tuple[int | None, float | None]:
+    if steps is _UNSET and seconds is _UNSET:
+        return None, _SAVE_SECS
+    steps = None if steps is _UNSET else steps
+    seconds = None if seconds is _UNSET else seconds
+    if steps is not None and seconds is not None:
+        raise MoxValueError(
+            f"RunConfig has save_checkpoints_steps={shown(steps)} and save_checkpoints_secs="
+            f"{shown(seconds)}; give one of them."
+        )
+    for name, value in (("save_checkpoints_steps", steps), ("save_checkpoints_secs", seconds)):
+        if value is not None and not (isinstance(value, int | float) and value > 0):
+            raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be above 0, or None.")
+    return (None if steps is None else int(steps)), seconds
+
+
+def _count(name: str, value: Any) -> int | None:
+    """A number of something; None and 0 mean all or none."""
+    if value is None or value == 0:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be a number, or None.")
+    return value

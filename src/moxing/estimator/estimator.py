@@ -1,0 +1,309 @@
+"""The Estimator: a model function, and a directory with what it has learned."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.cluster.cluster import EVALUATOR
+from moxing.engine import run
+from moxing.errors import CheckpointError, MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.estimator import (
+    checkpoints,
+    evaluations,
+    exporting,
+    functions,
+    jobs,
+    predictions,
+    runtime,
+)
+from moxing.estimator.config import RunConfig
+from moxing.estimator.spec import ModeKeys
+from moxing.estimator.specs import check_hooks, check_steps
+from moxing.estimator.steps import counted_from_here
+from moxing.logs import TENSORFLOW
+
+
+class Estimator:
+    """Trains, evaluates, predicts with and exports what a model function builds.
+
+    Args:
+        model_fn: given features, and by name labels, mode, params and config as far as it takes
+            them, returns a `tf.estimator.EstimatorSpec`. It is called anew in every mode.
+        model_dir: directory of checkpoints and summaries; None: that of `config`, or a new one.
+        config: a `tf.estimator.RunConfig`.
+        params: handed to the functions.
+        warm_start_from: a checkpoint, or directory of some, to start from where model_dir has none.
+
+    Raises:
+        MoxTypeError, MoxValueError: an argument that can't be used.
+        MoxNotSupportedError: an argument that is not here.
+    """
+
+    def __init__(
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: Any = None,
+        config: RunConfig | None = None,
+        params: Mapping[str, Any] | None = None,
+        warm_start_from: Any = None,
+    ) -> None:
+        if not callable(model_fn):
+            raise MoxTypeError(f"Estimator has model_fn={shown(model_fn)}, which is no function.")
+        if not functions.names(model_fn) & {"features", "**"} and not functions.names(model_fn):
+            raise MoxValueError("Estimator's model_fn takes no arguments; it needs features.")
+        if config is not None and not isinstance(config, RunConfig):
+            raise MoxTypeError(
+                f"Estimator has config={shown(config)}; it must be a tf.estimator.RunConfig."
+            )
+        if warm_start_from is not None and not isinstance(warm_start_from, str | os.PathLike):
+            raise MoxNotSupportedError(
+                f"Estimator has warm_start_from={shown(warm_start_from)}; only the path of a"
+                " checkpoint is supported. Choose variables with --checkpoint_include_patterns and"
+                " --checkpoint_exclude_patterns, or tf.train.init_from_checkpoint in model_fn."
+            )
+        config = config or RunConfig()
+        directory = _directory(model_dir, config.model_dir)
+        self._config = config.replace(model_dir=directory)
+        self._params = copy.deepcopy(dict(params or {}))
+        self._model_fn = model_fn
+        self.warm_start = None if warm_start_from is None else os.fspath(warm_start_from)
+
+    @property
+    def config(self) -> RunConfig:
+        """Its RunConfig, with the model_dir in use."""
+        return self._config
+
+    @property
+    def model_dir(self) -> str:
+        """Directory of checkpoints and summaries."""
+        assert self._config.model_dir is not None
+        return self._config.model_dir
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """A copy of what the functions are handed."""
+        return copy.deepcopy(self._params)
+
+    @property
+    def given_model_fn(self) -> Callable[..., Any]:
+        """The function that was given."""
+        return self._model_fn
+
+    @property
+    def model_fn(self) -> Callable[..., Any]:
+        """The model function, of (features, labels, mode, config) only."""
+
+        def call(features: Any, labels: Any, mode: str, config: Any = None) -> Any:
+            return functions.call_model_fn(
+                self._model_fn, features, labels, mode, self.params, config or self._config
+            )
+
+        return call
+
+    def train(
+        self,
+        input_fn: Callable[..., Any],
+        hooks: Sequence[tf.train.SessionRunHook] | None = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Sequence[tf.train.CheckpointSaverListener] | None = None,
+    ) -> Estimator:
+        """Trains from the newest checkpoint on, and saves the last step.
+
+        Args:
+            input_fn: returns a Dataset of (features, labels), or such tensors; of batches.
+            hooks: called around every step.
+            steps: how many to train now.
+            max_steps: ends when the global step reaches it. None of both: at the end of the data.
+            saving_listeners: called around every commit of a checkpoint.
+
+        Raises:
+            MoxError: whatever cannot be run.
+            SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first.
+        """
+        if steps is not None and max_steps is not None:
+            raise MoxValueError(
+                f"Estimator.train has steps={steps} and max_steps={max_steps}; give one of them."
+            )
+        check_steps("Estimator.train", "steps", steps)
+        check_steps("Estimator.train", "max_steps", max_steps)
+        cluster = runtime.cluster()
+        if cluster is not None and cluster.job == EVALUATOR:
+            TENSORFLOW.info("%s leaves the training to the workers.", cluster.task)
+            return self
+        job = jobs.training(
+            self,
+            input_fn,
+            max_steps,
+            check_hooks("Estimator.train", hooks),
+            tuple(saving_listeners or ()),
+            again=True,
+        )
+        if steps is not None:
+            job = counted_from_here(job, steps, self._step)
+        run.execute(job)
+        return self
+
+    def evaluate(
+        self,
+        input_fn: Callable[..., Any],
+        steps: int | None = None,
+        hooks: Sequence[tf.train.SessionRunHook] | None = None,
+        checkpoint_path: Any = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
+        """Evaluates a checkpoint, in one process.
+
+        Args:
+            input_fn: as of `train`.
+            steps: batches to evaluate; None: all that there are.
+            hooks: called around every step.
+            checkpoint_path: None: the newest of model_dir.
+            name: its summaries go to `eval_<name>` of model_dir.
+
+        Returns:
+            The value of each metric, "loss" (the mean over all samples), and "global_step".
+            Processes other than the chief leave it to that, and get {}.
+
+        Raises:
+            CheckpointError: there is no checkpoint.
+        """
+        check_steps("Estimator.evaluate", "steps", steps)
+        cluster = runtime.cluster()
+        if cluster is not None and cluster.job == "worker" and not cluster.is_chief:
+            TENSORFLOW.info("%s leaves the evaluation to worker 0.", cluster.task)
+            return {}
+        own = check_hooks("Estimator.evaluate", hooks)
+        return evaluations.evaluate(
+            self, input_fn, steps, own, self._checkpoint(checkpoint_path), name
+        )
+
+    def predict(
+        self,
+        input_fn: Callable[..., Any],
+        predict_keys: Any = None,
+        hooks: Sequence[tf.train.SessionRunHook] | None = None,
+        checkpoint_path: Any = None,
+        yield_single_examples: bool = True,
+    ) -> Iterator[Any]:
+        """Yields predictions, one example at a time, as they are asked for.
+
+        Args:
+            input_fn: returns features; labels beside them are not used.
+            predict_keys: names of predictions to yield; None: all.
+            hooks: called around every step.
+            checkpoint_path: None: the newest of model_dir.
+            yield_single_examples: False: a whole batch at a time.
+
+        Yields:
+            A dict of arrays by the names of the predictions; or an array.
+
+        Raises:
+            CheckpointError: there is no checkpoint.
+            MoxValueError: predictions that can't be divided into examples.
+        """
+        wanted = [predict_keys] if isinstance(predict_keys, str) else predict_keys
+        own = check_hooks("Estimator.predict", hooks)
+        path = self._checkpoint(checkpoint_path)
+        job = jobs.prediction(self, input_fn, own, path, wanted)
+        return predictions.predictions(job, yield_single_examples)
+
+    def export_saved_model(
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+        **others: Any,
+    ) -> bytes:
+        """Exports a checkpoint as a SavedModel, to a new numbered directory of export_dir_base.
+
+        Args:
+            export_dir_base: where to.
+            serving_input_receiver_fn: returns what `tf.estimator.export` makes.
+            assets_extra: files by their path within `assets.extra` of the export.
+            as_text: whether the graph is written as text.
+            checkpoint_path: None: the newest of model_dir.
+            experimental_mode: PREDICT.
+
+        Returns:
+            The directory, as bytes.
+
+        Raises:
+            CheckpointError: there is no checkpoint.
+            MoxNotSupportedError: another mode.
+        """
+        if experimental_mode != ModeKeys.PREDICT or any(others.values()):
+            raise MoxNotSupportedError(
+                "export_saved_model exports what predicts, for serving. Leave"
+                f" {next(iter(others), 'experimental_mode')} out."
+            )
+        return exporting.export(
+            self,
+            os.fspath(export_dir_base),
+            serving_input_receiver_fn,
+            self._checkpoint(checkpoint_path),
+            dict(assets_extra or {}),
+            as_text,
+        )
+
+    def export_savedmodel(self, *arguments: Any, **keywords: Any) -> bytes:
+        """`export_saved_model` under its former name."""
+        keywords.pop("strip_default_attrs", None)
+        return self.export_saved_model(*arguments, **keywords)
+
+    def latest_checkpoint(self) -> str | None:
+        """The prefix of the newest checkpoint of model_dir; None: there is none."""
+        return checkpoints.newest(self.model_dir)
+
+    def get_variable_names(self) -> list[str]:
+        """The names of the variables of the newest checkpoint."""
+        return [name for name, _ in tf.train.list_variables(self._checkpoint(None))]
+
+    def get_variable_value(self, name: str) -> Any:
+        """The value of a variable in the newest checkpoint, as an array."""
+        return tf.train.load_variable(self._checkpoint(None), name)
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """Where the summaries of an evaluation go."""
+        return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
+
+    def _step(self) -> int:
+        return checkpoints.step(self.latest_checkpoint())
+
+    def _checkpoint(self, path: Any) -> str:
+        """The checkpoint to read: the given one, the newest, or what a training would start from.
+
+        Raises:
+            CheckpointError: there is none.
+        """
+        found = os.fspath(path) if path is not None else self.latest_checkpoint() or self.warm_start
+        if found is None:
+            raise CheckpointError(
+                f"Could not find a trained model in model_dir {self.model_dir!r}: it has no"
+                " checkpoint. Train first, or pass checkpoint_path."
+            )
+        return found
+
+
+def _directory(given: Any, configured: str | None) -> str:
+    if given is not None and configured is not None and os.fspath(given) != configured:
+        raise MoxValueError(
+            f"Estimator has model_dir={shown(given)}, and its RunConfig model_dir={configured!r};"
+            " give one of them."
+        )
+    if given is not None:
+        return os.fspath(given)
+    if configured is not None:
+        return configured
+    made = tempfile.mkdtemp(prefix="moxing-estimator-")
+    TENSORFLOW.warning("No model_dir is given: using the temporary folder %s.", made)
+    return made

@@ -1,0 +1,60 @@
+"""Evaluates a checkpoint, and writes what TensorBoard shows of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import run
+from moxing.engine.home import local_path
+from moxing.engine.summaries import SummaryWriter
+from moxing.estimator import checkpoints, jobs
+from moxing.framework import file
+from moxing.logs import TENSORFLOW
+
+if TYPE_CHECKING:
+    from moxing.estimator.estimator import Estimator
+
+
+def evaluate(
+    estimator: Estimator,
+    input_fn: Callable[..., Any],
+    steps: int | None,
+    hooks: Sequence[tf.train.SessionRunHook],
+    checkpoint_path: str,
+    name: str | None,
+) -> dict[str, Any]:
+    """The metrics of a checkpoint, by name; "loss" and "global_step" too."""
+    results: dict[str, Any] = {}
+    job = jobs.evaluation(estimator, input_fn, steps, hooks, checkpoint_path, results)
+    done = run.execute(job)
+    step = done.global_step or checkpoints.step(checkpoint_path)
+    values = {"loss": done.metrics["loss"], **results}
+    shown = {key: value for key, value in sorted(values.items()) if np.ndim(value) == 0}
+    TENSORFLOW.info(
+        "Evaluation%s of step %d: %s",
+        f" {name!r}" if name else "",
+        step,
+        ", ".join(f"{key} = {float(value):.6g}" for key, value in shown.items()),
+    )
+    _summarize(local_path_of(estimator, name), step, shown)
+    return {**values, "global_step": step}
+
+
+def local_path_of(estimator: Estimator, name: str | None) -> str:
+    """Where summaries of an evaluation go on this machine."""
+    below = os.path.relpath(estimator.eval_dir(name), estimator.model_dir)
+    return os.path.join(local_path(estimator.model_dir), below)
+
+
+def _summarize(directory: str, step: int, values: dict[str, Any]) -> None:
+    if file.is_remote(directory):
+        return
+    writer = SummaryWriter(directory, tf.Graph(), None, None)
+    for key, value in values.items():
+        writer.scalar(step, key, value)
+    writer.close()

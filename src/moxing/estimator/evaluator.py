@@ -1,0 +1,98 @@
+"""The evaluator of a job: a process that follows the checkpoints of a training elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from moxing.errors import CheckpointError, MoxRuntimeError
+from moxing.estimator import checkpoints
+from moxing.estimator.estimator import Estimator
+from moxing.estimator.jobs import ENDLESS
+from moxing.estimator.specs import EvalSpec
+from moxing.logs import TENSORFLOW
+
+_LOOK_SECONDS = 2.0
+# A training that commits nothing for so long, and is not at its end, counts as dead: with the
+# default schedule it commits every 600 s.
+_IDLE_SECONDS = 3600.0
+
+
+def follow(
+    estimator: Estimator,
+    max_steps: int | None,
+    spec: EvalSpec,
+    timeout: float,
+    idle: float = _IDLE_SECONDS,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, Any]:
+    """Evaluates the newest checkpoint of model_dir again and again, up to the training's last.
+
+    Args:
+        estimator: whose model_dir.
+        max_steps: of the training; None: it ends with its data.
+        spec: how to evaluate; its times count.
+        timeout: seconds to wait for the first checkpoint, beside start_delay_secs.
+        idle: seconds to wait for the next.
+        sleep, clock: of the process.
+
+    Returns:
+        The metrics of the last checkpoint.
+
+    Raises:
+        MoxRuntimeError: no checkpoint came within the time.
+    """
+    TENSORFLOW.info("Waiting %.0f s before the first evaluation.", spec.start_delay_secs)
+    _wait(spec.start_delay_secs, sleep)
+    evaluated: str | None = None
+    values: dict[str, Any] = {}
+    waiting = clock()
+    while True:
+        newest = checkpoints.newest(estimator.model_dir)
+        if newest is None or newest == evaluated:
+            limit = timeout if evaluated is None else idle
+            if clock() - waiting > limit:
+                raise MoxRuntimeError(_nothing(estimator.model_dir, evaluated, limit))
+            sleep(_LOOK_SECONDS)
+            if newest is not None and _is_last(newest, max_steps):
+                return values
+            continue
+        started = clock()
+        try:
+            values = estimator.evaluate(
+                spec.input_fn, spec.steps, spec.hooks, checkpoint_path=newest, name=spec.name
+            )
+        except (CheckpointError, OSError):
+            if checkpoints.newest(estimator.model_dir) == newest:
+                raise
+            continue  # The training has deleted it, and has a newer one.
+        evaluated, waiting = newest, clock()
+        if _is_last(newest, max_steps):
+            return values
+        _wait(min(spec.throttle_secs - (clock() - started), spec.throttle_secs), sleep)
+        waiting = clock()
+
+
+def _wait(seconds: float, sleep: Callable[[float], None]) -> None:
+    if seconds > 0:
+        sleep(seconds)
+
+
+def _is_last(prefix: str, max_steps: int | None) -> bool:
+    """Whether the training has nothing to add to this checkpoint."""
+    limit = ENDLESS if max_steps is None else max_steps
+    return checkpoints.step(prefix) >= limit or checkpoints.ended_with(prefix) == limit
+
+
+def _nothing(model_dir: str, evaluated: str | None, limit: float) -> str:
+    if evaluated is None:
+        return (
+            f"The evaluator found no checkpoint in {model_dir} within {limit:.0f} s. Does the"
+            " training run, with the same model_dir? Wait longer with --session_timeout."
+        )
+    return (
+        f"The evaluator found no checkpoint after {evaluated} within {limit:.0f} s, and training is"
+        " not at its end. Start the evaluator again when the training goes on."
+    )

@@ -1,0 +1,167 @@
+"""`tf.estimator.export`: what a served model takes, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+
+_FEATURE, _RECEIVER = "feature", "input"
+
+
+class ServingInputReceiver:
+    """The placeholders that a served model is fed, and the features made of them.
+
+    Args:
+        features: a tensor or a dict of tensors, for the model function.
+        receiver_tensors: a tensor or a dict of tensors that clients feed.
+        receiver_tensors_alternatives: by name, other tensors that may be fed instead.
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        receiver_tensors: Any,
+        receiver_tensors_alternatives: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.features = _checked("features", features)
+        self.receiver_tensors = _named(_checked("receiver_tensors", receiver_tensors), _RECEIVER)
+        self.receiver_tensors_alternatives = {
+            name: _named(_checked("receiver_tensors_alternatives", value), _RECEIVER)
+            for name, value in (receiver_tensors_alternatives or {}).items()
+        }
+
+
+class TensorServingInputReceiver(ServingInputReceiver):
+    """A ServingInputReceiver whose features are one tensor."""
+
+
+class ExportOutput:
+    """Base class of what a model function exports under a name."""
+
+    method = tf.saved_model.PREDICT_METHOD_NAME
+
+    @property
+    def outputs(self) -> dict[str, tf.Tensor]:
+        """The tensors that clients get, by name."""
+        raise NotImplementedError
+
+
+class PredictOutput(ExportOutput):
+    """Any tensors.
+
+    Args:
+        outputs: a tensor or a dict of tensors.
+    """
+
+    def __init__(self, outputs: Any) -> None:
+        self._outputs = _named(_checked("outputs", outputs), "output")
+
+    @property
+    def outputs(self) -> dict[str, tf.Tensor]:
+        return dict(self._outputs)
+
+
+class ClassificationOutput(ExportOutput):
+    """Scores of classes and their names; one of both at least.
+
+    Args:
+        scores: float tensor [batch, classes].
+        classes: string tensor [batch, classes].
+    """
+
+    method = tf.saved_model.CLASSIFY_METHOD_NAME
+
+    def __init__(self, scores: Any = None, classes: Any = None) -> None:
+        if scores is None and classes is None:
+            raise MoxValueError("ClassificationOutput needs scores, classes or both.")
+        if classes is not None and tf.as_dtype(classes.dtype) != tf.string:
+            raise MoxValueError(
+                f"ClassificationOutput's classes are {classes.dtype.name}; they must be strings."
+                " Use PredictOutput for numbers."
+            )
+        self.scores, self.classes = scores, classes
+
+    @property
+    def outputs(self) -> dict[str, tf.Tensor]:
+        given = {"scores": self.scores, "classes": self.classes}
+        return {name: tensor for name, tensor in given.items() if tensor is not None}
+
+
+class RegressionOutput(ExportOutput):
+    """One number for each example.
+
+    Args:
+        value: float tensor [batch] or [batch, 1].
+    """
+
+    method = tf.saved_model.REGRESS_METHOD_NAME
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def outputs(self) -> dict[str, tf.Tensor]:
+        return {"outputs": self.value}
+
+
+def build_raw_serving_input_receiver_fn(
+    features: Any, default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """A function for `export_saved_model` whose clients feed the features themselves.
+
+    Args:
+        features: a tensor or a dict of tensors: their types and shapes count.
+        default_batch_size: the size of the first dimension; None: any.
+    """
+    known = {
+        name: (tensor.dtype, tensor.shape.as_list())
+        for name, tensor in _named(_checked("features", features), _FEATURE).items()
+    }
+    single = not isinstance(features, Mapping)
+
+    def receiver() -> ServingInputReceiver:
+        fed = {}
+        for name, (dtype, shape) in known.items():
+            size = [default_batch_size, *shape[1:]] if shape else shape
+            fed[name] = tf.placeholder(dtype, size, name=name)
+        made = fed[_FEATURE] if single else fed
+        return (TensorServingInputReceiver if single else ServingInputReceiver)(made, fed)
+
+    return receiver
+
+
+def build_parsing_serving_input_receiver_fn(
+    feature_spec: Mapping[str, Any], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """A function for `export_saved_model` whose clients feed serialized `tf.train.Example`s.
+
+    Args:
+        feature_spec: as of `tf.io.parse_example`.
+        default_batch_size: how many examples are fed; None: any number.
+    """
+
+    def receiver() -> ServingInputReceiver:
+        examples = tf.placeholder(tf.string, [default_batch_size], name="input_example_tensor")
+        features = tf.parse_example(examples, dict(feature_spec))
+        return ServingInputReceiver(features, {"examples": examples})
+
+    return receiver
+
+
+def _named(value: Any, name: str) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {name: value}
+
+
+def _checked(what: str, value: Any) -> Any:
+    for name, tensor in _named(value, what).items():
+        if not isinstance(name, str):
+            raise MoxTypeError(f"{what} has the name {shown(name)}; names must be strings.")
+        if not isinstance(tensor, tf.Tensor | tf.SparseTensor | tf.RaggedTensor):
+            raise MoxTypeError(f"{what}: {name} is {shown(tensor)}; it must be a tensor.")
+    if value is None or not _named(value, what):
+        raise MoxValueError(f"{what} is empty; give a tensor or a dict of tensors.")
+    return value

@@ -1,0 +1,178 @@
+"""Writes a checkpoint of an Estimator's model as a SavedModel."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import checkpoint
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.estimator import jobs
+from moxing.estimator.export import ExportOutput, PredictOutput, ServingInputReceiver
+from moxing.estimator.spec import EstimatorSpec, ModeKeys
+from moxing.framework import file
+from moxing.logs import TENSORFLOW
+
+if TYPE_CHECKING:
+    from moxing.estimator.estimator import Estimator
+
+_DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+
+def export(
+    estimator: Estimator,
+    base: str,
+    receiver_fn: Any,
+    checkpoint_path: str,
+    assets: Mapping[str, str],
+    as_text: bool,
+) -> bytes:
+    """Exports to a new directory of `base` that is named by the time, and returns it."""
+    if not callable(receiver_fn):
+        raise MoxTypeError(
+            f"export_saved_model has serving_input_receiver_fn={shown(receiver_fn)}, which is no"
+            " function."
+        )
+    with tempfile.TemporaryDirectory(prefix="moxing-export-") as room:
+        source = _fetched(checkpoint_path, room)
+        made = os.path.join(room, "model")
+        with _without_lines_about(room):
+            _write(estimator, receiver_fn, source, made, as_text)
+        for name, path in assets.items():
+            place = os.path.join(made, "assets.extra", name)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            file.copy(path, place)
+        target = _publish(made, base)
+    TENSORFLOW.info("SavedModel written to: %s", target)
+    return target.encode()
+
+
+@contextmanager
+def _without_lines_about(path: str) -> Iterator[None]:
+    """Keeps TensorFlow from logging a path that is about to change."""
+
+    def keep(record: logging.LogRecord) -> bool:
+        return path not in record.getMessage()
+
+    TENSORFLOW.addFilter(keep)
+    try:
+        yield
+    finally:
+        TENSORFLOW.removeFilter(keep)
+
+
+def _fetched(prefix: str, room: str) -> str:
+    """The prefix of the checkpoint on this machine."""
+    if not file.is_remote(prefix):
+        return checkpoint.locate(prefix).prefix
+    folder, _, name = prefix.rpartition("/")
+    os.makedirs(os.path.join(room, "checkpoint"))
+    for entry in file.list_directory(folder):
+        if entry.startswith(f"{name}."):
+            file.copy(f"{folder}/{entry}", os.path.join(room, "checkpoint", entry))
+    return checkpoint.locate(os.path.join(room, "checkpoint", name)).prefix
+
+
+def _write(
+    estimator: Estimator, receiver_fn: Any, source: str, directory: str, as_text: bool
+) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.train.get_or_create_global_step()
+        receiver = receiver_fn()
+        if not isinstance(receiver, ServingInputReceiver):
+            raise MoxTypeError(
+                f"serving_input_receiver_fn returned {shown(receiver)}; it must return a"
+                " tf.estimator.export.ServingInputReceiver."
+            )
+        spec = jobs.call_on(estimator, receiver.features, None, ModeKeys.PREDICT)
+        signatures = _signatures(receiver, spec)
+        scaffold = spec.scaffold
+        variables = tf.global_variables() + tf.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS)
+        own = scaffold.saver if scaffold is not None else None
+        saver = own or tf.train.Saver(variables, sharded=False, allow_empty=True)
+        local = scaffold.local_init_op if scaffold is not None else None
+        initialize = tf.group(
+            tf.local_variables_initializer(), tf.tables_initializer(), *([local] if local else ())
+        )
+        builder = tf.saved_model.Builder(directory)
+        config = tf.ConfigProto(allow_soft_placement=True, device_count={"GPU": 0})
+        with tf.Session(graph=graph, config=config) as session:
+            saver.restore(session, source)
+            builder.add_meta_graph_and_variables(
+                session,
+                [tf.saved_model.SERVING],
+                signature_def_map=signatures,
+                assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) or None,
+                clear_devices=True,
+                main_op=initialize,
+                strip_default_attrs=True,
+                saver=saver if own is None else None,
+            )
+        builder.save(as_text)
+
+
+def _signatures(receiver: ServingInputReceiver, spec: EstimatorSpec) -> dict[str, Any]:
+    """A signature for each export output, and for each other way to feed it."""
+    outputs = dict(spec.export_outputs or {_DEFAULT: PredictOutput(spec.predictions)})
+    for name, output in outputs.items():
+        if not isinstance(output, ExportOutput):
+            raise MoxTypeError(
+                f"export_outputs[{name!r}] is {shown(output)}; it must be a PredictOutput,"
+                " ClassificationOutput or RegressionOutput of tf.estimator.export."
+            )
+    if len(outputs) == 1:
+        outputs = {_DEFAULT: next(iter(outputs.values())), **outputs}
+    if _DEFAULT not in outputs:
+        raise MoxValueError(
+            f"export_outputs has {', '.join(map(repr, outputs))} and no {_DEFAULT!r}: name the one"
+            " that clients get who ask for none."
+        )
+    made = {}
+    for name, output in outputs.items():
+        made[name] = _signature(receiver.receiver_tensors, output)
+        for other, fed in receiver.receiver_tensors_alternatives.items():
+            made[f"{other}:{name}"] = _signature(fed, output)
+    return made
+
+
+def _signature(fed: Mapping[str, Any], output: ExportOutput) -> Any:
+    string = len(fed) == 1 and next(iter(fed.values())).dtype == tf.string
+    # Classification and regression are asked for with examples only.
+    method = output.method if string else tf.saved_model.PREDICT_METHOD_NAME
+    inputs = {"inputs": next(iter(fed.values()))} if method != _PREDICT else fed
+    return tf.saved_model.build_signature_def(
+        {name: tf.saved_model.build_tensor_info(tensor) for name, tensor in inputs.items()},
+        {name: tf.saved_model.build_tensor_info(t) for name, t in output.outputs.items()},
+        method,
+    )
+
+
+_PREDICT = tf.saved_model.PREDICT_METHOD_NAME
+
+
+def _publish(made: str, base: str) -> str:
+    """Moves the model to where servers look for it, under a name that no other has."""
+    number = int(time.time())
+    if file.is_remote(base):
+        while file.exists(f"{base.rstrip('/')}/{number}"):
+            number += 1
+        target = f"{base.rstrip('/')}/{number}"
+        file.copy_parallel(made, target)
+        return target
+    os.makedirs(base, exist_ok=True)
+    aside = os.path.join(base, f".unfinished-{secrets.token_hex(4)}")
+    shutil.copytree(made, aside)
+    while os.path.lexists(os.path.join(base, str(number))):
+        number += 1
+    target = os.path.join(base, str(number))
+    os.rename(aside, target)
+    return target

@@ -1,0 +1,120 @@
+"""`tf.estimator.inputs`: input functions over arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+
+
+def numpy_input_fn(
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+) -> Callable[[], tf.data.Dataset]:
+    """An input function over arrays, which stay out of the graph.
+
+    Args:
+        x: an array, or a dict of arrays, of as many examples each.
+        y: labels: an array, a dict of arrays, or None.
+        batch_size: examples of a batch; the last one may have fewer.
+        num_epochs: how often to go through the data; None: without end.
+        shuffle: whether in a new order each time; must be given.
+        queue_capacity: not used: any example may follow any other.
+        num_threads: not used.
+
+    Returns:
+        A function that returns a Dataset of features, or of (features, labels).
+
+    Raises:
+        MoxValueError: `shuffle` is missing, or arrays of different lengths.
+    """
+    del queue_capacity, num_threads
+    if not isinstance(shuffle, bool):
+        raise MoxValueError(
+            f"numpy_input_fn has shuffle={shown(shuffle)}; it must be True (to train) or False (to"
+            " evaluate)."
+        )
+    features = _arrays("x", x)
+    labels = [] if y is None else _arrays("y", y)
+    arrays = [array for _, array in (*features, *labels)]
+    if len({len(array) for array in arrays}) != 1:
+        lengths = ", ".join(f"{name}: {len(array)}" for name, array in (*features, *labels))
+        raise MoxValueError(f"numpy_input_fn needs as many examples in every array ({lengths}).")
+    count = len(arrays[0])
+    types = [tf.as_dtype(array.dtype) for array in arrays]
+
+    def take(indices: Any) -> list[Any]:
+        return [array[indices] for array in arrays]
+
+    def batch(indices: Any) -> Any:
+        taken = tf.numpy_function(take, [indices], types, stateful=False)
+        for tensor, array in zip(taken, arrays, strict=True):
+            tensor.set_shape([None, *array.shape[1:]])
+        inside = _rebuilt(x, taken[: len(features)])
+        return inside if y is None else (inside, _rebuilt(y, taken[len(features) :]))
+
+    def input_fn() -> tf.data.Dataset:
+        indices = tf.data.Dataset.range(count)
+        if shuffle:
+            indices = indices.shuffle(count)
+        return indices.repeat(num_epochs).batch(batch_size).map(batch).prefetch(2)
+
+    return input_fn
+
+
+def pandas_input_fn(
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+    target_column: str = "target",
+) -> Callable[[], tf.data.Dataset]:
+    """`numpy_input_fn` over the columns of a pandas DataFrame.
+
+    Args:
+        x: a DataFrame: the features are its columns by name.
+        y: labels: a Series or DataFrame with the same index, or None.
+        batch_size, num_epochs, shuffle, queue_capacity, num_threads: as of `numpy_input_fn`.
+        target_column: not used.
+    """
+    del target_column
+    features = {str(name): np.asarray(x[name]) for name in x.columns}
+    labels = None if y is None else np.asarray(y)
+    return numpy_input_fn(
+        features, labels, batch_size, num_epochs, shuffle, queue_capacity, num_threads
+    )
+
+
+def _arrays(name: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        if not value:
+            raise MoxValueError(f"numpy_input_fn has an empty dict as {name}.")
+        return [(f"{name}[{key!r}]", _array(name, item)) for key, item in value.items()]
+    return [(name, _array(name, value))]
+
+
+def _array(name: str, value: Any) -> Any:
+    array = np.asarray(value)
+    if array.ndim == 0 or array.dtype == object:
+        raise MoxTypeError(
+            f"numpy_input_fn has {name}={shown(value)}; it must be an array of examples."
+        )
+    return array
+
+
+def _rebuilt(like: Any, tensors: Any) -> Any:
+    if isinstance(like, Mapping):
+        return dict(zip(like, tensors, strict=True))
+    return tensors[0]

@@ -1,0 +1,205 @@
+"""Makes jobs of the engine out of an Estimator and what a call of its methods was given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.estimator import functions, metrics, runtime
+from moxing.estimator.capture import captured
+from moxing.estimator.scaffold import hooks_of_scaffold
+from moxing.estimator.spec import EstimatorSpec, ModeKeys
+from moxing.estimator.updates import Updates
+
+if TYPE_CHECKING:
+    from moxing.estimator.estimator import Estimator
+
+# A limit that no run reaches: it ends with its data.
+ENDLESS = sys.maxsize
+_MODES = {TRAIN: ModeKeys.TRAIN, EVAL: ModeKeys.EVAL, PREDICT: ModeKeys.PREDICT}
+
+
+def training(
+    estimator: Estimator,
+    input_fn: Callable[..., Any],
+    max_steps: int | None,
+    hooks: Sequence[tf.train.SessionRunHook],
+    listeners: Sequence[tf.train.CheckpointSaverListener],
+    again: bool,
+) -> Job:
+    """A training up to a global step; None: to the end of the data."""
+    config = estimator.config
+    updates = Updates()
+    fields = runtime.fields(config, TRAIN, estimator.model_dir)
+    chief = fields["cluster"] is None or fields["cluster"].is_chief
+    shares = config.train_distribute is not None
+    calls = 0
+
+    def model_fn(inputs: Any, mode: str) -> Model:
+        nonlocal calls
+        del mode
+        calls += 1
+        with captured() as noted:
+            spec = _call(estimator, inputs, ModeKeys.TRAIN)
+        updates.add(noted, spec.train_op)
+        own = (*(hooks if calls == 1 else ()), *(spec.training_hooks or ()))
+        if chief and calls == 1:
+            own += tuple(spec.training_chief_hooks or ())
+        if calls == 1:
+            own += hooks_of_scaffold(spec.scaffold, True, None)
+        assert spec.loss is not None
+        return Model(
+            losses=tuple(Loss(spec.loss) for _ in noted), log={"loss": spec.loss}, hooks=own
+        )
+
+    several = fields["devices"]
+    return Job(
+        mode=TRAIN,
+        input_fn=_input_fn(estimator, input_fn, ModeKeys.TRAIN, shares, several),
+        model_fn=_presented(estimator, model_fn),
+        optimizer_fns=[updates.optimizer_fn],
+        max_steps=ENDLESS if max_steps is None else max_steps,
+        log_dir=estimator.model_dir,
+        checkpoint_path=estimator.warm_start,
+        log_every=config.log_step_count_steps or ENDLESS,
+        summary_every=config.save_summary_steps or ENDLESS,
+        save_secs=config.save_checkpoints_secs,
+        save_steps=config.save_checkpoints_steps,
+        keep=config.keep_checkpoint_max,
+        listeners=tuple(listeners),
+        again=again,
+        automatic_summaries=config.save_summary_steps is not None,
+        **fields,
+    )
+
+
+def evaluation(
+    estimator: Estimator,
+    input_fn: Callable[..., Any],
+    steps: int | None,
+    hooks: Sequence[tf.train.SessionRunHook],
+    checkpoint_path: str | None,
+    results: dict[str, Any],
+) -> Job:
+    """An evaluation of a checkpoint; None: of the newest. Metrics go to `results`."""
+
+    def model_fn(inputs: Any, mode: str) -> Model:
+        del mode
+        spec = _call(estimator, inputs, ModeKeys.EVAL)
+        found = metrics.read(spec.eval_metric_ops)
+        own = (*hooks, *(spec.evaluation_hooks or ()), metrics.ReadMetrics(found, results))
+        own += hooks_of_scaffold(spec.scaffold, False, checkpoint_path)
+        assert spec.loss is not None
+        log = {"loss": spec.loss, **found.scalars}
+        return Model(log=log, outputs=found.updates, hooks=own)
+
+    fields = runtime.fields(estimator.config, EVAL, None)
+    return Job(
+        mode=EVAL,
+        input_fn=_input_fn(estimator, input_fn, ModeKeys.EVAL),
+        model_fn=_presented(estimator, model_fn),
+        max_steps=ENDLESS if steps is None else steps,
+        checkpoint_path=checkpoint_path,
+        log_every=ENDLESS,
+        **fields,
+    )
+
+
+def prediction(
+    estimator: Estimator,
+    input_fn: Callable[..., Any],
+    hooks: Sequence[tf.train.SessionRunHook],
+    checkpoint_path: str | None,
+    wanted: Sequence[str] | None,
+) -> Job:
+    """A prediction; what it gives by name is in the model's outputs."""
+
+    def model_fn(inputs: Any, mode: str) -> Model:
+        del mode
+        spec = _call(estimator, inputs, ModeKeys.PREDICT)
+        own = (*hooks, *(spec.prediction_hooks or ()))
+        own += hooks_of_scaffold(spec.scaffold, False, checkpoint_path)
+        return Model(outputs=_chosen(spec.predictions, wanted), hooks=own)
+
+    return Job(
+        mode=PREDICT,
+        input_fn=_input_fn(estimator, input_fn, ModeKeys.PREDICT),
+        model_fn=_presented(estimator, model_fn),
+        max_steps=ENDLESS,
+        checkpoint_path=checkpoint_path,
+        **runtime.fields(estimator.config, PREDICT, None),
+    )
+
+
+# The name of predictions that are one tensor.
+SINGLE = "prediction"
+
+
+def _chosen(predictions: Any, wanted: Sequence[str] | None) -> dict[str, tf.Tensor]:
+    if not isinstance(predictions, dict):
+        if wanted:
+            raise MoxValueError(
+                f"predict_keys={list(wanted)}, but model_fn's predictions are one tensor, not a"
+                " dict. Leave predict_keys out."
+            )
+        return {SINGLE: tf.convert_to_tensor(predictions)}
+    missing = [name for name in wanted or () if name not in predictions]
+    if missing:
+        raise MoxValueError(
+            f"predict_keys has {missing[0]!r}, which is not among the predictions:"
+            f" {', '.join(map(str, predictions))}."
+        )
+    return {name: tf.convert_to_tensor(predictions[name]) for name in wanted or predictions}
+
+
+def _input_fn(
+    estimator: Estimator,
+    function: Callable[..., Any],
+    mode: str,
+    shares: bool = False,
+    devices: int = 1,
+) -> Callable[[str], Any]:
+    if not callable(function):
+        raise MoxTypeError(f"Estimator needs a function as input_fn, not {shown(function)}.")
+
+    def call(_: str) -> Any:
+        params, config = estimator.params, estimator.config
+        return functions.call_input_fn(function, mode, params, config, shares, devices)
+
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def _presented(estimator: Estimator, build: Callable[[Any, str], Model]) -> Any:
+    """`build`, which messages call by the name and place of the user's model_fn."""
+    build.__wrapped__ = estimator.given_model_fn  # type: ignore[attr-defined]
+    return build
+
+
+def _call(estimator: Estimator, inputs: Any, mode: str) -> EstimatorSpec:
+    features, labels = functions.features_and_labels(inputs)
+    return call_on(estimator, features, None if mode == ModeKeys.PREDICT else labels, mode)
+
+
+def call_on(estimator: Estimator, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    """What the estimator's model_fn makes of features and labels."""
+    function = estimator.given_model_fn
+    spec = functions.call_model_fn(
+        function, features, labels, mode, estimator.params, estimator.config
+    )
+    if not isinstance(spec, EstimatorSpec):
+        raise MoxTypeError(
+            f"model_fn returned {shown(spec)}; it must return tf.estimator.EstimatorSpec(mode,"
+            " ...)."
+        )
+    if spec.mode != mode:
+        raise MoxValueError(
+            f"model_fn was called with the mode {mode!r} and returned an EstimatorSpec of the mode"
+            f" {spec.mode!r}. Pass its own: tf.estimator.EstimatorSpec(mode, ...)."
+        )
+    return spec

@@ -1,0 +1,185 @@
+"""`tf.keras.estimator.model_to_estimator`: an Estimator of a compiled Keras model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.estimator.config import RunConfig
+from moxing.estimator.estimator import Estimator
+from moxing.estimator.export import PredictOutput
+from moxing.estimator.keras_recipe import Recipe, fresh_metrics, rebuilt, take_apart
+from moxing.estimator.spec import EstimatorSpec, ModeKeys
+
+_SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+# What Keras calls accuracy where TensorFlow 2's behavior is off.
+_SHORT, _LONG = "acc", "accuracy"
+
+
+def model_to_estimator(
+    keras_model: Any = None,
+    keras_model_path: Any = None,
+    custom_objects: Mapping[str, Any] | None = None,
+    model_dir: Any = None,
+    config: RunConfig | None = None,
+    checkpoint_format: str | None = None,
+    metric_names_map: Mapping[str, str] | None = None,
+    export_outputs: Mapping[str, Callable[[Any], Any]] | None = None,
+) -> Estimator:
+    """An Estimator that trains a Keras model from its present weights on.
+
+    The model is built anew in the graph of each run. What is learned is in the checkpoints of
+    model_dir; the model that was given stays as it is.
+
+    Args:
+        keras_model: compiled, of tf_keras: Sequential or functional.
+        keras_model_path: where such a model was saved; instead of keras_model.
+        custom_objects: layers and functions of the program by name.
+        model_dir, config: as of `Estimator`.
+        checkpoint_format: not used: checkpoints are TensorFlow's.
+        metric_names_map: names of metrics in results, by Keras's names.
+        export_outputs: by name of a signature, a function that makes it of the predictions.
+
+    Raises:
+        MoxTypeError, MoxValueError: something that is no compiled model.
+        MoxNotSupportedError: a model that can't be built anew, with the alternative.
+    """
+    del checkpoint_format
+    if (keras_model is None) == (keras_model_path is None):
+        raise MoxValueError("model_to_estimator needs one of keras_model and keras_model_path.")
+    if keras_model is None:
+        import tf_keras
+
+        keras_model = tf_keras.models.load_model(
+            os.fspath(keras_model_path), custom_objects=dict(custom_objects or {})
+        )
+    recipe = take_apart(keras_model, custom_objects)
+    names = dict(metric_names_map or {})
+
+    def keras_model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        return _spec(recipe, features, labels, mode, names, export_outputs or {})
+
+    folder = tempfile.mkdtemp(prefix="moxing-keras-")
+    estimator = Estimator(keras_model_fn, model_dir, config, warm_start_from=_save(recipe, folder))
+    weakref.finalize(estimator, shutil.rmtree, folder, ignore_errors=True)
+    return estimator
+
+
+def _spec(
+    recipe: Recipe,
+    features: Any,
+    labels: Any,
+    mode: str,
+    names: Mapping[str, str],
+    export_outputs: Mapping[str, Callable[[Any], Any]],
+) -> EstimatorSpec:
+    given = _inputs(recipe.model, features)
+    with rebuilt(recipe, given, mode == ModeKeys.TRAIN) as model:
+        predictions = dict(zip(model.output_names, model.outputs, strict=True))
+        if mode == ModeKeys.PREDICT:
+            made = {name: make(predictions) for name, make in export_outputs.items()}
+            return EstimatorSpec(
+                mode,
+                predictions=predictions,
+                export_outputs={_SIGNATURE: PredictOutput(predictions), **made},
+            )
+        metrics = fresh_metrics(recipe.metrics) if mode == ModeKeys.EVAL else None
+        weighted = fresh_metrics(recipe.weighted_metrics) if mode == ModeKeys.EVAL else None
+        model.compile(
+            optimizer="sgd",  # Not used.
+            loss=recipe.loss,
+            loss_weights=recipe.loss_weights,
+            metrics=metrics,
+            weighted_metrics=weighted,
+            target_tensors=_targets(model, labels),
+        )
+        if mode == ModeKeys.EVAL:
+            found = {_named(metric.name, recipe, names): metric for metric in model.metrics}
+            return EstimatorSpec(
+                mode, predictions=predictions, loss=model.total_loss, eval_metric_ops=found
+            )
+        optimizer = recipe.make_optimizer()
+        return EstimatorSpec(
+            mode,
+            predictions=predictions,
+            loss=model.total_loss,
+            train_op=_update(optimizer, model.total_loss, model.trainable_weights),
+        )
+
+
+def _update(optimizer: Any, loss: tf.Tensor, variables: Any) -> Any:
+    if isinstance(optimizer, tf.train.Optimizer):
+        return optimizer.minimize(loss, tf.train.get_global_step(), var_list=variables)
+    return tf.group(*optimizer.get_updates(loss, variables))
+
+
+def _inputs(model: Any, features: Any) -> list[Any]:
+    """The features in the order of the model's inputs, in their types."""
+    names = list(model.input_names)
+    if isinstance(features, Mapping):
+        missing = [name for name in names if name not in features]
+        if missing and not len(names) == len(features) == 1:
+            raise MoxValueError(
+                f"input_fn gives the features {', '.join(map(repr, features))}, and the model's"
+                f" inputs are {', '.join(map(repr, names))}. Give a dict by these names, or name"
+                " the inputs: tf.keras.Input(shape, name=...)."
+            )
+        tensors = list(features.values()) if missing else [features[name] for name in names]
+    else:
+        tensors = list(features) if isinstance(features, list | tuple) else [features]
+    if len(tensors) != len(names):
+        raise MoxValueError(
+            f"input_fn gives {len(tensors)} features, and the model has {len(names)} inputs:"
+            f" {', '.join(names)}."
+        )
+    pairs = zip(tensors, model.inputs, strict=True)
+    return [tf.cast(tensor, wanted.dtype) for tensor, wanted in pairs]
+
+
+def _targets(model: Any, labels: Any) -> Any:
+    if labels is None:
+        raise MoxTypeError(
+            "input_fn gives no labels, which a Keras model needs to be trained and evaluated:"
+            " return (features, labels)."
+        )
+    if isinstance(labels, Mapping):
+        missing = [name for name in model.output_names if name not in labels]
+        if missing:
+            raise MoxValueError(
+                f"input_fn gives no labels for the model's output {missing[0]!r}; it gives"
+                f" {', '.join(map(repr, labels))}."
+            )
+        return [labels[name] for name in model.output_names]
+    return list(labels) if isinstance(labels, list | tuple) else [labels]
+
+
+def _named(name: str, recipe: Recipe, names: Mapping[str, str]) -> str:
+    """A metric's name as the program knows it: "accuracy" where it asked for that."""
+    asked = tf.nest.flatten([recipe.metrics, recipe.weighted_metrics])
+    if _LONG in asked and (name == _SHORT or name.endswith(f"_{_SHORT}")):
+        name = name.removesuffix(_SHORT) + _LONG
+    return names.get(name, name)
+
+
+def _save(recipe: Recipe, folder: str) -> str:
+    """Writes the model's weights as a checkpoint, by the names they have in a run's graph."""
+    prefix = os.path.join(folder, "keras_model.ckpt")
+    with tf.Graph().as_default() as graph:
+        tf.train.get_or_create_global_step()
+        fed = [tf.placeholder(item.dtype, item.shape) for item in recipe.model.inputs]
+        with rebuilt(recipe, fed, False) as model:
+            names = [variable.op.name for variable in model.weights]
+        values = [tf.placeholder(value.dtype, value.shape) for value in recipe.weights]
+        save = tf.raw_ops.SaveV2(
+            prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=values
+        )
+        with tf.Session(graph=graph) as session:
+            session.run(save, dict(zip(values, recipe.weights, strict=True)))
+    return prefix

@@ -1,0 +1,103 @@
+"""The metrics of an evaluation: what is updated at each step, and read after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+
+_LOCAL = (tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of a model.
+
+    Attributes:
+        values: by name, what to read.
+        updates: by name, what a step runs: most give the value up to then.
+    """
+
+    values: Mapping[str, tf.Tensor]
+    updates: Mapping[str, tf.Tensor]
+
+    @property
+    def scalars(self) -> dict[str, tf.Tensor]:
+        """Those of the updates that give one number."""
+        numbers = {n: u for n, u in self.updates.items() if self.values[n].shape.rank == 0}
+        return {n: u for n, u in numbers.items() if u.shape.rank == 0 and u.dtype != tf.bool}
+
+
+def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
+    """The metrics of an EstimatorSpec.
+
+    Args:
+        eval_metric_ops: by name, a pair as of `tf.metrics`, or a metric of Keras that was updated.
+
+    Raises:
+        MoxTypeError: something else.
+        MoxValueError: a name that is taken, or a metric of Keras that was never updated.
+    """
+    values, updates = {}, {}
+    for name, metric in (eval_metric_ops or {}).items():
+        if name in ("loss", "global_step"):
+            raise MoxValueError(
+                f"eval_metric_ops has the metric {name!r}: that name is taken. Give it another."
+            )
+        if hasattr(metric, "update_state") and hasattr(metric, "result"):
+            values[name], updates[name] = _of_keras(name, metric)
+            continue
+        if not isinstance(metric, tuple | list) or len(metric) != 2:
+            raise MoxTypeError(
+                f"eval_metric_ops[{name!r}] is {shown(metric)}; it must be a pair (value, update)"
+                " as tf.metrics.accuracy(labels, predictions) returns, or a metric of tf.keras."
+            )
+        values[name] = tf.convert_to_tensor(metric[0])
+        updates[name] = _as_tensor(metric[1])
+    return Metrics(values, updates)
+
+
+def _of_keras(name: str, metric: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    if not getattr(metric, "updates", None):
+        raise MoxValueError(
+            f"eval_metric_ops[{name!r}] is a {type(metric).__name__} that was not updated: call"
+            " metric.update_state(labels, predictions) in model_fn."
+        )
+    _announce(metric.variables)
+    with tf.control_dependencies(list(metric.updates)):
+        updated = tf.identity(metric.result())
+    return tf.convert_to_tensor(metric.result()), updated
+
+
+def _announce(variables: Any) -> None:
+    """Lets variables of Keras metrics be initialized, and be known as those of metrics."""
+    for variable in variables:
+        for key in _LOCAL:
+            if all(variable is not known for known in tf.get_collection(key)):
+                tf.add_to_collection(key, variable)
+
+
+def _as_tensor(update: Any) -> tf.Tensor:
+    if isinstance(update, tf.Operation):
+        with tf.control_dependencies([update]):
+            return tf.constant(True, name="updated")  # No number to be shown.
+    return tf.convert_to_tensor(update)
+
+
+class ReadMetrics(tf.train.SessionRunHook):
+    """Reads the metrics after the last step.
+
+    Args:
+        metrics: of the model.
+        results: filled with arrays by name.
+    """
+
+    def __init__(self, metrics: Metrics, results: dict[str, Any]) -> None:
+        self._metrics, self._results = metrics, results
+
+    def end(self, session: tf.Session) -> None:
+        self._results.update(session.run(dict(self._metrics.values)))

@@ -1,0 +1,87 @@
+"""Yields the predictions of a model as they are asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from moxing.engine import run
+from moxing.engine.job import Job
+from moxing.errors import MoxValueError
+from moxing.estimator.jobs import SINGLE
+
+_TURN = 0.1
+_END_SECONDS = 15.0  # For a step to end once nobody asks for more.
+_END: Any = object()
+
+
+class _Closed(Exception):
+    """Nobody asks for more predictions."""
+
+
+def predictions(job: Job, single_examples: bool) -> Iterator[Any]:
+    """What the job's model gives, step by step.
+
+    The input may have no end: the run waits in a thread of its own until its values are asked for.
+
+    Args:
+        job: in PREDICT; its model's outputs are the predictions.
+        single_examples: whether to yield each example of a batch by itself.
+    """
+    handed: queue.Queue[Any] = queue.Queue(1)
+    closed = threading.Event()
+    errors: list[BaseException] = []
+
+    def hand(values: Any) -> None:
+        while not closed.is_set():
+            try:
+                handed.put(values, timeout=_TURN)
+                return
+            except queue.Full:
+                pass
+
+    def output_fn(outputs: list[dict[str, Any]]) -> None:
+        for values in outputs:
+            hand(values)
+        if closed.is_set():
+            raise _Closed
+
+    def work() -> None:
+        try:
+            run.execute(dataclasses.replace(job, output_fn=output_fn, output_every=1))
+        except _Closed:
+            pass
+        except BaseException as error:
+            errors.append(error)
+        hand(_END)
+
+    thread = threading.Thread(target=work, name="predictions", daemon=True)
+    thread.start()
+    try:
+        while (values := handed.get()) is not _END:
+            yield from _parted(values, single_examples)
+        if errors:
+            raise errors[0]
+    finally:
+        closed.set()
+        thread.join(_END_SECONDS)
+
+
+def _parted(values: Mapping[str, Any], single_examples: bool) -> Iterator[Any]:
+    alone = set(values) == {SINGLE}
+    if not single_examples:
+        yield values[SINGLE] if alone else dict(values)
+        return
+    counts = {value.shape[0] if value.ndim else None for value in values.values()}
+    if None in counts or len(counts) != 1:
+        described = ", ".join(f"{name}: {list(value.shape)}" for name, value in values.items())
+        raise MoxValueError(
+            f"The predictions can't be divided into examples, for their first dimensions differ"
+            f" ({described}). Pass yield_single_examples=False."
+        )
+    for index in range(counts.pop() or 0):
+        one = {name: value[index] for name, value in values.items()}
+        yield one[SINGLE] if alone else one

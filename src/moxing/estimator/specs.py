@@ -1,0 +1,113 @@
+"""What `train_and_evaluate` is given: TrainSpec and EvalSpec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.estimator.exporters import FinalExporter
+
+_UNUSABLE = (
+    "only tf.estimator.FinalExporter is supported. Export with"
+    " estimator.export_saved_model(directory, serving_input_receiver_fn) after training"
+)
+
+
+@dataclass(frozen=True)
+class TrainSpec:
+    """How to train.
+
+    Attributes:
+        input_fn: returns a Dataset of (features, labels), or such tensors.
+        max_steps: training ends when the global step reaches it; None: when the data ends.
+        hooks: called around every step, in every process that trains.
+        saving_listeners: called around every commit of a checkpoint, in the chief.
+
+    Raises:
+        MoxTypeError, MoxValueError: something no training could use.
+    """
+
+    input_fn: Callable[..., Any]
+    max_steps: int | None = None
+    hooks: Sequence[tf.train.SessionRunHook] = ()
+    saving_listeners: Sequence[tf.train.CheckpointSaverListener] = ()
+
+    def __post_init__(self) -> None:
+        check_input_fn("TrainSpec", self.input_fn)
+        check_steps("TrainSpec", "max_steps", self.max_steps)
+        object.__setattr__(self, "hooks", check_hooks("TrainSpec", self.hooks))
+        object.__setattr__(self, "saving_listeners", tuple(self.saving_listeners or ()))
+
+
+@dataclass(frozen=True)
+class EvalSpec:
+    """How to evaluate.
+
+    Attributes:
+        input_fn: as of TrainSpec.
+        steps: batches of an evaluation; None: all that there are.
+        name: of the evaluation: its summaries are in `eval_<name>` of the model's directory.
+        hooks: called around every step.
+        exporters: one or several `FinalExporter`.
+        start_delay_secs: seconds that an evaluator process waits before it starts.
+        throttle_secs: seconds between the starts of two evaluations, at least.
+
+    Raises:
+        MoxTypeError, MoxValueError: something no evaluation could use.
+        MoxNotSupportedError: another exporter.
+    """
+
+    input_fn: Callable[..., Any]
+    steps: int | None = 100
+    name: str | None = None
+    hooks: Sequence[tf.train.SessionRunHook] = ()
+    exporters: Any = ()
+    start_delay_secs: float = 120
+    throttle_secs: float = 600
+
+    def __post_init__(self) -> None:
+        check_input_fn("EvalSpec", self.input_fn)
+        check_steps("EvalSpec", "steps", self.steps)
+        object.__setattr__(self, "hooks", check_hooks("EvalSpec", self.hooks))
+        given = self.exporters or ()
+        given = tuple(given) if isinstance(given, list | tuple | set) else (given,)
+        for exporter in given:
+            if not isinstance(exporter, FinalExporter):
+                raise MoxNotSupportedError(
+                    f"EvalSpec has the exporter {shown(exporter)}; {_UNUSABLE}."
+                )
+        object.__setattr__(self, "exporters", given)
+        for name in ("start_delay_secs", "throttle_secs"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or value < 0:
+                raise MoxValueError(f"EvalSpec({name}={shown(value)}): it must be at least 0.")
+
+
+def check_input_fn(where: str, function: Any) -> None:
+    """Refuses what is no function."""
+    if not callable(function):
+        raise MoxTypeError(f"{where} has input_fn={shown(function)}, which is no function.")
+
+
+def check_steps(where: str, name: str, value: Any) -> None:
+    """Refuses what is no number of steps."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise MoxValueError(f"{where} has {name}={shown(value)}; it must be above 0, or None.")
+
+
+def check_hooks(where: str, hooks: Any) -> tuple[tf.train.SessionRunHook, ...]:
+    """The hooks as a tuple, if they are hooks."""
+    if isinstance(hooks, tf.train.SessionRunHook):
+        raise MoxTypeError(f"{where} has hooks={shown(hooks)}; give a list: hooks=[hook].")
+    for hook in hooks or ():
+        if not isinstance(hook, tf.train.SessionRunHook):
+            raise MoxTypeError(
+                f"{where} has the hook {shown(hook)}, which is no tf.train.SessionRunHook."
+            )
+    return tuple(hooks or ())

@@ -1,0 +1,120 @@
+"""What a program says with a strategy of tf.distribute, without starting anything.
+
+An old program makes its strategy when it is imported, and only hands it to RunConfig. The real ones
+look for devices, and some start a server, at that moment; these note what was asked for. One that
+is used as a strategy (`with strategy.scope():`) becomes the real one then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
+
+
+class Strategy:
+    """Base class of the descriptions.
+
+    Args:
+        *arguments, **keywords: those of the strategy of that name.
+    """
+
+    path = ""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        self._arguments, self._keywords = arguments, keywords
+        self._made: Any = None
+
+    @property
+    def devices(self) -> int | None:
+        """How many devices were asked for; None: all that there are."""
+        return None
+
+    def real(self) -> Any:
+        """TensorFlow's own strategy, made at the first call."""
+        if self._made is None:
+            import tensorflow.compat.v1 as tf
+
+            kind: Any = tf.distribute
+            for part in self.path.split("."):
+                kind = getattr(kind, part)
+            self._made = kind(*self._arguments, **self._keywords)
+        return self._made
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.real(), name)
+
+    def __repr__(self) -> str:
+        return f"<tf.distribute.{self.path} of openmox>"
+
+
+class MirroredStrategy(Strategy):
+    """Several devices of one process."""
+
+    path = "MirroredStrategy"
+
+    @property
+    def devices(self) -> int | None:
+        listed = self._arguments[0] if self._arguments else self._keywords.get("devices")
+        if isinstance(listed, list | tuple):
+            return len(listed)
+        count = self._keywords.get("num_gpus", self._keywords.get("num_gpus_per_worker"))
+        return count if isinstance(count, int) and count > 0 else None
+
+
+class OneDeviceStrategy(Strategy):
+    """One device."""
+
+    path = "OneDeviceStrategy"
+
+    @property
+    def devices(self) -> int | None:
+        return 1
+
+
+class MultiWorkerMirroredStrategy(Strategy):
+    """Several processes, each with several devices."""
+
+    path = "experimental.MultiWorkerMirroredStrategy"
+
+
+class ParameterServerStrategy(Strategy):
+    """Processes with parameter servers; which they are used as is for --variable_update to say."""
+
+    path = "experimental.ParameterServerStrategy"
+
+
+class CentralStorageStrategy(Strategy):
+    """Several devices of one process that share variables."""
+
+    path = "experimental.CentralStorageStrategy"
+
+
+def check(strategy: Any) -> Any:
+    """A strategy that `RunConfig(train_distribute=...)` got, if it is one.
+
+    Raises:
+        MoxNotSupportedError: it is for TPUs.
+        MoxTypeError: it is no strategy.
+    """
+    if strategy is None or isinstance(strategy, Strategy):
+        return strategy
+    names = {kind.__name__ for kind in type(strategy).__mro__}
+    if any("TPU" in name for name in names):
+        raise MoxNotSupportedError(
+            "RunConfig(train_distribute=TPUStrategy(...)): there are no TPUs here. Leave it out, or"
+            " use tf.distribute.MirroredStrategy()."
+        )
+    if not any(name.startswith("Strategy") or name == "StrategyBase" for name in names):
+        raise MoxTypeError(
+            f"RunConfig(train_distribute={shown(strategy)}): it must be a strategy of"
+            " tf.distribute, such as tf.distribute.MirroredStrategy()."
+        )
+    return strategy
+
+
+def asked_devices(strategy: Any) -> int | None:
+    """How many devices of a process a strategy asks for; None: all that there are."""
+    return strategy.devices if isinstance(strategy, Strategy) else None

@@ -1,0 +1,137 @@
+"""`train_and_evaluate`: trains, evaluates while training goes on, and at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.cluster.cluster import EVALUATOR
+from moxing.engine import run
+from moxing.errors import MoxTypeError, shown
+from moxing.estimator import checkpoints, jobs, runtime
+from moxing.estimator.estimator import Estimator
+from moxing.estimator.evaluator import follow
+from moxing.estimator.specs import EvalSpec, TrainSpec
+from moxing.logs import TENSORFLOW
+
+_SIGNALED = 128  # What an exit code adds to the number of a signal.
+
+
+def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec) -> Any:
+    """Trains an Estimator and evaluates its checkpoints, in this process's part of a job.
+
+    Alone, or as the chief of several processes, this one evaluates a new checkpoint at most every
+    `eval_spec.throttle_secs` while it trains, and the last one after training. Where TF_CONFIG
+    lists an evaluator among the cluster's roles, that process evaluates instead.
+
+    Args:
+        estimator: to train.
+        train_spec: how.
+        eval_spec: how to evaluate.
+
+    Returns:
+        The metrics of the last evaluation and a list of directories exported to; (None, []) in
+        processes that do not evaluate.
+
+    Raises:
+        MoxError: whatever cannot be run.
+        SystemExit: 143 after SIGTERM, 130 after Ctrl-C; 0 in a parameter server that is done.
+    """
+    for name, value, kind in (
+        ("estimator", estimator, Estimator),
+        ("train_spec", train_spec, TrainSpec),
+        ("eval_spec", eval_spec, EvalSpec),
+    ):
+        if not isinstance(value, kind):
+            raise MoxTypeError(
+                f"train_and_evaluate has {name}={shown(value)}; it must be a"
+                f" tf.estimator.{kind.__name__}."
+            )
+    cluster = runtime.cluster()
+    if cluster is not None and cluster.job == EVALUATOR:
+        timeout = runtime.fields(estimator.config, jobs.EVAL, None)["start_timeout"]
+        values = follow(estimator, train_spec.max_steps, eval_spec, timeout)
+        return values, _export(estimator, eval_spec)
+    evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
+    evaluations = _Evaluations(estimator, eval_spec)
+    run.execute(
+        jobs.training(
+            estimator,
+            train_spec.input_fn,
+            train_spec.max_steps,
+            train_spec.hooks,
+            (*train_spec.saving_listeners, *((evaluations,) if evaluates else ())),
+            again=False,
+        )
+    )
+    if not evaluates:
+        return None, []
+    return evaluations.last(), _export(estimator, eval_spec)
+
+
+def _has_evaluator() -> bool:
+    """Whether TF_CONFIG, which is well-formed by now, names an evaluator process."""
+    text = os.environ.get("TF_CONFIG", "").strip()
+    return bool(text) and bool(json.loads(text).get("cluster", {}).get(EVALUATOR))
+
+
+def _export(estimator: Estimator, spec: EvalSpec) -> list[bytes]:
+    return [exporter.export(estimator) for exporter in spec.exporters]
+
+
+class _Evaluations(tf.train.CheckpointSaverListener):
+    """Evaluates checkpoints as they are committed, not too often.
+
+    Args:
+        estimator: whose checkpoints.
+        spec: how.
+        clock: seconds.
+    """
+
+    def __init__(
+        self, estimator: Estimator, spec: EvalSpec, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._estimator, self._spec, self._clock = estimator, spec, clock
+        self._started = clock()
+        self._step: int | None = None
+        self._values: dict[str, Any] | None = None
+
+    def begin(self) -> None:
+        self._started = self._clock()
+        # What training starts from is not worth an evaluation.
+        self._step = checkpoints.step(self._estimator.latest_checkpoint())
+
+    def after_save(self, session: Any, global_step_value: int) -> None:
+        del session
+        early = self._clock() - self._started < self._spec.throttle_secs
+        if early or global_step_value == self._step:
+            return
+        try:
+            self._evaluate(global_step_value)
+        except SystemExit as end:
+            if end.code not in (_SIGNALED + signal.SIGTERM, _SIGNALED + signal.SIGINT):
+                raise
+            # The training hears of the signal too, and stops as if it had come a little later.
+            os.kill(os.getpid(), int(end.code) - _SIGNALED)
+
+    def last(self) -> dict[str, Any]:
+        """The metrics of the newest checkpoint."""
+        newest = checkpoints.step(self._estimator.latest_checkpoint())
+        if self._values is None or newest != self._step:
+            self._evaluate(newest)
+        assert self._values is not None
+        return self._values
+
+    def _evaluate(self, step: int) -> None:
+        self._started, self._step = self._clock(), step
+        spec = self._spec
+        TENSORFLOW.info("Evaluating the checkpoint of step %d.", step)
+        self._values = self._estimator.evaluate(
+            spec.input_fn, spec.steps, spec.hooks, name=spec.name
+        )

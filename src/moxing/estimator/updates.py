@@ -1,0 +1,118 @@
+"""The optimizer that the engine sees: its gradients and updates are those a model function made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import ancestry
+from moxing.errors import MoxNotSupportedError, MoxValueError
+from moxing.estimator.capture import Update
+
+
+class Updates:
+    """The updates of a training run, for each device's call of the model function.
+
+    `optimizer_fn` is for `Job.optimizer_fns`: the engine calls it once for each loss, in the order
+    of the updates.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[list[Update], Any]] = []
+        self._made = 0
+
+    def add(self, updates: list[Update], train_op: Any) -> None:
+        """Takes what one call of the model function gave.
+
+        Raises:
+            MoxNotSupportedError: the train_op updates by other means than an optimizer.
+            MoxValueError: another device's call made other updates.
+        """
+        if not updates:
+            raise MoxNotSupportedError(
+                "model_fn's train_op has no update of an optimizer. Make it with minimize() or"
+                " apply_gradients() of an optimizer of tf.train or tf.keras.optimizers: assignments"
+                " of other kinds can't be shared by devices and processes."
+            )
+        if self._calls and len(self._calls[0][0]) != len(updates):
+            raise MoxValueError(
+                f"model_fn made {len(self._calls[0][0])} updates for device 0 and {len(updates)}"
+                f" for device {len(self._calls)}. It is called once per device and has to build"
+                " the same model each time."
+            )
+        self._calls.append((updates, train_op))
+
+    def optimizer_fn(self) -> tf.train.Optimizer:
+        """The optimizer of the next loss."""
+        index = self._made
+        self._made += 1
+        of_each = [updates[index] for updates, _ in self._calls]
+        last = self._made == len(self._calls[0][0])
+        return _Given(of_each, [train_op for _, train_op in self._calls] if last else [])
+
+
+class _Given(tf.train.Optimizer):
+    """Gives the engine the gradients of one update, and builds that of their mean.
+
+    Args:
+        updates: for each device.
+        train_ops: of each device, which run after the update.
+    """
+
+    def __init__(self, updates: Sequence[Update], train_ops: Sequence[Any]) -> None:
+        super().__init__(use_locking=False, name=type(updates[0].optimizer).__name__)
+        self._updates, self._train_ops = updates, train_ops
+        self._asked = 0
+
+    def compute_gradients(self, loss: Any, var_list: Any = None, **others: Any) -> list[Any]:
+        """The gradients of the next device, for its own variables."""
+        del loss, others
+        update = self._updates[self._asked]
+        self._asked += 1
+        known = {variable.name: gradient for gradient, variable in update.pairs}
+        variables = list(var_list or ())
+        lost = known.keys() - {v.name for v in variables} - {v.name for v in _trainable()}
+        if lost:
+            raise MoxNotSupportedError(
+                f"model_fn moves the variable {sorted(lost)[0].split(':')[0]}, which is not"
+                " trainable. Make it with trainable=True."
+            )
+        return [(known.get(variable.name), variable) for variable in variables]
+
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> tf.Operation:
+        """The real update, and then all that the model function built upon its own."""
+        del name
+        first = self._updates[0]
+        update = first.apply(list(grads_and_vars))
+        for each in self._updates:
+            each.done._add_control_input(update)
+        # On shared variables one device's operations are enough.
+        copies = len({pair[1].name for one in self._updates for pair in one.pairs}) > len(
+            {pair[1].name for pair in first.pairs}
+        )
+        rest = self._train_ops if copies else self._train_ops[:1]
+        step = tf.group(update, *rest)
+        if global_step is None or _counts(step, global_step):
+            return step
+        with tf.control_dependencies([step]):
+            return global_step.assign_add(1, read_value=False)
+
+
+def _trainable() -> Sequence[Any]:
+    return tf.trainable_variables()
+
+
+def _counts(operation: tf.Operation, global_step: Any) -> bool:
+    """Whether the operation moves the global step itself, as an optimizer of Keras may."""
+    handle = global_step.handle.op.name
+    return any(
+        op.type.startswith("Assign") and op.inputs and op.inputs[0].op.name == handle
+        for op in ancestry.behind([operation])
+    )
+
+
+OptimizerFn = Callable[[], tf.train.Optimizer]
