@@ -10,7 +10,7 @@ it.
 
 from __future__ import annotations
 
-import sys
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError
 
-# Where optimizers of Keras are, if the program has imported Keras.
+# Where optimizers of Keras are; the model function may be the first to import it.
 _KERAS = (
     ("tf_keras.src.optimizers.legacy.optimizer_v2", "OptimizerV2"),
     ("tf_keras.src.optimizers.optimizer", "Optimizer"),
@@ -52,9 +52,8 @@ def captured() -> Iterator[list[Update]]:
         stack.enter_context(_replaced(tf.train.Optimizer, _of_v1(noted)))
         stack.enter_context(_replaced(tf.train.SyncReplicasOptimizer, _of_wrapper(noted)))
         for module, name in _KERAS:
-            if module in sys.modules:
-                kind = getattr(sys.modules[module], name)
-                stack.enter_context(_replaced(kind, _of_keras(noted)))
+            kind = getattr(importlib.import_module(module), name)
+            stack.enter_context(_replaced(kind, _of_keras(noted)))
         yield noted
 
 

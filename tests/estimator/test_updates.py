@@ -1,0 +1,190 @@
+"""Updates that model functions build themselves, on one device and on several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+import moxing.estimator as tfe
+from moxing.errors import MoxNotSupportedError
+from moxing.estimator.strategies import MirroredStrategy
+from moxing.tensorflow import flags
+
+Read = Callable[..., Any]
+Update = Callable[[tf.Tensor, Any], Any]
+
+
+def trained(folder: Path, update: Update, input_fn: Any, steps: int, **settings: Any) -> Any:
+    """Trains the least squares of one weight a column; `update` makes a train_op of the loss."""
+
+    def model_fn(features: Any, labels: Any, mode: str) -> tfe.EstimatorSpec:
+        weights = tf.get_variable("w", [5, 1], initializer=tf.zeros_initializer())
+        error = tf.matmul(features["x"], weights)[:, 0] - tf.cast(labels, tf.float32)
+        loss = tf.reduce_mean(tf.square(error))
+        return tfe.EstimatorSpec(mode, loss=loss, train_op=update(loss, weights))
+
+    estimator = tfe.Estimator(model_fn, folder, tfe.RunConfig(**settings))
+    return estimator.train(input_fn, max_steps=steps)
+
+
+def descended(problem: SimpleNamespace, steps: int, rate: float, clip: float = np.inf) -> Any:
+    """The same by NumPy, with all of the data at each step."""
+    weights = np.zeros(5)
+    for _ in range(steps):
+        gradient = 2 * problem.x.T @ (problem.x @ weights - problem.y) / len(problem.x)
+        weights -= rate * gradient * min(1, clip / np.linalg.norm(gradient))
+    return weights[:, None]
+
+
+def step() -> Any:
+    return tf.train.get_global_step()
+
+
+def clipped(loss: tf.Tensor, _: Any) -> Any:
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    gradients, variables = zip(*optimizer.compute_gradients(loss), strict=True)
+    gradients, _ = tf.clip_by_global_norm(gradients, 0.2)
+    return optimizer.apply_gradients(zip(gradients, variables, strict=True), global_step=step())
+
+
+def synchronized(loss: tf.Tensor, _: Any) -> Any:
+    inner = tf.train.GradientDescentOptimizer(0.1)
+    optimizer = tf.train.SyncReplicasOptimizer(inner, replicas_to_aggregate=2)
+    made = optimizer.minimize(loss, step())
+    assert isinstance(optimizer.make_session_run_hook(True), tf.train.SessionRunHook)
+    return made
+
+
+def without_a_step(loss: tf.Tensor, _: Any) -> Any:
+    """Programs that count by themselves."""
+    made = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    return tf.group(made, step().assign_add(1))
+
+
+def of_keras(loss: tf.Tensor, weights: Any) -> Any:
+    import tf_keras
+
+    optimizer = tf_keras.optimizers.legacy.SGD(0.1)
+    optimizer.iterations = step()
+    return optimizer.get_updates(loss, [weights])[0]
+
+
+@pytest.mark.parametrize(
+    ("update", "clip"),
+    [
+        (clipped, 0.2),
+        (synchronized, np.inf),
+        (without_a_step, np.inf),
+        (of_keras, np.inf),
+    ],
+)
+def test_updates_of_all_kinds(
+    update: Update, clip: float, tmp_path: Path, read: Read, problem: SimpleNamespace
+) -> None:
+    estimator = trained(tmp_path, update, read(600), 5)
+
+    assert estimator.get_variable_value("global_step") == 5
+    expected = descended(problem, 5, 0.1, clip)
+    np.testing.assert_allclose(estimator.get_variable_value("w"), expected, atol=1e-5)
+
+
+def test_averages_follow_the_update(tmp_path: Path, read: Read, problem: SimpleNamespace) -> None:
+    def averaged(loss: tf.Tensor, weights: Any) -> Any:
+        made = tf.train.GradientDescentOptimizer(0.1).minimize(loss, step())
+        average = tf.train.ExponentialMovingAverage(0.5)
+        with tf.control_dependencies([made]):
+            return average.apply([weights])
+
+    estimator = trained(tmp_path, averaged, read(600), 3)
+
+    average = np.zeros((5, 1))
+    for count in (1, 2, 3):
+        average = (average + descended(problem, count, 0.1)) / 2
+    np.testing.assert_allclose(
+        estimator.get_variable_value("w/ExponentialMovingAverage"), average, atol=1e-5
+    )
+
+
+def test_two_optimizers_move_their_own_variables(tmp_path: Path, read: Read) -> None:
+    def two(loss: tf.Tensor, weights: Any) -> Any:
+        bias = tf.get_variable("b", [], initializer=tf.zeros_initializer())
+        other = tf.square(bias - 1.0)
+        first = tf.train.GradientDescentOptimizer(0.1).minimize(loss, step(), var_list=[weights])
+        second = tf.train.GradientDescentOptimizer(0.25).minimize(other, var_list=[bias])
+        return tf.group(first, second)
+
+    estimator = trained(tmp_path, two, read(600), 2)
+    assert estimator.get_variable_value("global_step") == 2
+    assert estimator.get_variable_value("b") == pytest.approx(0.75)
+    assert np.abs(estimator.get_variable_value("w")).min() > 0
+
+
+def test_several_devices_are_one_with_a_larger_batch(
+    tmp_path: Path, problem: SimpleNamespace
+) -> None:
+    flags.set_flag("num_gpus", 2)
+
+    def halves() -> Any:
+        data = tf.data.Dataset.from_tensor_slices(({"x": problem.x}, problem.y))
+        return data.batch(300).repeat()
+
+    estimator = trained(
+        tmp_path / "two", without_clip, halves, 4, train_distribute=MirroredStrategy()
+    )
+    np.testing.assert_allclose(
+        estimator.get_variable_value("w"), descended(problem, 4, 0.1), atol=1e-5
+    )
+    # Without a strategy there is one, whatever the platform says of its GPUs.
+    alone = trained(tmp_path / "one", without_clip, halves, 4)
+    assert np.abs(alone.get_variable_value("w") - estimator.get_variable_value("w")).max() > 1e-3
+
+
+def without_clip(loss: tf.Tensor, _: Any) -> Any:
+    return tf.train.GradientDescentOptimizer(0.1).minimize(loss, step())
+
+
+def by_assignment(loss: tf.Tensor, weights: Any) -> Any:
+    return weights.assign_sub(0.1 * tf.gradients(loss, weights)[0])
+
+
+def inside_cond(loss: tf.Tensor, _: Any) -> Any:
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    pairs = optimizer.compute_gradients(loss)
+    now = tf.equal(step() % 2, 0)
+    return tf.cond(now, lambda: optimizer.apply_gradients(pairs, step()), tf.no_op)
+
+
+@pytest.mark.parametrize(
+    ("update", "message"),
+    [
+        (
+            by_assignment,
+            "model_fn's train_op has no update of an optimizer. Make it with minimize() or"
+            " apply_gradients() of an optimizer of tf.train or tf.keras.optimizers: assignments of"
+            " other kinds can't be shared by devices and processes.",
+        ),
+        (
+            inside_cond,
+            "model_fn applies gradients inside tf.cond or tf.while_loop, so that some steps would"
+            " not update: openmox makes one update a step. Call minimize() or apply_gradients()"
+            " outside; for larger batches, raise the batch size of input_fn.",
+        ),
+    ],
+)
+def test_what_can_not_be_shared(update: Update, message: str, tmp_path: Path, read: Read) -> None:
+    with pytest.raises(MoxNotSupportedError) as caught:
+        trained(tmp_path, update, read(), 1)
+    assert str(caught.value) == message
+
+
+def test_optimizers_are_as_before_afterwards(tmp_path: Path, read: Read) -> None:
+    before = tf.train.Optimizer.apply_gradients
+    with pytest.raises(MoxNotSupportedError):
+        trained(tmp_path, by_assignment, read(), 1)
+    assert tf.train.Optimizer.apply_gradients is before
