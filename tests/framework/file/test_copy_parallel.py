@@ -165,13 +165,15 @@ def test_file_and_directory_of_one_name(bucket: str, tmp_path: Path) -> None:
 
 def test_keys_that_lead_out_of_the_destination(bucket: str, client: Any, tmp_path: Path) -> None:
     name = bucket.removeprefix("s3://")
-    for key in ("d/ok", "d/../../evil", "d//double", "d/./dot"):
+    outside = str(tmp_path / "outside")
+    for key in ("d/ok", "d/a/../../evil/x", "d//double", "d/./dot", f"d/{outside}/x", "d/../e/"):
         client.put_object(Bucket=name, Key=key, Body=b"x")
     with pytest.raises(mox.MoxFileCopyException) as error:
         mox.copy_parallel(f"{bucket}/d", tmp_path / "in" / "side")
-    assert len(error.value.failed) == 3
-    found = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert found == [tmp_path / "in" / "side" / "ok"]
+    assert len(error.value.failed) == 4
+    side = tmp_path / "in" / "side"
+    # Not even an empty directory is made elsewhere.
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "in", side, side / "a", side / "ok"]
 
 
 def test_a_file_in_the_way_of_a_directory(bucket: str, tmp_path: Path) -> None:

@@ -128,7 +128,9 @@ def plan_tree(src: str, dst: str) -> Plan:
     plan = Plan()
     for name, size, tag in _remote_names(src) if is_remote(src) else _local_names(src, "", ()):
         if name.endswith("/"):
-            plan.folders.append(name)
+            # Of one that is left out, the files fail and so are told of.
+            if not _leads_out(name.removesuffix("/")):
+                plan.folders.append(name)
         else:
             _add(plan, src, dst, name, size, tag)
     if is_remote(src) and not is_remote(dst):
@@ -220,13 +222,16 @@ def _plan_list(src: str, dst: str, file_list: Iterable[str]) -> Plan:
 
 def _add(plan: Plan, src: str, dst: str, name: str, size: int = -1, tag: str = "") -> None:
     job = Job(_join(src, name), _join(dst, name), size, tag)
-    # A store takes any name. One with ".." in it must not lead out of the destination.
-    unsafe = not name or any(part in ("", ".", "..") for part in name.split("/"))
-    if unsafe:
+    if _leads_out(name):
         reason = "its name can't be used below another directory"
         plan.failed.append(Failure(job.src, job.dst, reason))
     else:
         plan.jobs.append(job)
+
+
+def _leads_out(name: str) -> bool:
+    """Whether `name` may lead out of the destination: a store takes any, with ".." in it, too."""
+    return any(part in ("", ".", "..") for part in name.split("/"))
 
 
 def _remote_names(src: str) -> Iterator[tuple[str, int, str]]:
