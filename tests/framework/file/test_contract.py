@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from typing import Any
 
 import pytest
 
@@ -319,3 +320,37 @@ def test_old_import_paths_lead_to_the_same_functions() -> None:
         if not name.startswith("_"):
             assert getattr(file_io, name) is getattr(mox, name)
     assert issubclass(mox.MoxFileReadException, file_io._MoxFileBaseRespException)
+
+
+def test_keys_that_no_url_can_name_are_in_no_listing(bucket: str, client: Any) -> None:
+    name = bucket.removeprefix("s3://")
+    for key in ("/top", "d//x", "d/a//b", "d/a//", "d/ok"):
+        client.put_object(Bucket=name, Key=key, Body=b"1")
+    assert mox.list_directory(bucket) == ["d"]
+    assert mox.list_directory(f"{bucket}/d", recursive=True) == ["a", "ok"]
+    assert [entry.name for entry in mox.scan_dir(f"{bucket}/d")] == ["a", "ok"]
+    assert list(mox.walk(bucket)) == [
+        (bucket, ["d"], []),
+        (f"{bucket}/d", ["a"], ["ok"]),
+        (f"{bucket}/d/a", [], []),
+    ]
+    assert mox.glob(f"{bucket}/*") == [f"{bucket}/d"]
+    assert mox.glob(f"{bucket}/d/**", recursive=True) == [
+        f"{bucket}/d/",
+        f"{bucket}/d/a",
+        f"{bucket}/d/ok",
+    ]
+    # They count, and go with their directory.
+    assert mox.get_size(f"{bucket}/d", recursive=True) == 4
+    mox.remove(f"{bucket}/d", recursive=True)
+    left = client.list_objects_v2(Bucket=name)["Contents"]
+    assert [item["Key"] for item in left] == ["/top"]
+
+
+def test_a_bucket_is_not_made(s3: str) -> None:
+    for make in (mox.mk_dir, mox.make_dirs):
+        with pytest.raises(mox.MoxFileNotExistsException) as error:
+            make("s3://no-such-bucket")
+        assert str(error.value) == (
+            "the bucket s3://no-such-bucket does not exist; create it with your provider's tools"
+        )

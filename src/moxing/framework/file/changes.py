@@ -62,6 +62,8 @@ def mk_dir(url: PathLike) -> None:
     store = store_for(where)
     if status.find(where, store) is not None:
         raise _exists(str(where), "is there already")
+    if not where.key:
+        _mark(store, where)
     parent = where.at(where.key.rstrip("/").rpartition("/")[0])
     if not store.is_directory(parent):
         raise _no_parent(str(where), str(parent))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from moxing.framework.file.status import FileStat
 from moxing.framework.file.store import Info, Store
@@ -60,7 +60,10 @@ class RemoteScan:
     """The entries of one directory, with the interface of the iterator of `os.scandir`."""
 
     def __init__(self, store: Store, directory: Location) -> None:
-        self._entries = (RemoteEntry(info, directory) for info in store.list(directory, deep=False))
+        self._entries = (
+            RemoteEntry(info, directory)
+            for info in reachable(store.list(directory, deep=False), directory)
+        )
 
     def __iter__(self) -> Iterator[RemoteEntry]:
         return self
@@ -77,6 +80,18 @@ class RemoteScan:
     def close(self) -> None:
         """Ends the listing."""
         self._entries.close()
+
+
+def reachable(found: Iterable[Info], directory: Location) -> Iterator[Info]:
+    """Those of `found` that a URL can name.
+
+    Runs of slashes in a URL count as one, so a key with an empty component has no URL. Its
+    directory would seem to be inside itself.
+    """
+    start = len(directory.prefix)
+    for info in found:
+        if all(info.key[start:].removesuffix("/").split("/")):
+            yield info
 
 
 def tree(store: Store, directory: Location) -> Iterator[Info]:

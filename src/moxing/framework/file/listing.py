@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from moxing.framework.file import disk, patterns, status
-from moxing.framework.file.entries import RemoteEntry, RemoteScan, tree
+from moxing.framework.file.entries import RemoteEntry, RemoteScan, reachable, tree
 from moxing.framework.file.errors import MoxFileNotDirectoryException
 from moxing.framework.file.store import Store, store_for
 from moxing.framework.file.urls import Location, PathLike, is_remote, parse, text
@@ -44,7 +44,7 @@ def list_directory(
     found = tree(store, where) if recursive else store.list(where, deep=False)
     names = [
         info.key[start:].rstrip("/") if remove_sep else info.key[start:]
-        for info in found
+        for info in reachable(found, where)
         if not (skip_dir if info.is_directory else skip_file)
     ]
     if not names:
@@ -139,7 +139,7 @@ def _walk(
     folders: list[str] = []
     files: list[str] = []
     try:
-        for info in store.list(where, deep=False):
+        for info in reachable(store.list(where, deep=False), where):
             entry = RemoteEntry(info, where)
             (folders if info.is_directory else files).append(entry.name)
         if not folders and not files:

@@ -6,7 +6,7 @@ import fnmatch
 import re
 from collections.abc import Iterator
 
-from moxing.framework.file.entries import tree
+from moxing.framework.file.entries import reachable, tree
 from moxing.framework.file.store import Info, Store
 from moxing.framework.file.urls import Location
 
@@ -43,7 +43,7 @@ def _below(store: Store, base: Location, names: list[str], recursive: bool) -> I
         yield from _any_depth(store, base, rest)
         return
     start = name[: _MAGIC.search(name).start()]  # type: ignore[union-attr]
-    for info in store.list(base, deep=False, start=start):
+    for info in reachable(store.list(base, deep=False, start=start), base):
         if not _fits(_name(info), name):
             continue
         if not rest:
@@ -66,7 +66,7 @@ def _any_depth(store: Store, base: Location, rest: list[str]) -> Iterator[str]:
     elif store.is_directory(base):
         yield str(base)
     start = len(base.prefix)
-    for info in tree(store, base):
+    for info in reachable(tree(store, base), base):
         if any(part.startswith(".") for part in info.key[start:].split("/")):
             continue
         if not rest:
