@@ -239,6 +239,56 @@ def test_certificate_of_an_unknown_authority(
         proxy.close()
 
 
+def test_tls_to_a_port_without(
+    s3: str, bucket: str, proxy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for url in (s3, proxy.url):
+        monkeypatch.setenv("S3_ENDPOINT", url.removeprefix("http://"))
+        with pytest.raises(mox.MoxFileConnectionException) as error:
+            mox.read(f"{bucket}/a")
+        assert str(error.value) == (
+            f"Unable to connect to endpoint {url.replace('http', 'https')} for {bucket}/a: it does "
+            "not speak TLS there. For a store without TLS write http:// before the host in "
+            "S3_ENDPOINT, or set S3_USE_HTTPS=0"
+        )
+
+
+def test_file_of_authorities_that_is_none(
+    s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty.pem").write_text("no certificate here")
+    monkeypatch.setenv("S3_ENDPOINT", s3.replace("http", "https"))
+    for name in ("empty.pem", "missing.pem"):
+        monkeypatch.setenv("S3_CA_BUNDLE", str(tmp_path / name))
+        with pytest.raises(mox.MoxFileConnectionException) as error:
+            mox.read("s3://bucket/a")
+        assert (
+            f"the file of authorities {tmp_path / name} (S3_CA_BUNDLE, AWS_CA_BUNDLE, or "
+            "ssl_verify= of mox.file.set_auth) can't be used ("
+        ) in str(error.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_proxy_that_is_away_is_named_without_its_password(
+    s3: str, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("S3_ENDPOINT", f"{scheme}://s3.example")
+    monkeypatch.setenv("MOX_FILE_RETRY", "2")
+    for name in ("NO_PROXY", "no_proxy", f"{scheme}_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(f"{scheme.upper()}_PROXY", "http://me:pa55word@127.0.0.1:9")
+    with pytest.raises(mox.MoxFileConnectionException) as error:
+        mox.read("s3://bucket/a")
+    assert str(error.value).startswith(
+        f"Unable to connect to the proxy that leads to {scheme}://s3.example, for s3://bucket/a: "
+    )
+    assert str(error.value).endswith(
+        ". Check HTTP_PROXY and HTTPS_PROXY; a host in NO_PROXY is asked without a proxy (tried 2 "
+        "times)"
+    )
+    assert "pa55word" not in str(error.value)
+
+
 def _certificate(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     """A server's TLS context and the file of its own authority."""
     from cryptography import x509

@@ -232,3 +232,60 @@ def test_staging_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "own"))
     assert tuning.staging_dir() == str(tmp_path / "own")
     assert (tmp_path / "own").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"retry": 3.5}, "set_auth(retry=3.5): a whole number is needed"),
+        ({"list_max_keys": 10.0}, "set_auth(list_max_keys=10.0): a whole number is needed"),
+        (
+            {"server": "s3.example", "port": 99999},
+            "set_auth(port=99999): a number from 1 to 65535 is needed",
+        ),
+        (
+            {"timeout_config": {"getObject": 0}},
+            "timeout_config['getObject'] is 0; seconds of at least 0.1 are needed",
+        ),
+        (
+            {"timeout_config": {"read": "1"}},
+            "timeout_config['read'] is '1'; seconds of at least 0.1 are needed",
+        ),
+    ],
+)
+def test_set_auth_refuses_numbers_that_a_request_would(given: Any, message: str) -> None:
+    with pytest.raises(MoxValueError) as error:
+        mox.set_auth(**given)
+    assert str(error.value) == message
+    assert settings.current() == settings.Settings()
+
+
+def test_port_may_be_text() -> None:
+    mox.set_auth(server="127.0.0.1", port="9000", is_secure=False)  # type: ignore[arg-type]
+    assert settings.current().endpoint == "http://127.0.0.1:9000"
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ("se\ncret", "is no text of plain ASCII characters"),
+        ("se\u00fccret", "is no text of plain ASCII characters"),
+        ("se cret", "has a space in it"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("variable", "argument"),
+    [("ACCESS_KEY_ID", "ak"), ("SECRET_ACCESS_KEY", "sk"), ("SECURITY_TOKEN", "security_token")],
+)
+def test_what_is_no_key_gets_into_no_request_and_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, variable: str, argument: str, value: str, fault: str
+) -> None:
+    monkeypatch.setenv("ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("SECRET_ACCESS_KEY", "s")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(MoxValueError) as error:
+        settings.current()
+    assert str(error.value) == (
+        f"the object store's {variable} (or {argument}= of mox.file.set_auth) {fault}; copy it "
+        "again"
+    )

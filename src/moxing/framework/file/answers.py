@@ -35,6 +35,11 @@ _BAD_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredTo
 # What makes further requests for other files pointless.
 HOPELESS = _BAD_KEYS | {"NoSuchBucket"}
 
+# What OpenSSL says, versions apart, where the other side answers in plain HTTP, and where a file
+# of authorities is not there or holds none.
+_NO_TLS = ("wrong version number", "record layer failure", "packet length too long", "http request")
+_NO_AUTHORITIES = ("no such file", "no certificate", "is a directory", "permission denied")
+
 
 def translate(error: Exception, doing: str, url: str, settings: Settings) -> MoxFileError:
     """The error to raise for `error`; its `transient` says whether another try may succeed.
@@ -52,12 +57,15 @@ def translate(error: Exception, doing: str, url: str, settings: Settings) -> Mox
     if isinstance(error, exceptions.ClientError):
         return _refusal(error.response, doing, url, settings)
     if isinstance(error, exceptions.SSLError):
+        why = _tls(error, settings)
+        start = f"Unable to connect to endpoint {settings.endpoint} for {url}: "
+        return _connection(start + why, url, transient=False)
+    if isinstance(error, exceptions.ProxyConnectionError):
         return _connection(
-            f"Unable to connect to endpoint {settings.endpoint} for {url}: its TLS certificate "
-            f"was not accepted ({_short(error)}). If it is signed by your own authority, set "
-            "S3_CA_BUNDLE to that authority's file; S3_VERIFY_SSL=0 turns the check off",
+            f"Unable to connect to the proxy that leads to {settings.endpoint}, for {url}: "
+            f"{_short(error)}. Check HTTP_PROXY and HTTPS_PROXY; a host in NO_PROXY is asked "
+            "without a proxy",
             url,
-            transient=False,
         )
     if isinstance(error, TimeoutError | exceptions.ReadTimeoutError):
         return _connection(
@@ -71,6 +79,25 @@ def translate(error: Exception, doing: str, url: str, settings: Settings) -> Mox
         )
     return _connection(
         f"the connection to {settings.endpoint} broke in {doing} of {url}: {_short(error)}", url
+    )
+
+
+def _tls(error: Exception, settings: Settings) -> str:
+    """Why no TLS connection came about, and what to do."""
+    said = str(error).lower().replace("_", " ")
+    if any(sign in said for sign in _NO_TLS):
+        return (
+            "it does not speak TLS there. For a store without TLS write http:// before the host in "
+            "S3_ENDPOINT, or set S3_USE_HTTPS=0"
+        )
+    if isinstance(settings.verify, str) and any(sign in said for sign in _NO_AUTHORITIES):
+        return (
+            f"the file of authorities {settings.verify} (S3_CA_BUNDLE, AWS_CA_BUNDLE, or "
+            f"ssl_verify= of mox.file.set_auth) can't be used ({_short(error)})"
+        )
+    return (
+        f"its TLS certificate was not accepted ({_short(error)}). If it is signed by your own "
+        "authority, set S3_CA_BUNDLE to that authority's file; S3_VERIFY_SSL=0 turns the check off"
     )
 
 

@@ -193,6 +193,7 @@ def _build(given: Mapping[str, Any]) -> Settings:
     }
     settings = replace(base, **{to: given[name] for name, to in named.items() if name in given})
     _check(settings)
+    _check_keys(settings)
     return settings
 
 
@@ -209,11 +210,36 @@ def _check(settings: Settings) -> None:
             raise MoxValueError(f"set_auth({name}={value!r}): a number is needed")
         if not least <= value <= most:
             raise MoxValueError(f"set_auth({name}={value!r}) must be from {least} to {most}")
+        if name in ("retry", "list_max_keys") and not isinstance(value, int):
+            raise MoxValueError(f"set_auth({name}={value!r}): a whole number is needed")
     if bool(settings.access_key) != bool(settings.secret_key):
         missing = "SECRET_ACCESS_KEY" if settings.access_key else "ACCESS_KEY_ID"
         raise MoxValueError(
             f"the object store's keys are incomplete: {missing} is not set (set both ACCESS_KEY_ID "
             "and SECRET_ACCESS_KEY, or pass both ak= and sk= to mox.file.set_auth)"
+        )
+
+
+def _check_keys(settings: Settings) -> None:
+    """What is no key must not get into a request: the error for that would show it."""
+    keys = {
+        "ACCESS_KEY_ID": ("ak", settings.access_key),
+        "SECRET_ACCESS_KEY": ("sk", settings.secret_key),
+        "SECURITY_TOKEN": ("security_token", settings.token),
+    }
+    for variable, (argument, value) in keys.items():
+        if value is None:
+            continue
+        # Spaces count as printable.
+        if not isinstance(value, str) or not value.isascii() or not value.isprintable():
+            fault = "is no text of plain ASCII characters"
+        elif " " in value:
+            fault = "has a space in it"
+        else:
+            continue
+        raise MoxValueError(
+            f"the object store's {variable} (or {argument}= of mox.file.set_auth) {fault}; copy it "
+            "again"
         )
 
 
@@ -226,6 +252,10 @@ def _limits(config: Mapping[str, float | None]) -> tuple[tuple[str, float], ...]
                 f"It has {', '.join(OPERATIONS)}."
             )
         if seconds is not None:
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0.1:
+                raise MoxValueError(
+                    f"timeout_config[{name!r}] is {seconds!r}; seconds of at least 0.1 are needed"
+                )
             found[OPERATIONS[name]] = float(seconds)
     if "list_objects" in found:
         found["list_objects_v2"] = found["list_objects"]
@@ -238,15 +268,18 @@ def _endpoint(given: Mapping[str, Any]) -> str | None:
     )
     if not server:
         return None
+    if not isinstance(server, str):
+        raise MoxTypeError(f"set_auth(server={server!r}): a host name or URL is needed")
     named = re.match(r"(https?)://", server, re.IGNORECASE)
     secure = environment.boolean("S3_USE_HTTPS", True)
     if named:
         secure = named[1].lower() == "https"
     if given.get("is_secure") is not None:
         secure = bool(given["is_secure"])
+    port = _port(given)
     try:
         parts = urlsplit(f"//{server[named.end() if named else 0 :]}")
-        host, port = parts.hostname, given.get("port") or parts.port
+        host, port = parts.hostname, port or parts.port
     except ValueError:
         host, port = None, None
     if not host or parts.path.strip("/") or "@" in parts.netloc:
@@ -257,6 +290,15 @@ def _endpoint(given: Mapping[str, Any]) -> str | None:
         )
     host = f"[{host}]" if ":" in host else host
     return f"{'https' if secure else 'http'}://{host}{f':{port}' if port else ''}"
+
+
+def _port(given: Mapping[str, Any]) -> int | None:
+    port = given.get("port")
+    if port is None:
+        return None
+    if not str(port).isdecimal() or not 0 < int(port) < 65536:
+        raise MoxValueError(f"set_auth(port={port!r}): a number from 1 to 65535 is needed")
+    return int(port)
 
 
 def _authorities() -> str | None:
