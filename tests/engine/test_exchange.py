@@ -94,6 +94,19 @@ def check_compressed(found: dict[str, np.ndarray], devices: int) -> None:
     assert not [name for name in found if "replica" in name]
 
 
+def test_gradients_of_16_bits_meet_on_weights_of_32(tmp_path: Path) -> None:
+    found = trained(tmp_path, "sgd", 1, "--compress_gradients")
+    exact, rounded = np.zeros(48), np.zeros(48, np.float32)
+    for step in range(STEPS):
+        halves = [gradient(worker, step, 1) / 2 for worker in range(2)]
+        exact -= RATE * np.sum(halves, 0)
+        rounded -= np.float32(RATE) * sum(np.float16(half) for half in halves).astype(np.float32)
+    moved = np.concatenate([found["matrix"].ravel(), found["vector"]])
+    np.testing.assert_allclose(moved, rounded, rtol=0, atol=3e-4)  # A last bit may round away.
+    np.testing.assert_allclose(moved, exact, rtol=0, atol=2e-3)
+    assert not np.allclose(moved, exact, rtol=0, atol=1e-5)
+
+
 def elastic() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Elastic averaging, arXiv:1412.6651, equations 5 and 6 with beta = p alpha, every other step.
 

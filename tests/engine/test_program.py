@@ -11,7 +11,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import program
-from moxing.engine.job import EXPORT, TRAIN, Job, Loss, Model
+from moxing.engine.job import EXPORT, PREDICT, TRAIN, Job, Loss, Model
 from moxing.errors import MoxTypeError, MoxValueError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -248,3 +248,30 @@ def test_a_model_that_ignores_its_inputs_ends_with_them() -> None:
 
     result = execute(input_fn=numbers(7), model_fn=ignoring, max_steps=1000)
     assert result.steps == 7
+
+
+@pytest.mark.parametrize(("devices", "count"), [(2, 6), (3, 7), (12, 25)])
+def test_outputs_come_by_step_and_then_by_device(devices: int, count: int, tmp_path: Path) -> None:
+    execute(log_dir=tmp_path, max_steps=1)
+    found = outputs_of(
+        **{"mode": PREDICT, "devices": devices, "input_fn": numbers(count)},
+        **{"model_fn": model_fn, "max_steps": 100, "optimizer_fns": (), "log_dir": str(tmp_path)},
+    )
+    assert found == [{"x": number} for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("log_first", "values"), [(True, ["0.000", "4.000"]), (False, ["1.500", "5.500"])]
+)
+def test_logged_values_are_the_first_device_s_or_means(
+    log: pytest.LogCaptureFixture, log_first: bool, values: list[str]
+) -> None:
+    def logging(inputs: Any, mode: str) -> Model:
+        return dataclasses.replace(model_fn(inputs, mode), log={"x": inputs[0]})
+
+    execute(
+        **{"devices": 4, "log_first": log_first, "input_fn": numbers(100)},
+        **{"model_fn": logging, "max_steps": 2, "log_every": 1},
+    )
+    lines = [line for line in log.messages if line.startswith("step: ")]
+    assert [line.split("x: ")[1] for line in lines] == values

@@ -80,3 +80,11 @@ def test_compressed_sums_keep_their_type() -> None:
         total = AllReduce(1, compressed=True).sum(tf.constant([1.0, 65504.0, 1e-3]))
         assert total.dtype == tf.float32
         np.testing.assert_allclose(evaluated(total), np.array([1.0, 65504.0, 1e-3], np.float16))
+
+
+def test_compressed_sums_send_half_the_bytes() -> None:
+    with tf.Graph().as_default() as graph:
+        AllReduce(1, compressed=True).sums([tf.zeros([3]), tf.zeros([3], tf.float64)])
+        AllReduce(1).sums([tf.zeros([3])])
+        sent = [op.inputs[0] for op in graph.get_operations() if "Collective" in op.type]
+    assert [tensor.dtype for tensor in sent] == [tf.float16, tf.float64, tf.float32]

@@ -35,3 +35,15 @@ def test_no_gpu_is_one_device_that_is_a_cpu(
     with flags.overridden(num_gpus=num_gpus):
         assert placement()["devices"] == devices
     assert os.environ["CUDA_VISIBLE_DEVICES"] == hidden
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_whose_values_are_logged(first: bool) -> None:
+    with flags.overridden(log_first_clone=first):
+        assert placement()["log_first"] is first
+
+
+def test_gradients_travel_as_16_bits_where_asked() -> None:
+    assert placement()["compressed"] is False
+    with flags.overridden(compress_gradients=True):
+        assert placement()["compressed"] is True
