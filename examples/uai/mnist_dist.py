@@ -19,6 +19,7 @@ flags.DEFINE_string("output_dir", "/data/output", "what comes back to the user")
 flags.DEFINE_integer("num_gpus", 1, "GPUs of this node")
 # The program's own.
 flags.DEFINE_integer("max_steps", 1000, "updates")
+flags.DEFINE_integer("save_steps", 200, "updates between checkpoints")
 flags.DEFINE_integer("batch_size", 64, "images of a batch, on each device")
 
 
@@ -71,7 +72,9 @@ def main(_):
         strategy = tf.distribute.experimental.ParameterServerStrategy()
     else:
         strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
-    config = tf.estimator.RunConfig(train_distribute=strategy)
+    config = tf.estimator.RunConfig(
+        train_distribute=strategy, save_checkpoints_steps=FLAGS.save_steps
+    )
     estimator = tf.keras.estimator.model_to_estimator(
         build_model(), model_dir=FLAGS.output_dir, config=config
     )

@@ -42,6 +42,38 @@ StepCounterHook = _tf.train.StepCounterHook
 StopAtStepHook = _tf.train.StopAtStepHook
 SummarySaverHook = _tf.train.SummarySaverHook
 
+__all__ = [
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
+    "Estimator",
+    "EstimatorSpec",
+    "EvalSpec",
+    "FeedFnHook",
+    "FinalExporter",
+    "FinalOpsHook",
+    "GlobalStepWaiterHook",
+    "LoggingTensorHook",
+    "ModeKeys",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
+    "ProfilerHook",
+    "RunConfig",
+    "SecondOrStepTimer",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
+    "TrainSpec",
+    "experimental",
+    "export",
+    "inputs",
+    "model_to_estimator",
+    "train_and_evaluate",
+]
+
 _CANNED = (
     "{name} is not here: of the ready-made models none is. Write its model_fn for"
     " tf.estimator.Estimator, or build it with tf.keras and give it to"
@@ -61,12 +93,16 @@ _OTHERS = {
 _KINDS = ("Classifier", "Regressor", "Estimator", "Head")
 
 
+class _Missing(MoxNotSupportedError, AttributeError):
+    """So that `hasattr` works on the module."""
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
     if name in _OTHERS:
-        raise MoxNotSupportedError(f"tf.estimator.{name} is not supported. {_OTHERS[name]}")
+        raise _Missing(f"tf.estimator.{name} is not supported. {_OTHERS[name]}")
     if name.endswith(_KINDS):
-        raise MoxNotSupportedError(_CANNED.format(name=f"tf.estimator.{name}"))
-    near = near_matches(name, [item for item in globals() if not item.startswith("_")])
+        raise _Missing(_CANNED.format(name=f"tf.estimator.{name}"))
+    near = near_matches(name, __all__)
     raise MoxAttributeError(f"tf.estimator has no {name!r}.{near}", name=name)

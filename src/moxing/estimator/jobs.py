@@ -65,7 +65,7 @@ def training(
         optimizer_fns=[updates.optimizer_fn],
         max_steps=ENDLESS if max_steps is None else max_steps,
         log_dir=estimator.model_dir,
-        checkpoint_path=estimator.warm_start,
+        checkpoint_path=None if estimator.latest_checkpoint() else estimator.warm_start,
         log_every=config.log_step_count_steps or ENDLESS,
         summary_every=config.save_summary_steps or ENDLESS,
         save_secs=config.save_checkpoints_secs,

@@ -67,7 +67,14 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
     python = Spec(
         roots=("tensorflow.python",),
         names={
-            "estimator": _ESTIMATOR,
+            "estimator": Spec(
+                roots=(_ESTIMATOR,),
+                names={
+                    "keras": f"{_ESTIMATOR}.keras_model",
+                    "model_fn": f"{_ESTIMATOR}.spec",
+                    "run_config": f"{_ESTIMATOR}.config",
+                },
+            ),
             "keras": "face:tensorflow.keras",
             "platform": Spec(
                 roots=("tensorflow.python.platform",),
