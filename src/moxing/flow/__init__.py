@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 with native_noise.dropped():
     import tensorflow.compat.v1 as _tf
 
+from moxing.flow import absent as _absent  # noqa: E402
 from moxing.flow import data as data  # noqa: E402
 from moxing.flow import deprecated as deprecated  # noqa: E402
 from moxing.flow import distribute as distribute  # noqa: E402
@@ -61,6 +62,7 @@ from moxing.flow.watching import watch_diff as watch_diff  # noqa: E402
 from moxing.flow.watching import watch_scope as watch_scope  # noqa: E402
 
 function_config = FunctionConfig
+__getattr__ = _absent.of("flow", _absent.FLOW, globals())
 
 float, float32, double, float64 = _tf.float32, _tf.float32, _tf.float64, _tf.float64
 half, float16 = _tf.float16, _tf.float16

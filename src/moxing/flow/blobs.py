@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import blame
 from moxing.errors import MoxTypeError, shown
 from moxing.flow import scope
 
@@ -92,6 +93,11 @@ class Blob:
     def logical_blob_name(self) -> str:
         """A name that no other blob of the session has."""
         return f"{self.tensor.op.name}/out"
+
+    @property
+    def location(self) -> str:
+        """Its operation, and the line of the user's that made it: `'relu_0' (train.py:12)`."""
+        return blame.place((self.parts[0] if self.parts else self).tensor.op)
 
     def with_distribute(self, distribute: Any) -> Blob:
         """The same values, laid out otherwise where there are several devices."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable
@@ -110,7 +111,12 @@ class Job:
         if self._conf is not None:
             conf.values = {**DEFAULTS.values, **conf.values}
         trace = scope.Trace(self.name, conf, variables, graph)
-        with graph.as_default(), tf.name_scope(_legal(self.name)), scope.tracing(trace):
+        with (
+            graph.as_default(),
+            tf.name_scope(_legal(self.name)),
+            scope.tracing(trace),
+            conf.values.get("placement") or contextlib.nullcontext(),
+        ):
             inputs = [(name, d, d.placeholder(name)) for name, d in self.definitions]
             blobs = [d.blob(f"job {self.name}, argument {n}", tensor) for n, d, tensor in inputs]
             result = callbacks.call("job", self.function, *blobs)

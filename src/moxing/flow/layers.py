@@ -186,8 +186,8 @@ def layer_norm(
     trainable: bool = True,
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
-    epsilon: float = 1e-5,
     name: str | None = None,
+    epsilon: float = 1e-5,
 ) -> Blob:
     """Normalizes each sample over the axes from `begin_norm_axis` (Ba, Kiros, Hinton, 2016)."""
     tensor = tensor_of(inputs, "flow.layers.layer_norm")

@@ -55,6 +55,18 @@ ceil = _unary("ceil", tf.ceil, "The least whole number that is not less.")
 floor = _unary("floor", tf.floor, "The greatest whole number that is not more.")
 reciprocal = _unary("reciprocal", tf.reciprocal, "1 / x.")
 softplus = _unary("softplus", tf.nn.softplus, "log(1 + exp(x)).")
+sin = _unary("sin", tf.sin, "The sine.")
+cos = _unary("cos", tf.cos, "The cosine.")
+tan = _unary("tan", tf.tan, "The tangent.")
+asin = _unary("asin", tf.asin, "The inverse of the sine.")
+acos = _unary("acos", tf.acos, "The inverse of the cosine.")
+atan = _unary("atan", tf.atan, "The inverse of the tangent.")
+sinh = _unary("sinh", tf.sinh, "The hyperbolic sine.")
+cosh = _unary("cosh", tf.cosh, "The hyperbolic cosine.")
+erf = _unary("erf", tf.math.erf, "The error function.")
+expm1 = _unary("expm1", tf.math.expm1, "exp(x) - 1.")
+log1p = _unary("log1p", tf.math.log1p, "log(1 + x).")
+round = _unary("round", tf.round, "The nearest whole number; of two the even one.")
 
 
 def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callable[..., Blob]:
@@ -83,6 +95,9 @@ subtract = _binary("subtract", tf.subtract, "x - y.")
 multiply = _binary("multiply", tf.multiply, "x * y.")
 divide = _binary("divide", tf.divide, "x / y.")
 floor_mod = _binary("floor_mod", tf.floormod, "The remainder, with the sign of y.")
+mod = floor_mod
+pow = _binary("pow", tf.pow, "x to the power of y.")
+squared_difference = _binary("squared_difference", tf.squared_difference, "(x - y)^2.")
 maximum = _binary("maximum", tf.maximum, "The larger.")
 minimum = _binary("minimum", tf.minimum, "The smaller.")
 equal = _binary("equal", tf.equal, "Whether x = y, int8.")
@@ -117,6 +132,7 @@ def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[...,
 
 reduce_sum = _reduce("reduce_sum", tf.reduce_sum, "The sum over `axis`; over all: shape (1,).")
 reduce_mean = _reduce("reduce_mean", tf.reduce_mean, "The mean over `axis`; over all: (1,).")
+reduce_prod = _reduce("reduce_prod", tf.reduce_prod, "The product over `axis`; over all: (1,).")
 reduce_max = _reduce("reduce_max", tf.reduce_max, "The maximum over `axis`; over all: (1,).")
 reduce_min = _reduce("reduce_min", tf.reduce_min, "The minimum over `axis`; over all: (1,).")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ContextDecorator, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
@@ -69,12 +70,8 @@ def _parse(ids: str | Sequence[str]) -> dict[int, list[int]]:
 
 
 @contextmanager
-def fixed_placement(device_tag: str, machine_device_ids: str | Sequence[str]) -> Iterator[None]:
-    """Operations inside run on these devices.
-
-    Args:
-        device_tag: "gpu" or "cpu"; without a GPU both are the CPU.
-        machine_device_ids: "0:0", "0:0-3" or a list of those.
+def _entered(device_tag: str, machine_device_ids: str | Sequence[str]) -> Iterator[None]:
+    """Opens the scope that `fixed_placement` describes.
 
     Raises:
         MoxValueError: no such tag, ids or devices.
@@ -104,6 +101,25 @@ def fixed_placement(device_tag: str, machine_device_ids: str | Sequence[str]) ->
             yield
     finally:
         _scopes.pop()
+
+
+class fixed_placement(ContextDecorator):  # noqa: N801
+    """A block whose operations run on these devices; it may be entered again.
+
+    Args:
+        device_tag: "gpu" or "cpu"; without a GPU both are the CPU.
+        machine_device_ids: "0:0", "0:0-3" or a list of those.
+    """
+
+    def __init__(self, device_tag: str, machine_device_ids: str | Sequence[str]) -> None:
+        self._given, self._blocks = (device_tag, machine_device_ids), []
+
+    def __enter__(self) -> None:
+        self._blocks.append(_entered(*self._given))
+        self._blocks[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._blocks.pop().__exit__(*error)
 
 
 device_prior_placement = fixed_placement

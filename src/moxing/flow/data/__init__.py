@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import initializers, parallel, placement, scope
+from moxing.flow import absent, initializers, parallel, placement, scope
 from moxing.flow.blobs import Blob
 from moxing.flow.data import files
 from moxing.flow.data.conf import BlobConf as BlobConf
@@ -19,6 +19,7 @@ from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
 from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
 from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor
 from moxing.flow.data.conf import RawCodec as RawCodec
+__getattr__ = absent.of("flow.data", absent.DATA, globals())
 
 
 def decode_ofrecord(
