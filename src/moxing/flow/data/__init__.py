@@ -19,6 +19,7 @@ from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
 from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
 from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor
 from moxing.flow.data.conf import RawCodec as RawCodec
+
 __getattr__ = absent.of("flow.data", absent.DATA, globals())
 
 
