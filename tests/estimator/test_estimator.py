@@ -305,7 +305,7 @@ def test_no_checkpoint(estimator: tfe.Estimator, read: Read) -> None:
             "Estimator has model_fn=3, which is no function.",
         ),
         (
-            lambda fn: tfe.Estimator(fn, config={"a": 1}),
+            lambda fn: tfe.Estimator(fn, config={"a": 1}),  # type: ignore[arg-type]
             MoxTypeError,
             "Estimator has config={'a': 1}; it must be a tf.estimator.RunConfig.",
         ),

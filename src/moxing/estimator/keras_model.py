@@ -16,6 +16,7 @@ from moxing.estimator.config import RunConfig
 from moxing.estimator.estimator import Estimator
 from moxing.estimator.export import PredictOutput
 from moxing.estimator.keras_recipe import Recipe, fresh_metrics, rebuilt, take_apart
+from moxing.estimator.metrics import announce, of_keras
 from moxing.estimator.spec import EstimatorSpec, ModeKeys
 
 _SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -100,8 +101,11 @@ def _spec(
             weighted_metrics=weighted,
             target_tensors=_targets(model, labels),
         )
+        # Of several outputs, training updates the mean loss of each.
+        for metric in (*model.metrics, *(model._output_loss_metrics or ())):
+            announce(metric.variables)
         if mode == ModeKeys.EVAL:
-            found = {_named(metric.name, recipe, names): metric for metric in model.metrics}
+            found = {_named(m.name, recipe, names): of_keras(m.name, m) for m in model.metrics}
             return EstimatorSpec(
                 mode, predictions=predictions, loss=model.total_loss, eval_metric_ops=found
             )

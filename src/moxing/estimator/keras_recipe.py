@@ -76,7 +76,7 @@ def rebuilt(recipe: Recipe, features: list[Any], training: bool) -> Iterator[Any
             given = features[0] if len(features) == 1 else features
             yield tf_keras.models.clone_model(recipe.model, input_tensors=given)
     finally:
-        _leave_eager_models_alone(type(recipe.model))
+        _leave_eager_models_alone(recipe)
 
 
 def fresh_metrics(metrics: Any) -> Any:
@@ -156,11 +156,14 @@ def _copy_of_v1(optimizer: tf.train.Optimizer) -> tf.train.Optimizer:
     return made
 
 
-def _leave_eager_models_alone(kind: Any) -> None:
-    """Keras gives a class other bases while a graph is built; eager models need theirs back."""
+def _leave_eager_models_alone(recipe: Recipe) -> None:
+    """Gives Keras's classes back the bases that building a graph took from them."""
     from tensorflow.python import tf2
     from tensorflow.python.eager import context
 
-    if tf2.enabled():
-        with context.eager_mode():
+    if not tf2.enabled():
+        return
+    layers = [*recipe.model._flatten_layers(), *recipe.model.metrics]
+    with context.eager_mode():
+        for kind in cast(dict[Any, None], {type(layer): None for layer in layers}):
             kind.__new__(kind)

@@ -49,7 +49,7 @@ def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
                 f"eval_metric_ops has the metric {name!r}: that name is taken. Give it another."
             )
         if hasattr(metric, "update_state") and hasattr(metric, "result"):
-            values[name], updates[name] = _of_keras(name, metric)
+            values[name], updates[name] = of_keras(name, metric)
             continue
         if not isinstance(metric, tuple | list) or len(metric) != 2:
             raise MoxTypeError(
@@ -61,19 +61,20 @@ def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
     return Metrics(values, updates)
 
 
-def _of_keras(name: str, metric: Any) -> tuple[tf.Tensor, tf.Tensor]:
+def of_keras(name: str, metric: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """The value of a metric of Keras that was updated in the current graph, and its update."""
     if not getattr(metric, "updates", None):
         raise MoxValueError(
             f"eval_metric_ops[{name!r}] is a {type(metric).__name__} that was not updated: call"
             " metric.update_state(labels, predictions) in model_fn."
         )
-    _announce(metric.variables)
+    announce(metric.variables)
     with tf.control_dependencies(list(metric.updates)):
         updated = tf.identity(metric.result())
     return tf.convert_to_tensor(metric.result()), updated
 
 
-def _announce(variables: Any) -> None:
+def announce(variables: Any) -> None:
     """Lets variables of Keras metrics be initialized, and be known as those of metrics."""
     for variable in variables:
         for key in _LOCAL:
