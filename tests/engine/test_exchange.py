@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from clusters import Job, weights
 
 pytestmark = pytest.mark.slow
+KINDS = ["batched", "batched_apart", "elastic"]
 BATCH, STEPS, RATE = 6, 12, 0.1  # Samples of a device.
 FACTORS = np.array([1.0, -2.0, 0.5, 3.0, 0.25])
 
@@ -30,6 +32,7 @@ def gradient(worker: int, step: int, devices: int) -> np.ndarray:
 def together(folder: Path, optimizers: list[str], devices: int, *flags: str) -> Job:
     """Two workers that have trained `slopes` with each of the optimizers."""
     plan = {"log_dir": str(folder / "log"), "batch": BATCH, "shares": 1, "steps": STEPS}
+    plan["save_steps"] = 2
     runs = [f"slopes/{optimizer}" for optimizer in optimizers]
     job = Job(folder, {**plan, "runs": runs}, 2, 0, f"--num_gpus={devices}", *flags)
     assert set(job.codes().values()) == {0}, job.text("worker0")[-3000:]
@@ -47,6 +50,11 @@ def seen(job: Job, run: int) -> list[np.ndarray]:
     return found
 
 
+def data_steps(resumed: int | None) -> list[int]:
+    """Which step's data each step has: a data set that has no position starts over in a new run."""
+    return list(range(STEPS)) if resumed is None else [*range(resumed), *range(STEPS - resumed)]
+
+
 def trained(folder: Path, optimizer: str, devices: int, *flags: str) -> dict[str, np.ndarray]:
     """The weights that two workers end with, which are equal on both at every step."""
     job = together(folder, [optimizer], devices, *flags)
@@ -56,14 +64,20 @@ def trained(folder: Path, optimizer: str, devices: int, *flags: str) -> dict[str
     return weights(folder / "log" / f"slopes/{optimizer}")
 
 
-def compressed(devices: int, momentum: float) -> np.ndarray:
-    """Deep gradient compression, arXiv:1712.01887, appendix B, of two workers."""
+def compressed(devices: int, momentum: float, settled: int | None = None) -> np.ndarray:
+    """Deep gradient compression, arXiv:1712.01887, appendix B, of two workers.
+
+    They have settled, before the step of that number, on the mean of what waits.
+    """
     size = 48
     moved, u, v = np.zeros(size), np.zeros((2, size)), np.zeros((2, size))
     for step in range(STEPS):
         kept = 20 if step < 4 else 4  # Of the 40 of the matrix; the vector goes whole.
+        if step == settled:
+            u[:], v[:] = u.mean(0), v.mean(0)
         for worker in range(2):
-            u[worker] = momentum * u[worker] + gradient(worker, step, devices)
+            slope = gradient(worker, data_steps(settled)[step], devices)
+            u[worker] = momentum * u[worker] + slope
             v[worker] += u[worker]
             mask = np.abs(v[worker]) >= np.sort(np.abs(v[worker, :40]))[-kept]
             mask[40:] = True
@@ -84,11 +98,17 @@ def test_workers_exchange_compressed_gradients(tmp_path: Path) -> None:
 
 def test_copies_on_several_devices_are_updated_alike(tmp_path: Path) -> None:
     flags = ["--variable_update=distributed_replicated"]
-    check_compressed(trained(tmp_path, "dgc", 2, *flags), 2)
+    job = together(tmp_path, ["dgc", "dgc.again@6", "dgc.again"], 2, *flags)
+    first, second = seen(job, 0)
+    assert first.tobytes() == second.tobytes()
+    check_compressed(weights(tmp_path / "log" / "slopes" / "dgc"), 2)
+    check_compressed(weights(tmp_path / "log" / "slopes" / "dgc.again"), 2, settled=6)
 
 
-def check_compressed(found: dict[str, np.ndarray], devices: int) -> None:
-    moved: Any = compressed(devices, 0.8)
+def check_compressed(
+    found: dict[str, np.ndarray], devices: int, settled: int | None = None
+) -> None:
+    moved: Any = compressed(devices, 0.8, settled)
     np.testing.assert_allclose(found["matrix"].ravel(), moved[:40], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found["vector"], moved[40:], rtol=1e-4, atol=1e-5)
     assert not [name for name in found if "replica" in name]
@@ -130,24 +150,50 @@ def elastic() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def rarely(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, Path]:
     """Runs of optimizers that meet rarely."""
     folder = tmp_path_factory.mktemp("rarely")
-    return together(folder, ["batched", "batched_apart", "elastic"], 1), folder / "log"
+    return together(folder, [*KINDS, "batched.again@4", "batched.again"], 1), folder / "log"
+
+
+def batched(resumed: int | None = None) -> np.ndarray:
+    """The weights before each step, and at the end, of updates with means of three steps."""
+    found = [np.zeros(48)]
+    for at in range(0, STEPS, 3):
+        last = [gradient(w, s, 1) for w in range(2) for s in data_steps(resumed)[at : at + 3]]
+        found += [found[-1], found[-1], found[-1] - RATE * np.mean(last, 0)]
+    return np.array(found)
 
 
 def test_workers_meet_only_where_they_apply(rarely: tuple[Job, Path]) -> None:
     job, log = rarely
     first, second = seen(job, 0)
     assert first.tobytes() == second.tobytes()
-    wanted = np.zeros(48)
-    for step in range(STEPS):
-        np.testing.assert_allclose(first[step], wanted, rtol=1e-4, atol=1e-5)
-        if step % 3 == 2:
-            last = [gradient(w, s, 1) for w in range(2) for s in range(step - 2, step + 1)]
-            wanted = wanted - RATE * np.mean(last, 0)
+    np.testing.assert_allclose(first, batched()[:-1], rtol=1e-4, atol=1e-5)
     found = weights(log / "slopes" / "batched")
-    np.testing.assert_allclose(found["vector"], wanted[40:], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found["vector"], batched()[-1][40:], rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(found["vector/batch_gradients"], np.zeros(8))
     apart = weights(log / "slopes" / "batched_apart")
     np.testing.assert_allclose(found["matrix"], apart["matrix"], rtol=1e-5, atol=1e-6)
+
+
+def test_workers_that_stop_between_two_updates_lose_nothing(rarely: tuple[Job, Path]) -> None:
+    _, log = rarely
+    again = weights(log / "slopes" / "batched.again")
+    last = batched(resumed=4)[-1]
+    np.testing.assert_allclose(again["matrix"].ravel(), last[:40], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(again["vector"], last[40:], rtol=1e-4, atol=1e-5)
+
+
+def test_saves_wait_until_no_worker_has_sums(rarely: tuple[Job, Path]) -> None:
+    job, _ = rarely
+    saved = re.findall(
+        r"Saving checkpoints for (\d+) into .*/slopes/([a-z._]+)/", job.text("worker0")
+    )
+    of_each = {
+        name: [int(s) for s, n in saved if n == name]
+        for name in ("batched", "elastic", "batched.again")
+    }
+    assert of_each["batched"] == [0, 3, 6, 9, 12]
+    assert of_each["elastic"] == [0, 2, 4, 6, 8, 10, 12]
+    assert of_each["batched.again"] == [0, 3, 4, 6, 9, 12]
 
 
 def test_elastic_workers_go_their_own_way_around_one_center(rarely: tuple[Job, Path]) -> None:

@@ -4,7 +4,8 @@
 
 PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer],
 "steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers)}.
-A model named m.WxD computes what W workers of D devices would, in one.
+A model named m.WxD computes what W workers of D devices would, in one. What follows a dot in the
+name of an optimizer tells runs of it apart.
 A run model/optimizer@N ends at step N, and the next one of that name goes on from there. Those of
 "unseeded" have no seed whatever the flags say.
 """
@@ -151,6 +152,7 @@ def main() -> None:
         run, _, limit = entry.partition("@")
         model, optimizer = run.split("/")
         model, _, shares = model.partition(".")
+        optimizer = optimizer.partition(".")[0]
         split = [int(count) for count in shares.split("x")] if shares else []
         mox.set_flag("seed", None if run in PLAN.get("unseeded", ()) else seed)
         outputs: list[Any] = []

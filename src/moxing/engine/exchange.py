@@ -3,6 +3,10 @@
 Most optimizers get the mean gradient of all processes. One that says `meets_others = True` gets the
 mean of its own process instead, and exchanges what it wants, when it wants. All processes have to
 exchange the same in the same steps.
+
+What such an optimizer keeps between two exchanges is each process's own, while checkpoints are made
+of the variables of the chief. So saves wait for a step behind which nothing is kept, and where all
+processes stop, they settle on what to keep.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.reduce import AllReduce
 
 _EXCHANGE = "openmox/exchange"
+_RESTS = "openmox/rests"
+_SETTLING = "openmox/settling"
 
 
 @dataclass(frozen=True)
@@ -65,3 +71,43 @@ def current() -> Exchange | None:
 def is_wanted(optimizer: Any) -> bool:
     """Whether an optimizer meets other processes by itself."""
     return bool(getattr(optimizer, "meets_others", False))
+
+
+def rests(position: tf.Variable, steps: int) -> None:
+    """Says behind which steps an optimizer of the current graph keeps nothing.
+
+    Args:
+        position: integer scalar that grows by 1 at each step, or goes back to 0 after `steps`.
+        steps: where it is a multiple of this.
+    """
+    tf.add_to_collection(_RESTS, (position, steps))
+
+
+def settles(operation: tf.Operation) -> None:
+    """Says with what all processes agree on what an optimizer of the current graph keeps."""
+    tf.add_to_collection(_SETTLING, operation)
+
+
+def settle(session: tf.Session) -> None:
+    """Lets all processes agree on what optimizers keep; all have to call it after the same step."""
+    operations = session.graph.get_collection(_SETTLING)
+    if operations:
+        session.run(operations)
+
+
+class Rests:
+    """Knows behind which steps of a run nothing is kept that a checkpoint would lose.
+
+    Attributes:
+        settles: whether processes agree on what they keep before the last save.
+    """
+
+    def __init__(self, session: tf.Session) -> None:
+        self.settles = bool(session.graph.get_collection(_SETTLING))
+        found = session.graph.get_collection(_RESTS)
+        begun = session.run([position for position, _ in found])
+        self._cycles = [(int(at), steps) for at, (_, steps) in zip(begun, found, strict=True)]
+
+    def after(self, step: int) -> bool:
+        """Whether that is so after `step` steps of the run."""
+        return all((begun + step) % steps == 0 for begun, steps in self._cycles)

@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import blame, callbacks, report, streaming
 from moxing.engine.console import Console
+from moxing.engine.exchange import Rests
 from moxing.engine.finite import check_losses
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job
@@ -120,6 +121,7 @@ class Loop:
         self._mark = (started, 0)
         self._rate_mark = (started, 0)
         self._saved_at = time.monotonic()
+        self._rests, self._put_off = Rests(self._session), False
         try:
             self._run_steps()
             self._flush_outputs()
@@ -330,10 +332,19 @@ class Loop:
         TENSORFLOW.info("%s", report.global_step_per_second(rate))
 
     def _save_due(self) -> bool:
-        if self._job.save_secs is not None:
-            return self._save_time_has_come()
+        """Whether to save now: not while processes keep what a checkpoint would lose."""
         steps = self._job.save_steps
-        return steps is not None and self.progress.global_step % steps == 0
+        if self._job.save_secs is not None:
+            wanted = self._save_time_has_come()
+        else:
+            wanted = steps is not None and self.progress.global_step % steps == 0
+        self._put_off = wanted or self._put_off
+        if self._rests.settles and (self._left or self.progress.step >= self._last_step()):
+            return False  # The run saves, when all have agreed.
+        if self._put_off and self._rests.after(self.progress.step):
+            self._put_off = False
+            return True
+        return False
 
     def _save_time_has_come(self) -> bool:
         seconds = self._job.save_secs

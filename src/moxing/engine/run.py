@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import (
     blame,
     checkpoint,
+    exchange,
     export,
     program,
     replicas,
@@ -353,6 +354,8 @@ class _Run:
             progress.shared_step = int(opened.run(self._program.global_step))
         crew.hear_of_stop(stop)
 
+        elif not progress.input_ended:
+            exchange.settle(opened)
     def _start_step(self) -> int | None:
         return self._start.step if self._start is not None else None
 

@@ -27,9 +27,8 @@ class BatchGradientsOptimizer(OptimizerWrapper):
     which counts epochs, takes the small batch as it is.
 
     The sums and the position are variables of the graph and thus of its checkpoints: a run that
-    is resumed in the middle loses nothing. With `sync_on_apply` on several workers, whose sums
-    differ, checkpoints hold those of worker 0, and a run that is resumed in the middle goes on with
-    them in all workers; saved at a multiple of `num_batches`, there is nothing to lose.
+    is resumed in the middle loses nothing. Nor do several workers, whose sums differ: they save
+    only where there are no sums, and the mean of them where training ends.
 
     Args:
       opt: the optimizer inside.
@@ -81,6 +80,9 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         with tf.init_scope():
             self._create_slots([variables[0] for _, variables in groups])
             position: Any = self._get_non_slot_variable(self._position_name, tf.get_default_graph())
+        if others is not None:
+            exchange.rests(position, self.num_batches)
+            exchange.settles(self._agree(groups, others))
         with tf.name_scope(name or self._name):
             now = position.read_value()
             step = tf.cond(
@@ -120,6 +122,12 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         # Clearing waits for the update, hence for every read of the sums.
         with tf.control_dependencies([self.optimizer.apply_gradients(pairs)]):
             return _done([self._clear(variables[0]) for _, variables in groups])
+
+    def _agree(self, groups: Sequence[_Group], others: Exchange) -> tf.Operation:
+        """Gives all workers the mean of their sums, which leaves the next average what it is."""
+        slots = [self.get_slot(variables[0], "gradient_sum") for _, variables in groups]
+        means = others.means([slot.read_value() for slot in slots])
+        return tf.group(*(slot.assign(mean) for slot, mean in zip(slots, means, strict=True)))
 
     def _clear(self, var: Any) -> Any:
         total = self.get_slot(var, "gradient_sum")

@@ -40,7 +40,8 @@ class DgcOptimizer(OptimizerWrapper):
 
     Workers with variables of their own exchange what each of them hands on, places and values, and
     apply the mean; what waits is each worker's own. A run that is resumed goes on, in all workers,
-    with what waited in worker 0.
+    with the mean of what waited where it had ended; after a crash, with what waited in worker 0 at
+    the last save.
 
     Args:
       opt: the optimizer inside.
@@ -156,12 +157,20 @@ class DgcOptimizer(OptimizerWrapper):
             if self._masking:
                 velocity = without(velocity, elements)
             kept += [momentum.assign(velocity), residual.assign(without(waiting, elements))]
+        exchange.settles(self._agree([var for _, var in given], others))
         means: dict[int, tf.Tensor] = {}
         if chosen:
             sparse = sparse_means(others, list(chosen.values()), epoch)
             means.update(zip(chosen, sparse, strict=True))
         means.update(zip(whole, others.means(list(whole.values())), strict=True))
         return [means[index] for index in range(len(given))], kept
+
+    def _agree(self, variables: Sequence[Any], others: Exchange) -> tf.Operation:
+        """Gives all workers the mean of what waits in each."""
+        slots = [self.get_slot(v, n) for v in variables for n in ("dgc_momentum", "dgc_residual")]
+        slots = [slot for slot in slots if slot is not None]
+        means = others.means([slot.read_value() for slot in slots])
+        return tf.group(*(slot.assign(mean) for slot, mean in zip(slots, means, strict=True)))
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for var in var_list:
