@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.export import ExportSignature
+from moxing.engine.pauses import Pauses
 
 if TYPE_CHECKING:
     from moxing.cluster.cluster import Cluster
@@ -70,6 +71,7 @@ class Job:
         save_secs, save_steps: time or steps between saves; both None: only first and last.
         keep: how many checkpoints of log_dir to keep; None: all.
         listeners: called around every commit of a checkpoint.
+        pauses: in TRAIN, called between steps; None: nothing is.
         again: whether to train on where the input of an earlier run had ended.
         export: whether to export after the run.
         export_kinds: what to write beside the exported SavedModel: constants of `export.kinds`.
@@ -117,6 +119,7 @@ class Job:
     save_steps: int | None = None
     keep: int | None = 5
     listeners: tuple[tf.train.CheckpointSaverListener, ...] = ()
+    pauses: Pauses | None = None
     again: bool = False
     export: bool = False
     export_kinds: tuple[str, ...] = ()

@@ -138,6 +138,11 @@ class Loop:
 
     def _run_steps(self) -> None:
         progress, end = self.progress, self._last_step()
+        pauses = self._job.pauses
+        self._pause_at = end
+        if pauses is not None:
+            pauses.begin(self._session, progress.first)
+            self._pause_at = pauses.next(progress.first)
         while progress.step < end and not self._leaves():
             due = self._due(progress.step)
             try:
@@ -164,6 +169,9 @@ class Loop:
             if self._save is not None and self._save_due():
                 self._save(progress.global_step)
                 self._saved_at = time.monotonic()
+            if pauses is not None and progress.global_step >= self._pause_at:
+                self._hooks.stop_requested |= pauses.reached(self._session, progress.global_step)
+                self._pause_at = pauses.next(progress.global_step)
         if self._streaming and progress.step:
             final = streaming.readable(self._streaming)
             progress.running.update(self._session.run(final))
@@ -260,6 +268,8 @@ class Loop:
             due.append(_next_multiple(step, job.summary_every))
         if self._save is not None and job.save_secs is None and job.save_steps is not None:
             due.append(_next_multiple(first + step, job.save_steps) - first)
+        if job.pauses is not None:
+            due.append(self._pause_at - first)
         return min(due)
 
     def _callable(self, due: tuple[str, ...]) -> Callable[[], Any]:

@@ -328,6 +328,8 @@ class _Run:
             if self._saver is not None:
                 self._save(opened, progress.global_step, progress.input_ended)
                 self._listeners.end(opened, progress.global_step)
+            if job.pauses is not None:
+                job.pauses.end(opened, progress.global_step)
             if not stop:
                 self.hooks.end(opened)
         if self._crew is not None:
@@ -352,10 +354,10 @@ class _Run:
         if not self._job.synchronous:
             crew.barrier("end", None)
             progress.shared_step = int(opened.run(self._program.global_step))
-        crew.hear_of_stop(stop)
-
         elif not progress.input_ended:
             exchange.settle(opened)
+        crew.hear_of_stop(stop)
+
     def _start_step(self) -> int | None:
         return self._start.step if self._start is not None else None
 

@@ -234,6 +234,16 @@ def of_chief(make: Callable[[], dict[str, float]]) -> dict[str, float]:
     return dict(team.member.broadcast("evaluation", made, None))
 
 
+def gathered(key: str, value: Any) -> list[Any]:
+    """What every worker gave for `key`, in the order of the workers: JSON values.
+
+    Alone, or among workers that do not wait for each other, only this one's.
+    """
+    if not _current or not _current[0].synchronous:
+        return [value]
+    return list(_current[0].member.all_gather(key, value, None))
+
+
 def counted(job: Job) -> Job:
     """The job with a limit on the global step, which grows by every worker's steps.
 

@@ -74,11 +74,17 @@ class Recorder:
         self._journal.write(Line(line.TRAIN, progress.global_step, progress.values, known))
 
     def evaluated(
-        self, name: str, values: Mapping[str, float], samples: int | None, seconds: float
+        self,
+        name: str,
+        values: Mapping[str, float],
+        samples: int | None,
+        seconds: float,
+        after: int | None = None,
     ) -> None:
-        """Records an evaluation; of a hook, after the step that the loop is in."""
+        """Records an evaluation; of a hook, after the step that the loop is in, or `after`."""
         inside = self._job.mode != EVAL
         step = self.progress.global_step + 1 if inside else self.progress.first
+        step = step if after is None else after
         known = (
             {"seconds": seconds} if samples is None else {"samples": samples, "seconds": seconds}
         )

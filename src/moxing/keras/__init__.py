@@ -1,0 +1,21 @@
+"""The Keras dialect: `moxing.keras.fit` trains Keras models on several devices and machines."""
+
+from __future__ import annotations
+
+from moxing import tf_version
+
+tf_version.check()
+
+import os  # noqa: E402
+
+from moxing import native_noise  # noqa: E402
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+with native_noise.dropped():
+    import tensorflow  # noqa: F401
+
+from moxing.keras.place import is_chief as is_chief  # noqa: E402
+from moxing.keras.result import FitResult as FitResult  # noqa: E402
+from moxing.keras.training import fit as fit  # noqa: E402
+
+__all__ = ["FitResult", "fit", "is_chief"]

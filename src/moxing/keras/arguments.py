@@ -1,0 +1,132 @@
+"""Checks what `fit` is called with."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.keras.data import Arrays, Made
+from moxing.keras.trace import eager_mode
+
+# A limit that no run reaches: it ends with its data, which is repeated.
+_ENDLESS = 1 << 40
+
+
+def count(name: str, value: Any) -> int | None:
+    """A number above 0, or None.
+
+    Raises:
+        MoxTypeError, MoxValueError: anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise MoxTypeError(f"fit has {name}={shown(value)}; it must be a whole number.")
+    if int(value) < 1:
+        raise MoxValueError(f"fit has {name}={value}; it must be at least 1.")
+    return int(value)
+
+
+def directory(value: Any) -> str | None:
+    """A path as text.
+
+    Raises:
+        MoxTypeError, MoxValueError: something else.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike):
+        raise MoxTypeError(f"fit has output_dir={shown(value)}; it must be a path.")
+    path = os.fspath(value)
+    if not path or not isinstance(path, str):
+        raise MoxValueError(f"fit has output_dir={shown(path)}; name a folder, or leave it out.")
+    return path
+
+
+def all_steps(epochs: Any, steps: Any, per_epoch: int | None) -> int:
+    """The global step at which training ends.
+
+    Raises:
+        MoxValueError: it can't be known.
+    """
+    wanted, passes = count("steps", steps), count("epochs", epochs)
+    if wanted is not None and passes is not None:
+        raise MoxValueError(f"fit has steps={wanted} and epochs={passes}; give one of them.")
+    if wanted is not None:
+        return wanted
+    if per_epoch is None or per_epoch >= _ENDLESS:
+        raise MoxValueError(
+            "fit can't tell how many batches train_data has, so it can't tell how long an epoch is."
+            " Pass steps= in place of epochs=, or steps_per_epoch= beside it."
+        )
+    return per_epoch * (passes or 1)
+
+
+def compile_model(model: Any, optimizer: Any, loss: Any, metrics: Any, loss_weights: Any) -> None:
+    """Compiles the model where that was asked for.
+
+    Raises:
+        MoxValueError: the model is not compiled, or only a part of what compile needs was given.
+    """
+    known = getattr(model, "optimizer", None)
+    if optimizer is None and loss is None:
+        if metrics is not None or loss_weights is not None:
+            raise MoxValueError("fit has metrics= or loss_weights=, which need loss= beside them.")
+        if known is None or not getattr(model, "compiled", getattr(model, "_is_compiled", True)):
+            raise MoxValueError(
+                "The model is not compiled: call model.compile(optimizer, loss), or pass optimizer="
+                " and loss= to fit."
+            )
+        return
+    if optimizer is None and known is None:
+        raise MoxValueError("fit has loss= without optimizer=, and the model is not compiled.")
+    if loss is None:
+        raise MoxValueError("fit has optimizer= without loss=; pass both, or compile the model.")
+    with eager_mode():
+        model.compile(
+            optimizer=known if optimizer is None else optimizer,
+            loss=loss,
+            metrics=metrics,
+            loss_weights=loss_weights,
+        )
+
+
+def check_rank(model: Any, given: Arrays | Made) -> None:
+    """Raises where a dataset has single samples and the model takes batches, or the other way.
+
+    Raises:
+        MoxValueError: saying what to pass.
+    """
+    shape = getattr(model, "input_shape", None) if getattr(model, "built", False) else None
+    if not isinstance(given, Made) or given.dataset is None or not isinstance(shape, tuple):
+        return
+    if not all(size is None or isinstance(size, int) for size in shape):
+        return  # Several inputs.
+    spec = given.dataset.element_spec
+    inputs = spec[0] if isinstance(spec, tuple) else spec
+    if not isinstance(inputs, tf.TensorSpec) or inputs.shape.rank is None:
+        return
+    rank, wanted = inputs.shape.rank, len(shape)
+    if given.batch_size is None and rank == wanted - 1:
+        raise MoxValueError(
+            f"train_data has elements of shape {tuple(inputs.shape)}, and the model takes batches"
+            f" of shape {shape}: they seem to be single samples. Pass batch_size=, or a dataset"
+            " with .batch(...)."
+        )
+    if given.batch_size is not None and rank == wanted:
+        raise MoxValueError(
+            f"train_data has elements of shape {tuple(inputs.shape)}, which seem to be batches"
+            f" already, and batch_size={given.batch_size} would batch them again. Leave batch_size"
+            " out."
+        )
+
+
+def finalize(model: Any) -> None:
+    """What Keras does to weights after training: averages of an optimizer take their place."""
+    finish = getattr(model.optimizer, "finalize_variable_values", None)
+    if finish is not None and getattr(model.optimizer, "use_ema", False):
+        with eager_mode():
+            finish(model.trainable_variables)

@@ -1,0 +1,158 @@
+"""What `fit` takes as data, and how many batches of it make an epoch."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf2
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.structure import is_dataset
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.keras.trace import eager_mode
+
+_FORMS = (
+    "arrays (x, y) or (x, y, sample_weight), a tf.data.Dataset of them, or a function that returns"
+    " one of these"
+)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays of samples.
+
+    Attributes:
+        nest: x, (x, y) or (x, y, sample_weight), of arrays.
+        samples: how many there are.
+        batch_size: samples in a batch of all devices together.
+    """
+
+    nest: Any
+    samples: int
+    batch_size: int
+
+    @property
+    def batches(self) -> int:
+        """How many batches an epoch has."""
+        return -(-self.samples // self.batch_size)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A tf.data.Dataset of the eager runtime, or a function that makes one.
+
+    Attributes:
+        dataset: the dataset; None: `make` makes it.
+        make: makes a dataset in the graph it is called in.
+        batch_size: for a dataset of single samples, how many make a batch; None: it has batches.
+        own: whether `make` gives the batches of this process alone.
+        batches: how many batches an epoch has; None: not known.
+    """
+
+    dataset: Any
+    make: Callable[..., Any] | None
+    batch_size: int | None
+    own: bool
+    batches: int | None
+
+
+def read(data: Any, batch_size: int | None, name: str) -> Arrays | Made:
+    """Recognizes data.
+
+    Args:
+        data: what the user gave.
+        batch_size: samples in a batch; None: 32 for arrays, and a dataset has batches.
+        name: of the argument.
+
+    Raises:
+        MoxTypeError, MoxValueError: data of no known form.
+    """
+    if is_dataset(data):
+        with eager_mode():
+            known = _known(data)
+        return Made(data, None, batch_size, False, _batches(known, batch_size))
+    if callable(data):
+        return _function(data, batch_size, name)
+    return _arrays(data, 32 if batch_size is None else batch_size, name)
+
+
+def input_context(index: int, size: int) -> Any:
+    """What a function of one argument gets, as of `tf.distribute`."""
+    return tf2.distribute.InputContext(size, index, size)
+
+
+def _function(make: Callable[..., Any], batch_size: int | None, name: str) -> Arrays | Made:
+    own = any(
+        parameter.default is parameter.empty and parameter.kind in _POSITIONAL
+        for parameter in inspect.signature(make).parameters.values()
+    )
+    arguments = [input_context(0, 1)] if own else []
+    with eager_mode():
+        result = make(*arguments)
+        if not is_dataset(result):
+            if own:
+                raise MoxTypeError(
+                    f"{name} is a function of one argument (a tf.distribute.InputContext), so it"
+                    f" must return a tf.data.Dataset, not {shown(result)}."
+                )
+            return _arrays(result, 32 if batch_size is None else batch_size, name)
+        known = _known(result)
+    return Made(None, make, batch_size, own, None if own else _batches(known, batch_size))
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _known(dataset: Any) -> int | None:
+    count = int(dataset.cardinality().numpy())
+    return count if count >= 0 else None
+
+
+def _batches(count: int | None, batch_size: int | None) -> int | None:
+    return count if count is None or batch_size is None else -(-count // batch_size)
+
+
+def _arrays(data: Any, batch_size: int, name: str) -> Arrays:
+    if isinstance(data, list):
+        data = tuple(data)
+    if data is None or (isinstance(data, tuple) and not 1 <= len(data) <= 3):
+        raise MoxTypeError(f"{name}={shown(data)}; it must be {_FORMS}.")
+    parts = (
+        [_as_arrays(part, name) for part in data if part is not None or data is None]
+        if (isinstance(data, tuple))
+        else [_as_arrays(data, name)]
+    )
+    nest: Any = tuple(parts)
+    sizes = {array.shape[0] for array in tf.nest.flatten(nest)}
+    if len(sizes) != 1 or 0 in sizes:
+        raise MoxValueError(
+            f"The arrays of {name} have {sorted(sizes)} samples along their first axis; all must"
+            " have the same number, and some."
+        )
+    return Arrays(nest, sizes.pop(), batch_size)
+
+
+def _as_arrays(part: Any, name: str) -> Any:
+    """A nest of arrays; pandas' and eager tensors become arrays."""
+
+    def convert(leaf: Any) -> np.ndarray:
+        if hasattr(leaf, "to_numpy"):
+            leaf = leaf.to_numpy()
+        if not hasattr(leaf, "__array__"):
+            raise MoxTypeError(f"{name} holds {shown(leaf)}; it must be {_FORMS}.")
+        array = np.asarray(leaf)
+        if array.ndim == 0 or array.dtype == object:
+            raise MoxTypeError(
+                f"{name} holds {shown(leaf)}; an array of numbers or strings, with samples along"
+                " its first axis, is needed."
+            )
+        # Keras takes numbers of 64 bits for 32 bits as well.
+        return array.astype(np.float32) if array.dtype == np.float64 else array
+
+    if hasattr(part, "to_numpy"):
+        return convert(part)
+    return tf.nest.map_structure(convert, part)

@@ -1,0 +1,179 @@
+"""What happens between epochs: metrics, evaluation, callbacks and history."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import report, team
+from moxing.engine.records import recorder as recorders
+from moxing.keras import families
+from moxing.keras.callbacks import Callbacks
+from moxing.keras.families import Family
+from moxing.keras.model import TrainedModel
+from moxing.keras.trace import eager_mode
+from moxing.keras.variables import METRIC, SLOT, WEIGHT, Held, to_graph, to_keras
+from moxing.logs import TENSORFLOW
+
+_PREFIX = "val_"
+
+
+class Epochs:
+    """Pauses of a training run at the ends of its epochs, and where it is to be evaluated.
+
+    Args:
+        family: of the model.
+        model: gets the values of the graph's variables at each pause that needs them.
+        trained: knows its variables, once the graph is built.
+        epoch: steps of an epoch; None: the run is one.
+        every: steps between evaluations; None: one at the end of each epoch.
+        evaluate: gives the metrics of the eager model, by name; None: there is no evaluation.
+        callbacks: of the user.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        model: Any,
+        trained: TrainedModel,
+        epoch: int | None,
+        every: int | None,
+        evaluate: Callable[[], dict[str, float]] | None,
+        callbacks: Callbacks,
+    ) -> None:
+        self._family, self._model, self._trained = family, model, trained
+        self._epoch, self._every, self._evaluate = epoch, every, evaluate
+        self._callbacks = callbacks
+        self.history: dict[str, list[float]] = {}
+        self.epochs: list[int] = []
+        self.ended = False
+        # The steps of the last epoch's end and of the last evaluation.
+        self._closed = self._evaluated = 0
+        self._values: dict[str, float] = {}
+
+    def begin(self, session: tf.Session, global_step: int) -> None:
+        self._closed = self._evaluated = global_step
+        if self._callbacks:
+            first = global_step // self._epoch if self._epoch else 0
+            parameters = {"epochs": None, "steps": self._epoch, "verbose": 0}
+            with self._given_back(session):
+                self._callbacks.begin(parameters)
+                self._callbacks.epoch_begin(first)
+
+    def next(self, global_step: int) -> int:
+        due = [_multiple(global_step, self._epoch)] if self._epoch else []
+        if self._evaluate is not None and self._every:
+            due.append(_multiple(global_step, self._every))
+        return min(due, default=1 << 62)
+
+    def reached(self, session: tf.Session, global_step: int) -> bool:
+        stop = False
+        if self._every and global_step % self._every == 0:
+            self._evaluation(session, global_step)
+        if self._epoch and global_step % self._epoch == 0:
+            stop = self._close_epoch(session, global_step)
+        return stop
+
+    def end(self, session: tf.Session, global_step: int) -> None:
+        if global_step > self._closed:
+            self._close_epoch(session, global_step)
+        to_keras(session, self._of_kind(WEIGHT, SLOT))
+        self.ended = True
+        if self._callbacks:
+            self._callbacks.end(self._last())
+
+    def _close_epoch(self, session: tf.Session, global_step: int) -> bool:
+        logs = self._metrics(session, global_step)
+        if self._evaluate is not None and not self._every:
+            self._evaluation(session, global_step)
+        if self._evaluated > self._closed:
+            logs |= {f"{_PREFIX}{name}": value for name, value in self._values.items()}
+        number = (global_step - 1) // self._epoch if self._epoch else 0
+        self.epochs.append(number)
+        self._closed = global_step
+        for name, value in logs.items():
+            self.history.setdefault(name, []).append(value)
+        TENSORFLOW.info("%s", report.hook_line(f"[epoch {number + 1}]", global_step, logs))
+        return self._call_back(session, number, logs)
+
+    def _call_back(self, session: tf.Session, number: int, logs: Mapping[str, float]) -> bool:
+        """Lets callbacks see the model, and takes over what they change of it."""
+        if not self._callbacks:
+            return False
+        with self._given_back(session):
+            return self._callbacks.epoch_end(number, logs) or self._callbacks.epoch_begin(
+                number + 1
+            )
+
+    @contextmanager
+    def _given_back(self, session: tf.Session) -> Iterator[None]:
+        """In the block the model has the graph's values; then the graph has the model's."""
+        held = self._of_kind(WEIGHT, SLOT)
+        to_keras(session, held)
+        before = [np.array(value) for value in families.read([one.eager for one in held])]
+        yield
+        to_graph(session, held, before)
+
+    def _metrics(self, session: tf.Session, global_step: int) -> dict[str, float]:
+        """The means over the epoch, over all devices and processes; they then start anew."""
+        held = self._of_kind(METRIC)
+        values = session.run([one.graph for one in held])
+        session.run([variable.initializer for one in held for variable in one.graph])
+        sums = [np.sum(np.stack(parts), axis=0) for parts in values]
+        everyone = team.gathered(
+            f"metrics of step {global_step}", [value.tolist() for value in sums]
+        )
+        sums = [
+            np.sum([np.asarray(part[n], value.dtype) for part in everyone], axis=0)
+            for n, value in enumerate(sums)
+        ]
+        families.write([one.eager for one in held], sums)
+        with eager_mode():
+            logs = self._model.get_metrics_result()
+            logs = {name: float(value) for name, value in _flat(logs).items()}
+            self._model.reset_metrics()
+        return logs
+
+    def _evaluation(self, session: tf.Session, global_step: int) -> None:
+        def make() -> dict[str, float]:
+            to_keras(session, self._of_kind(WEIGHT))
+            assert self._evaluate is not None
+            return self._evaluate()
+
+        started = time.perf_counter()
+        self._values = team.of_chief(make)
+        self._evaluated = global_step
+        recorder = recorders.of_graph()
+        if recorder is not None:
+            seconds = time.perf_counter() - started
+            recorder.evaluated("[EVAL]", self._values, None, seconds, after=global_step)
+        TENSORFLOW.info("%s", report.hook_line("[EVAL]", global_step, self._values))
+
+    def _of_kind(self, *kinds: str) -> list[Held]:
+        assert self._trained.variables is not None
+        return self._trained.variables.of_kind(*kinds)
+
+    def _last(self) -> dict[str, float]:
+        return {name: values[-1] for name, values in self.history.items() if values}
+
+
+def _flat(logs: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name; those of several outputs are in dicts of their own."""
+    flat: dict[str, Any] = {}
+    for name, value in logs.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}_{inner}": one for inner, one in _flat(value).items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _multiple(step: int, every: int | None) -> int:
+    """The first multiple of `every` after `step`."""
+    assert every
+    return (step // every + 1) * every

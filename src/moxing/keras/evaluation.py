@@ -1,0 +1,51 @@
+"""Evaluates the model as it is, by its own `evaluate`, between two steps of training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from moxing.engine.structure import is_dataset
+from moxing.errors import MoxTypeError
+from moxing.keras import data
+from moxing.keras.data import Arrays
+from moxing.keras.trace import eager_mode
+
+
+def maker(
+    model: Any, eval_data: Any, batch_size: int | None, steps: int | None
+) -> Callable[[], dict[str, float]] | None:
+    """A function that gives the model's metrics on data, by name; None: there is no data.
+
+    Args:
+        model: compiled.
+        eval_data: in a form that `fit` takes.
+        batch_size: as of `fit`.
+        steps: batches to take; None: all.
+    """
+    if eval_data is None:
+        return None
+    given = data.read(eval_data, batch_size, "eval_data")
+
+    def evaluate() -> dict[str, float]:
+        with eager_mode():
+            values = _evaluate(model, given, steps)
+            model.reset_metrics()
+        return {name: float(value) for name, value in values.items()}
+
+    return evaluate
+
+
+def _evaluate(model: Any, given: Any, steps: int | None) -> dict[str, Any]:
+    common = {"verbose": 0, "return_dict": True, "steps": steps}
+    if isinstance(given, Arrays):
+        x, y, weight = (*given.nest, None, None)[:3]
+        return model.evaluate(x, y, sample_weight=weight, batch_size=given.batch_size, **common)
+    dataset = given.dataset
+    if dataset is None:
+        dataset = given.make(*([data.input_context(0, 1)] if given.own else []))
+        if not is_dataset(dataset):
+            raise MoxTypeError("The function of eval_data must return a tf.data.Dataset.")
+    if given.batch_size is not None:
+        dataset = dataset.batch(given.batch_size)
+    return model.evaluate(dataset, **common)

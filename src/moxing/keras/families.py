@@ -1,0 +1,143 @@
+"""What differs between Keras 3 and tf_keras: where variables are, and how a model is made ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.keras.trace import eager_mode
+
+
+@dataclass(frozen=True)
+class Family:
+    """One of the two.
+
+    Attributes:
+        name: "Keras 3" or "tf_keras".
+        package: the module that models of it are made with.
+        plain: TensorFlow's variable of a Keras variable.
+        path: the name of a Keras variable.
+        ready: builds all variables of a compiled model, of the optimizer, losses and metrics too.
+        optimizer_variables: the optimizer's, in an order that is always the same.
+    """
+
+    name: str
+    package: str
+    plain: Callable[[Any], Any]
+    path: Callable[[Any], str]
+    ready: Callable[[Any, tuple[Any, ...]], None]
+    optimizer_variables: Callable[[Any], Sequence[Any]]
+
+
+def of(model: Any) -> Family:
+    """The family of a model.
+
+    Raises:
+        MoxTypeError: it is no Keras model.
+    """
+    for kind in type(model).__mro__:
+        package = kind.__module__.split(".")[0]
+        if kind.__name__ in ("Model", "Functional", "Sequential") and package in _FAMILIES:
+            return _FAMILIES[package]
+    raise MoxTypeError(
+        f"fit has model={shown(model)}; it must be a keras.Model, of Keras 3 or tf_keras."
+    )
+
+
+def check_backend(family: Family) -> None:
+    """Raises where Keras 3 computes with something else than TensorFlow.
+
+    Raises:
+        MoxValueError: naming the backend.
+    """
+    if family.package != "keras":
+        return
+    import keras
+
+    if keras.config.backend() != "tensorflow":
+        raise MoxValueError(
+            f"Keras uses the backend {keras.config.backend()!r}; moxing.keras.fit needs TensorFlow:"
+            " set KERAS_BACKEND=tensorflow in the environment."
+        )
+
+
+def layers_of(model: Any) -> list[Any]:
+    """Every layer of a model, models within it too, in their order."""
+    walk = getattr(model, "_flatten_layers", None)
+    return [layer for layer in walk() if layer is not model] if walk else list(model.layers)
+
+
+def _ready_keras3(model: Any, example: tuple[Any, ...]) -> None:
+    model._symbolic_build(data_batch=example)
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
+
+
+def _ready_tf_keras(model: Any, example: tuple[Any, ...]) -> None:
+    x, y, weight = (*tf.nest.map_structure(tf.convert_to_tensor, example), None, None)[:3]
+    predicted = model(x, training=False)
+    # Losses and metrics make their variables when they are first called.
+    model.compute_loss(x, y, predicted, weight)
+    model.compute_metrics(x, y, predicted, weight)
+    model.reset_metrics()
+    optimizer = model.optimizer
+    if hasattr(optimizer, "_create_all_weights"):
+        optimizer._create_all_weights(model.trainable_variables)
+    else:
+        optimizer.build(model.trainable_variables)
+
+
+def _variables_of_tf_keras(optimizer: Any) -> list[Any]:
+    """The counter of updates, and what else there is; old optimizers keep the rate apart."""
+    variables: Any = optimizer.variables
+    if callable(variables):
+        variables = variables()
+    found = list(variables)
+    hyper = getattr(optimizer, "_hyper", {})
+    found += [value for _, value in sorted(hyper.items()) if hasattr(value, "handle")]
+    return found
+
+
+def weights(family: Family, model: Any) -> list[Any]:
+    """Every variable of a model that is not of a metric, once each."""
+    metrics = {id(family.plain(v)) for metric in model.metrics for v in metric.variables}
+    found = {id(family.plain(v)): v for v in model.variables}
+    return [v for key, v in found.items() if key not in metrics]
+
+
+def read(variables: Sequence[Any]) -> list[np.ndarray]:
+    """Values of eager variables of TensorFlow."""
+    with eager_mode():
+        return [np.asarray(variable.numpy()) for variable in variables]
+
+
+def write(variables: Sequence[Any], values: Sequence[np.ndarray]) -> None:
+    """Gives eager variables of TensorFlow values."""
+    with eager_mode():
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+
+
+_FAMILIES = {
+    "keras": Family(
+        "Keras 3",
+        "keras",
+        plain=lambda v: getattr(v, "value", v) if hasattr(v, "path") else v,
+        path=lambda v: getattr(v, "path", None) or v.name,
+        ready=_ready_keras3,
+        optimizer_variables=lambda optimizer: optimizer.variables,
+    ),
+    "tf_keras": Family(
+        "tf_keras",
+        "tf_keras",
+        plain=lambda v: v,
+        path=lambda v: v.name,
+        ready=_ready_tf_keras,
+        optimizer_variables=_variables_of_tf_keras,
+    ),
+}

@@ -1,0 +1,121 @@
+"""A Keras model as the model function that the engine calls once per device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.job import Loss, Model
+from moxing.errors import MoxValueError
+from moxing.keras.families import Family
+from moxing.keras.optimizer import KerasOptimizer
+from moxing.keras.pipeline import Pipeline
+from moxing.keras.step import Step
+from moxing.keras.trace import build, eager_mode
+from moxing.keras.variables import METRIC, Variables
+
+
+class TrainedModel:
+    """Builds a compiled Keras model into the graph of a run.
+
+    Args:
+        family: of the model.
+        model: compiled.
+        pipeline: packs what the model is trained on.
+        first: the number of this process's first share.
+    """
+
+    def __init__(self, family: Family, model: Any, pipeline: Pipeline, first: int) -> None:
+        self._family, self._model, self._pipeline = family, model, pipeline
+        self._shares = itertools.count(first)
+        self._gradients: dict[str, Sequence[Any]] = {}
+        self._step: Step | None = None
+        self.variables: Variables | None = None
+
+    def model_fn(self, inputs: list[tf.Tensor], mode: str) -> Model:
+        """The model on one device's share of a batch."""
+        del mode
+        *flat, scale = inputs
+        specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
+        step, variables = self._ready(specs)
+        traced = step.forward(self._pipeline.pack, specs)
+        mine: dict[int, tf.Variable] = {}
+
+        def variable(eager: Any) -> tf.Variable:
+            if id(eager) not in mine:
+                mine[id(eager)] = variables.get(eager).make()
+            return mine[id(eager)]
+
+        share = tf.constant(next(self._shares), tf.int32)
+        built = build(traced, [*flat, scale, share], variable)
+        kinds = {
+            v.name: variables.get(eager).kind
+            for eager in traced.variables
+            for v in [mine[id(eager)]]
+        }
+        updates = [op for op, v in built.writes if kinds[v.name] != METRIC]
+        for op in updates:
+            tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, op)
+        others = [op for op in built.effects if op not in updates and op.type != "ReadVariableOp"]
+        with tf.control_dependencies(others):
+            loss = tf.identity(built.result["loss"], name="loss")
+            gradients = _behind_first(built.result["gradients"])
+        self._gradients[loss.name] = gradients
+        logs = {"loss": loss, **_scalars(built.result["logs"])}
+        return Model(losses=(Loss(loss),), log=logs)
+
+    def optimizer_fn(self) -> tf.train.Optimizer:
+        """The optimizer that the model was compiled with."""
+        assert self._step is not None
+        assert self.variables is not None
+        return KerasOptimizer(self._step, self.variables, self._gradients)
+
+    def _ready(self, specs: Sequence[tf.TensorSpec]) -> tuple[Step, Variables]:
+        """Builds what Keras builds at the first batch, and makes the list of all variables."""
+        if self._step is None or self.variables is None:
+            example = self._pipeline.pack(
+                [
+                    np.zeros(
+                        [size or 1 for size in spec.shape.as_list()], spec.dtype.as_numpy_dtype
+                    )
+                    for spec in specs
+                ]
+            )
+            example = example if isinstance(example, tuple) else (example,)
+            with eager_mode():
+                self._family.ready(self._model, example)
+            if not self._model.trainable_variables:
+                raise MoxValueError(
+                    "The model has no trainable weights. Set layer.trainable = True for those that"
+                    " fit is to train, and compile it again."
+                )
+            self.variables = Variables(self._family, self._model)
+            self._step = Step(self._family, self._model, self.variables.eager)
+        return self._step, self.variables
+
+
+def _behind_first(gradients: Sequence[Any]) -> list[Any]:
+    """The gradients, none before the control dependencies in force: one of them waits for all."""
+    held = list(gradients)
+    first = next((n for n, gradient in enumerate(held) if gradient is not None), None)
+    if first is not None:
+        gradient = held[first]
+        if isinstance(gradient, tf.IndexedSlices):
+            values = tf.identity(gradient.values)
+            held[first] = tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+        else:
+            held[first] = tf.identity(gradient)
+    return held
+
+
+def _scalars(logs: Any) -> dict[str, tf.Tensor]:
+    """Values that a log line can show."""
+    return {
+        str(name): value
+        for name, value in logs.items()
+        if isinstance(value, tf.Tensor) and value.shape.rank == 0
+    }

@@ -1,0 +1,191 @@
+"""The input of a run's graph: batches of the data, or this process's shares of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf2
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import feed
+from moxing.engine.structure import is_dataset
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.keras import shards
+from moxing.keras.data import Arrays, Made, input_context
+from moxing.keras.trace import eager_mode
+
+_PREFETCH = 2
+_EPOCHS = 1 << 40
+
+
+class Pipeline:
+    """Builds the input of a run.
+
+    Args:
+        data: what to read.
+        epoch: steps of an epoch; None: not known.
+        shuffle: whether arrays are read in another order each epoch.
+        devices: shares of this process.
+        index, size: the number of this process, and how many there are.
+    """
+
+    def __init__(
+        self,
+        data: Arrays | Made,
+        epoch: int | None,
+        shuffle: bool,
+        devices: int,
+        index: int,
+        size: int,
+    ) -> None:
+        self._data, self._epoch, self._shuffle = data, epoch, shuffle
+        self._devices, self._index, self._size = devices, index, size
+        # What train_step takes, of flat tensors; known once `input_fn` was called.
+        self._structure: Any = None
+
+    @property
+    def _shares(self) -> int:
+        own = isinstance(self._data, Made) and self._data.own
+        return self._devices if own else self._devices * self._size
+
+    def input_fn(self, mode: str) -> list[tf.Tensor]:
+        """The flat tensors of one share, and the scalar that its gradients are multiplied by."""
+        del mode
+        start = feed.current().start // self._devices
+        if isinstance(self._data, Arrays):
+            dataset = self._of_arrays(self._data, start)
+        else:
+            dataset = self._of_dataset(self._data, start)
+        iterator = tf.data.make_initializable_iterator(dataset.prefetch(_PREFETCH * self._devices))
+        tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+        tensors = list(iterator.get_next())
+        feed.register(tensors[0].op, None)
+        return tensors
+
+    def pack(self, flat: Sequence[tf.Tensor]) -> Any:
+        """What train_step takes, of the flat tensors of a share."""
+        return tf.nest.pack_sequence_as(self._structure, list(flat), expand_composites=True)
+
+    def _of_arrays(self, data: Arrays, start: int) -> Any:
+        """Batches are gathered by their samples' numbers, of which each process reads its own."""
+        arrays = [_held(array) for array in tf.nest.flatten(data.nest)]
+        self._structure = data.nest
+        batches, count = data.batches, data.samples
+        order = feed.current().seed
+        order = feed.current().order or 0 if order is None else order
+
+        def epoch(number: tf.Tensor) -> Any:
+            numbers = tf.range(count, dtype=tf.int64)
+            if self._shuffle:
+                seed = tf.stack([tf.constant(order % (1 << 62), tf.int64), number])
+                numbers = tf2.random.experimental.stateless_shuffle(numbers, seed)
+            size = tf.constant(data.batch_size, tf.int64)
+            return tf.data.Dataset.range(batches).map(
+                lambda batch: numbers[batch * size : tf.minimum((batch + 1) * size, count)]
+            )
+
+        numbers = tf.data.Dataset.range(start // batches, _EPOCHS).flat_map(epoch)
+        shared = self._shared(numbers.skip(start % batches).map(lambda n: (n,)))
+
+        def gather(taken: tf.Tensor, scale: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            parts = [tf.gather(array, taken) for array in arrays]
+            if self._shares == 1 and count % data.batch_size == 0:
+                for part in parts:
+                    part.set_shape([data.batch_size, *part.shape[1:]])
+            return (*parts, scale)
+
+        return shared.map(gather, num_parallel_calls=tf.data.experimental.AUTOTUNE)
+
+    def _of_dataset(self, data: Made, start: int) -> Any:
+        dataset = self._imported(data) if data.make is None else self._made(data)
+        if data.batch_size is not None:
+            dataset = dataset.batch(data.batch_size)
+        self._structure = tf.data.experimental.get_structure(dataset)
+        if (
+            any(
+                isinstance(spec, tf.RaggedTensorSpec | tf.SparseTensorSpec)
+                for spec in tf.nest.flatten(self._structure)
+            )
+            and self._shares > 1
+        ):
+            raise MoxNotSupportedError(
+                "train_data has sparse or ragged tensors, which can't be shared out to several"
+                " devices or processes. Make them dense in the dataset, or train on one device."
+            )
+        if self._epoch is not None:
+            start %= self._epoch
+        flat = dataset.map(
+            lambda *element: tuple(tf.nest.flatten(_element(element), expand_composites=True))
+        )
+        return self._shared(flat.repeat().skip(start) if start else flat.repeat())
+
+    def _imported(self, data: Made) -> Any:
+        """A dataset of the eager runtime, in this graph."""
+        with eager_mode():
+            spec = data.dataset.element_spec
+            serialized = tf.raw_ops.DatasetToGraphV2(
+                input_dataset=data.dataset._variant_tensor,
+                external_state_policy=1,  # Ignored: Python functions are known in this process.
+                strip_device_assignment=True,
+            ).numpy()
+        with tf.device("/cpu:0"):
+            # A constant would be in the graph's definition, which may have 2 GB.
+            definition = tf.py_func(lambda: serialized, [], tf.string, name="dataset")
+        variant = tf.raw_ops.DatasetFromGraph(graph_def=definition)
+        return tf2.data.experimental.from_variant(variant, spec)
+
+    def _made(self, data: Made) -> Any:
+        assert data.make is not None
+        arguments = [input_context(self._index, self._size)] if data.own else []
+        dataset = data.make(*arguments)
+        if not is_dataset(dataset):
+            raise MoxTypeError(
+                f"The function of train_data returned {shown(dataset)}; it must return a"
+                " tf.data.Dataset each time."
+            )
+        if dataset._variant_tensor.graph is not tf.get_default_graph():
+            raise MoxValueError(
+                "The function of train_data returned a dataset that was made outside of it. Make"
+                " it inside, or pass the dataset itself as train_data."
+            )
+        return dataset
+
+    def _shared(self, batches: Any) -> Any:
+        """This process's shares of each batch, one behind another, with their factors."""
+        shares, devices = self._shares, self._devices
+        one = tf.constant(1.0)
+        if shares == 1:
+            return batches.map(lambda *flat: (*flat, one))
+        own = isinstance(self._data, Made) and self._data.own
+        first = 0 if own else self._index * devices
+
+        def share(number: tf.Tensor, flat: Sequence[tf.Tensor]) -> tuple[tf.Tensor, ...]:
+            size = tf.shape(flat[0], out_type=tf.int64)[0]
+            low, high, factor = shards.bounds(size, number, shares)
+            return (*(tensor[low:high] for tensor in flat), factor)
+
+        if devices == 1:
+            return batches.map(
+                lambda *flat: share(tf.constant(first, tf.int64), flat),
+                num_parallel_calls=tf.data.experimental.AUTOTUNE,
+            )
+        return batches.flat_map(
+            lambda *flat: tf.data.Dataset.range(first, first + devices).map(
+                lambda number: share(number, flat)
+            )
+        )
+
+
+def _element(arguments: tuple[Any, ...]) -> Any:
+    """What a dataset's map function got: the parts of a tuple, or one element that is none."""
+    return arguments if len(arguments) > 1 else arguments[0]
+
+
+def _held(array: np.ndarray) -> tf.Tensor:
+    """An array as a tensor that is not in the graph's definition."""
+    with tf.device("/cpu:0"):
+        tensor = tf.py_func(lambda: array, [], tf.as_dtype(array.dtype), name="array")
+    tensor.set_shape(array.shape)
+    return tensor

@@ -1,0 +1,63 @@
+"""Where this process is: its cluster, from the environment, and its devices."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from typing import Any
+
+from moxing.cluster.cluster import EVALUATOR, Cluster
+from moxing.cluster.resolve import resolve
+from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
+
+_NUM_GPUS = re.compile(r"--?num_gpus=(\d+)")
+
+
+def cluster() -> Cluster | None:
+    """The processes that train together, by TF_CONFIG or the platform; None: this one is alone.
+
+    Raises:
+        MoxValueError: a description that can't be.
+        SystemExit: with 0, in an evaluator: the chief evaluates.
+    """
+    found = resolve({}, os.environ, sys.argv[0])
+    if found is not None and found.job == EVALUATOR:
+        TENSORFLOW.info("The chief evaluates; this process, an evaluator, has nothing to do.")
+        raise SystemExit(0)
+    return found
+
+
+def is_chief() -> bool:
+    """Whether this process is the one that saves: alone, the chief (master), or worker 0."""
+    found = resolve({}, os.environ, sys.argv[0])
+    return found is None or found.is_chief
+
+
+def devices(num_gpus: int | None) -> int:
+    """How many devices compute in this process; None: what --num_gpus says, else 1.
+
+    0, which UAI Train passes on machines without a GPU, is the CPU.
+    """
+    if num_gpus is None:
+        given = [m for m in map(_NUM_GPUS.fullmatch, sys.argv[1:]) if m]
+        num_gpus = int(given[-1][1]) if given else 1
+    if isinstance(num_gpus, bool) or not isinstance(num_gpus, int) or num_gpus < 0:
+        raise MoxValueError(f"num_gpus={num_gpus!r}: it must be a number of devices, 0 or more.")
+    if num_gpus == 0:
+        # Read by TensorFlow when it first looks for GPUs.
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    return max(num_gpus, 1)
+
+
+def digest(**facts: Any) -> dict[str, str]:
+    """What has to be equal in all processes, by the words of an error."""
+    told = {f"{name} of moxing.keras.fit": str(value) for name, value in facts.items()}
+    try:
+        with open(sys.argv[0], "rb") as script:
+            told["the text of the script"] = hashlib.sha256(script.read()).hexdigest()[:12]
+    except OSError:
+        pass  # An interactive program has no file.
+    return told

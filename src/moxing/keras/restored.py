@@ -1,0 +1,33 @@
+"""Gives a model the weights of a checkpoint, where a run had nothing left to train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.keras import families
+from moxing.keras.families import Family
+from moxing.keras.variables import METRIC, Variables
+from moxing.logs import TENSORFLOW
+
+
+def restore(family: Family, model: Any, prefix: str | None) -> None:
+    """Gives the model and its optimizer the values of a checkpoint.
+
+    Args:
+        family: of the model.
+        model: compiled; as far as it has variables by now.
+        prefix: of the checkpoint; None: this process can't read it.
+    """
+    if prefix is None:
+        TENSORFLOW.warning(
+            "Training was done already, and this process, which is not the chief, has no files:"
+            " its model keeps the weights that it has."
+        )
+        return
+    reader = tf.train.load_checkpoint(prefix)
+    known = reader.get_variable_to_shape_map()
+    held = [one for one in Variables(family, model).held.values() if one.kind != METRIC]
+    found = [one for one in held if one.name in known]
+    families.write([one.eager for one in found], [reader.get_tensor(one.name) for one in found])

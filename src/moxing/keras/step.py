@@ -1,0 +1,144 @@
+"""A Keras model's training step, traced in two parts: up to the gradients, and the update.
+
+Between the two the gradients of all devices and processes meet. The first part is the model's own
+`train_step`, with an optimizer that only notes what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf2
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError
+from moxing.keras import shards
+from moxing.keras.families import Family
+from moxing.keras.trace import Traced, trace
+
+_METHODS = ("apply_gradients", "apply")
+
+
+class Step:
+    """Traces the parts of a model's step.
+
+    Args:
+        family: of the model.
+        model: compiled and with all its variables built.
+        known: every eager variable of it.
+    """
+
+    def __init__(self, family: Family, model: Any, known: Sequence[Any]) -> None:
+        self._model, self._known = model, known
+        self.plain = family.plain
+        self._forward: dict[Any, Traced] = {}
+        self._updates: dict[Any, Traced] = {}
+        # The trained variables, in the order in which train_step names them.
+        self.trained: list[Any] = []
+
+    def forward(self, pack: Callable[[list[Any]], Any], specs: list[tf.TensorSpec]) -> Traced:
+        """Losses and gradients of a batch.
+
+        Args:
+            pack: makes of flat tensors what train_step takes.
+            specs: of the flat tensors.
+
+        Returns:
+            Of `specs`, a scalar float32 (what gradients are multiplied by) and a scalar int32 (the
+            number of the share that this is): a dict of "logs", "loss" and "gradients".
+        """
+        key = tuple((tuple(s.shape.as_list()) if s.shape.rank else s.shape, s.dtype) for s in specs)
+        key = repr(key)
+        if key not in self._forward:
+            given = [*specs, tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int32)]
+
+            def forward(*arguments: Any) -> dict[str, Any]:
+                *flat, scale, share = arguments
+                return self._train_step(pack(list(flat)), scale, share)
+
+            self._forward[key] = trace("train_step", forward, given, self._known)
+        return self._forward[key]
+
+    def update(self, specs: dict[int, Any]) -> Traced:
+        """The optimizer's update of the variables of some numbers in `trained`, by gradients.
+
+        Args:
+            specs: what the gradients are, by the number of their variable.
+        """
+        key = repr(sorted(specs))
+        if key not in self._updates:
+            optimizer, trained = self._model.optimizer, self.trained
+            numbers = sorted(specs)
+
+            def update(*flat: Any) -> None:
+                gradients = tf.nest.pack_sequence_as(
+                    [specs[n] for n in numbers], list(flat), expand_composites=True
+                )
+                pairs = zip(gradients, [trained[n] for n in numbers], strict=True)
+                optimizer.apply_gradients(pairs)
+
+            flat = tf.nest.flatten([specs[n] for n in numbers], expand_composites=True)
+            self._updates[key] = trace("optimizer", update, flat, self._known)
+        return self._updates[key]
+
+    def _train_step(self, data: Any, scale: tf.Tensor, share: tf.Tensor) -> dict[str, Any]:
+        taken: list[list[tuple[Any, Any]]] = []
+        losses: list[Any] = []
+        with _noting(self._model.optimizer, taken, losses), shards.random_numbers_of(share):
+            logs = self._model.train_step(data)
+        if len(taken) != 1:
+            raise MoxNotSupportedError(
+                f"train_step of {type(self._model).__name__} updates weights {len(taken)} times"
+                " with the optimizer it was compiled with; it must do so once. Train such a model"
+                " with moxing.tensorflow: mox.run takes several losses and optimizers."
+            )
+        self.trained = [variable for _, variable in taken[0]]
+        if not isinstance(logs, dict):
+            logs = {}
+        loss = losses[0] if losses else logs.get("loss", tf.constant(0.0))
+        gradients = [shards.scaled(gradient, scale) for gradient, _ in taken[0]]
+        return {"logs": logs, "loss": tf.cast(loss, tf.float32), "gradients": gradients}
+
+
+@contextmanager
+def _noting(optimizer: Any, taken: list[Any], losses: list[Any]) -> Iterator[None]:
+    """In the block, the optimizer notes gradients and the loss, and updates nothing."""
+
+    def note(pairs: Any, *arguments: Any, **named: Any) -> Any:
+        variables = named.get("trainable_variables", arguments[0] if arguments else None)
+        if variables is not None and not hasattr(variables, "name"):
+            pairs = zip(pairs, variables, strict=True)
+        taken.append(list(pairs))
+        return tf.constant(0, tf.int64)
+
+    def scale_loss(loss: Any) -> Any:
+        losses.append(loss)
+        return original_scale(loss)
+
+    def minimize(loss: Any, *arguments: Any, **named: Any) -> Any:
+        losses.append(loss() if callable(loss) else loss)
+        return original_minimize(losses[-1] if callable(loss) else loss, *arguments, **named)
+
+    own: dict[str, Any] = dict.fromkeys(_METHODS, note)
+    original_scale: Any = getattr(optimizer, "scale_loss", None)
+    original_minimize: Any = getattr(optimizer, "minimize", None)
+    if original_scale is not None:
+        own["scale_loss"] = scale_loss
+    elif original_minimize is not None:
+        own["minimize"] = minimize
+    own = {name: method for name, method in own.items() if hasattr(type(optimizer), name)}
+    before = {name: vars(optimizer)[name] for name in own if name in vars(optimizer)}
+    vars(optimizer).update(own)
+    try:
+        yield
+    finally:
+        for name in own:
+            del vars(optimizer)[name]
+        vars(optimizer).update(before)
+
+
+def specs_of(gradients: dict[int, Any]) -> dict[int, Any]:
+    """TensorFlow's specs of gradients, dense or of single rows."""
+    return {number: tf2.type_spec_from_value(gradient) for number, gradient in gradients.items()}

@@ -1,0 +1,135 @@
+"""The graph's variables for those of a Keras model, its optimizer and its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.replicas import PREFIX
+from moxing.keras import families, names
+from moxing.keras.families import Family
+
+WEIGHT: Final = "weight"
+SLOT: Final = "slot"
+METRIC: Final = "metric"
+
+
+@dataclass
+class Held:
+    """One eager variable and the graph's variables that stand for it.
+
+    Attributes:
+        eager: TensorFlow's variable.
+        name: the graph's variable's.
+        kind: WEIGHT, SLOT (of the optimizer) or METRIC.
+        trained: whether it is a weight that gradients move.
+        graph: the graph's variables: the first, and for a metric one more a device.
+    """
+
+    eager: Any
+    name: str
+    kind: str
+    trained: bool = False
+    graph: list[tf.Variable] = field(default_factory=list)
+
+    def make(self) -> tf.Variable:
+        """The variable in the current graph, with the eager one's value at the start."""
+        variable = self._made(self.name)
+        if all(variable is not known for known in self.graph):
+            self.graph.append(variable)
+        return variable
+
+    def make_copy(self, name: str) -> tf.Variable:
+        """Another such variable, of a device that has copies."""
+        return self._made(name)
+
+    def _made(self, name: str) -> tf.Variable:
+        eager = self.eager
+        # A constant would be in the graph's definition, which may have 2 GB.
+        with tf.control_dependencies(None):
+            with tf.device("/cpu:0"):
+                value = tf.py_func(
+                    lambda: families.read([eager])[0], [], eager.dtype.base_dtype, name="given"
+                )
+            value.set_shape(eager.shape)
+            local = [tf.GraphKeys.LOCAL_VARIABLES]
+            return tf.Variable(
+                value,
+                trainable=self.trained,
+                collections=local if self.kind == METRIC else None,
+                name=name,
+                use_resource=True,
+            )
+
+    def copies(self) -> list[tf.Variable]:
+        """The copies that devices have of the first of the graph's variables."""
+        wanted = f"/{self.graph[0].op.name}"
+        return [
+            variable
+            for variable in self.graph[0].graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+            if variable.op.name.startswith(PREFIX) and variable.op.name.endswith(wanted)
+        ]
+
+
+class Variables:
+    """All variables of a model, its optimizer and its metrics.
+
+    Args:
+        family: of the model.
+        model: compiled and with all its variables built.
+    """
+
+    def __init__(self, family: Family, model: Any) -> None:
+        weights = families.weights(family, model)
+        trained = {id(family.plain(v)) for v in model.trainable_variables}
+        paths = [family.path(v) for v in weights]
+        layers = names.renumbered([model, *families.layers_of(model), model.optimizer], paths)
+        weight_names = [names.of_weight(path, layers) for path in paths]
+        known = dict(zip(paths, weight_names, strict=True))
+        slots = list(family.optimizer_variables(model.optimizer))
+        slot_names = [names.of_slot(family.path(v), known, layers) for v in slots]
+        metrics = [v for metric in model.metrics for v in metric.variables]
+        found = [
+            *((WEIGHT, v, name) for v, name in zip(weights, weight_names, strict=True)),
+            *((SLOT, v, name) for v, name in zip(slots, slot_names, strict=True)),
+            *((METRIC, v, f"openmox/metrics/{family.path(v).split(':')[0]}") for v in metrics),
+        ]
+        self.held: dict[int, Held] = {}
+        for (kind, v, _), name in zip(found, names.unique(n for _, _, n in found), strict=True):
+            eager = family.plain(v)
+            held = Held(eager, name, kind, kind == WEIGHT and id(eager) in trained)
+            self.held.setdefault(id(eager), held)
+
+    @property
+    def eager(self) -> list[Any]:
+        """Every eager variable."""
+        return [held.eager for held in self.held.values()]
+
+    def of_kind(self, *kinds: str) -> list[Held]:
+        """Those of a kind that the graph has."""
+        return [held for held in self.held.values() if held.kind in kinds and held.graph]
+
+    def get(self, eager: Any, kind: str = WEIGHT) -> Held:
+        """What is held for an eager variable; one that Keras keeps to itself becomes known."""
+        if id(eager) not in self.held:
+            name = names.unique([*(h.name for h in self.held.values()), eager.name.split(":")[0]])
+            self.held[id(eager)] = Held(eager, name[-1], kind)
+        return self.held[id(eager)]
+
+
+def to_keras(session: tf.Session, held: Sequence[Held]) -> None:
+    """Gives the eager variables the values that the graph's have."""
+    values = session.run([one.graph[0] for one in held])
+    families.write([one.eager for one in held], values)
+
+
+def to_graph(session: tf.Session, held: Sequence[Held], before: Sequence[np.ndarray]) -> None:
+    """Gives the graph's variables the eager ones' values where these have changed."""
+    for one, old, new in zip(held, before, families.read([h.eager for h in held]), strict=True):
+        if not np.array_equal(old, new):
+            for variable in (one.graph[0], *one.copies()):
+                variable.load(new, session)
