@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import runs
+import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.home import home, uploader
@@ -148,3 +149,57 @@ def test_the_store_never_holds_a_manifest_without_its_files(
     model = [n for n in seen if n == "saved_model.pb" or n.startswith("variables.")]
     assert model[-1] == "saved_model.pb"
     assert len(model) == 3
+
+
+def test_saves_that_outpace_uploads_lose_nothing(
+    folder_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever the run is killed, the store has a whole checkpoint, and names it."""
+    root, local = Path(os.environ["MOX_FILE_S3_ROOT"]) / "bucket" / "out", tmp_path / "run"
+    local.mkdir()
+    real = {name: getattr(file, name) for name in ("copy_files", "remove")}
+    step, best = 0, 0
+
+    def look() -> None:
+        nonlocal best
+        found = checkpoint.manifest.manifests(str(root)) if root.is_dir() else []
+        whole = [record.step for prefix, record in found if not checkpoint.verify.fault(prefix)]
+        assert max(whole, default=0) >= best
+        best = max(whole, default=0)
+        target = checkpoint.pointer.read(str(root)) if root.is_dir() else None
+        if target is not None:
+            assert checkpoint.verify.fault(target.newest) is None
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        saver = checkpoint.Saver(local, [tf.get_variable("w", [2])], keep=2)
+        session.run(tf.global_variables_initializer())
+
+        def save(times: int) -> None:
+            nonlocal step
+            for _ in range(times):
+                step += 1
+                saver.save(session, step)
+
+        def watched(name: str) -> Any:
+            def call(*arguments: Any) -> None:
+                real[name](*arguments)
+                look()
+                # Two requests take as long as the run needs for all the checkpoints it keeps.
+                save(1)
+
+            return call
+
+        save(2)
+        mirror = Mirror(str(local), f"{folder_bucket}/out", {}, lambda: True)
+        with monkeypatch.context() as patch:
+            for name in real:
+                patch.setattr(file, name, watched(name))
+            for _ in range(3):
+                mirror.round(final=False)
+        assert best > 2
+        mirror.round(final=True)
+    found = checkpoint.manifest.manifests(str(root))
+    assert [record.step for _, record in found] == [step, step - 1]
+    target = checkpoint.pointer.read(str(root))
+    assert target is not None
+    assert os.path.basename(target.newest) == f"model.ckpt-{step}"

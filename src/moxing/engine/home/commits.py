@@ -31,7 +31,8 @@ class Commits:
         self._local, self._remote, self._keep = local, remote, keep
         self._there = dict(fetched.commits)
         self._damaged = set(fetched.damaged)
-        self._held = {fetched.found} & self._there.keys()
+        self._held = {name for name in self._there if name == fetched.found}
+        self._own = set(self._held)
 
     def waiting(self) -> list[str]:
         """Names of the checkpoints that are not uploaded as they are here, newest first."""
@@ -64,6 +65,7 @@ class Commits:
                 self._send(name, record, aside)
             self._copy(aside, name, [MANIFEST])
             self._there[name] = record
+            self._own.add(name)
             self._damaged.discard(name)
 
     def _send(self, name: str, record: Manifest, aside: str) -> None:
@@ -105,16 +107,28 @@ class Commits:
         record = manifest.read(os.path.join(self._local, name))
         return sum(facts.bytes for facts in record.files.values()) if record is not None else 0
 
+    def own(self) -> list[str]:
+        """Checkpoints there that the run began with or uploaded, the newest last."""
+        return sorted(self._own & self._there.keys(), key=self._age)
+
+    def _age(self, name: str) -> tuple[int, int]:
+        return self._there[name].serial, self._there[name].step
+
     def surplus(self) -> list[str]:
-        """Checkpoints to delete: those deleted here, and the oldest where there are too many."""
+        """Checkpoints to delete: those deleted here, and the oldest where there are too many.
+
+        The newest one stays, also where it is deleted here: all that are here may have been saved
+        since its upload, and a run that is killed now goes on from it.
+        """
         here = {os.path.basename(prefix) for prefix, _ in manifest.manifests(self._local)}
-        gone = [name for name in self._there if name in self._held - here]
-        others = [name for name in self._there if name not in here and name not in gone]
-        others.sort(key=lambda name: (self._there[name].serial, self._there[name].step))
+        spare = [name for name in self._there if name not in here.union(self.own()[-1:])]
+        spare.sort(key=self._age)
+        gone = [name for name in spare if name in self._held]
+        others = [name for name in spare if name not in self._held]
         return gone + others[: max(0, len(self._there) - len(gone) - self._keep)]
 
     def retain(self) -> None:
-        """Deletes the `surplus`; only after all that are here have been uploaded.
+        """Deletes the `surplus`, the oldest first.
 
         Raises:
             OSError: the store fails.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Mirror:
     confirm: Callable[[], bool]
     _commits: dict[str, Commits] = field(default_factory=dict)
     _plain: dict[str, _Plain] = field(default_factory=dict)
+    _pointed: dict[str, str] = field(default_factory=dict)
     _confirmed: bool = False
 
     def __post_init__(self) -> None:
@@ -105,21 +107,24 @@ class Mirror:
 
     def _upload_commits(self, folder: str, waiting: Waiting) -> None:
         commits = self._commits_of(folder)
-        failed = False
-        for number, name in enumerate(commits.waiting()):
-            try:
-                if not failed:
-                    self._ask()
-                    commits.upload(name)
-                    if number == 0:
-                        self._point(folder)
-            except (OSError, MoxError) as error:
-                failed = True
-                waiting.reason = _brief(error)
-            if failed:
-                waiting.files += 1
-                waiting.bytes += commits.size(name)
-        if not failed:
+        tried: set[str] = set()
+        try:
+            # Others are saved meanwhile, so the newest is looked for each time; but no more than
+            # wait now, as other files wait, too.
+            for _ in commits.waiting():
+                name = next((n for n in commits.waiting() if n not in tried), None)
+                if name is None:
+                    break
+                tried.add(name)
+                self._ask()
+                commits.upload(name)
+                self._point(folder)
+        except (OSError, MoxError) as error:
+            waiting.reason = _brief(error)
+            left = commits.waiting()
+            waiting.files += max(1, len(left))
+            waiting.bytes += sum(commits.size(name) for name in left)
+        else:
             self._tidy(folder, commits, waiting)
 
     def _tidy(self, folder: str, commits: Commits, waiting: Waiting) -> None:
@@ -136,9 +141,19 @@ class Mirror:
         path = os.path.join(folder, POINTER)
         stamp = _stamp(os.path.join(self.local, path))
         known = self._plain.setdefault(path, _Plain())
-        if stamp is not None and stamp != known.sent and self._leads_somewhere(folder):
+        if stamp is None or stamp == known.sent:
+            return
+        if self._leads_somewhere(folder):
             self._copy(path)
             known.sent = stamp
+            return
+        # One was committed since; what the store's own names must not be older than what is there.
+        names = self._commits_of(folder).own()
+        if names and names[-1] != self._pointed.get(folder):
+            with tempfile.TemporaryDirectory(prefix=".mox-upload-", dir=self.local) as aside:
+                pointer.write(aside, names, aside)
+                self._copy(path, os.path.join(aside, POINTER))
+            self._pointed[folder] = names[-1]
 
     def _leads_somewhere(self, folder: str) -> bool:
         """Whether what the pointer names is uploaded; a newer one may be committed meanwhile."""
@@ -191,9 +206,10 @@ class Mirror:
         known.tried = time.monotonic()
         known.took = known.tried - began
 
-    def _copy(self, path: str) -> None:
+    def _copy(self, path: str, source: str | None = None) -> None:
         self._ask()
-        file.copy_files([(os.path.join(self.local, path), f"{self.remote}/{path}")], THREADS)
+        source = source or os.path.join(self.local, path)
+        file.copy_files([(source, f"{self.remote}/{path}")], THREADS)
 
     def _files(self) -> Iterator[tuple[str, _Stamp]]:
         """Relative path and stamp of all files that are not hidden."""
