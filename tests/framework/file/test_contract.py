@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -354,3 +355,51 @@ def test_a_bucket_is_not_made(s3: str) -> None:
         assert str(error.value) == (
             "the bucket s3://no-such-bucket does not exist; create it with your provider's tools"
         )
+
+
+@pytest.mark.parametrize("act", [mox.copy, mox.copy_parallel, mox.rename, mox.background_sync_copy])
+def test_destination_that_is_none(
+    act: Any, tmp_path: Path, s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("1")
+    with pytest.raises(MoxValueError) as error:
+        act("a", "")
+    assert str(error.value) == (
+        "the path to write to is empty; the flag or variable that holds it was left empty"
+    )
+    with pytest.raises(MoxValueError) as error:
+        act("a", "s3://")
+    assert str(error.value) == "'s3://' names no bucket; write s3://bucket/path"
+    assert os.listdir() == ["a"]
+
+
+def test_append_remote_to_itself(place: str) -> None:
+    data = os.urandom(3 << 20)
+    mox.write(f"{place}/a", data, binary=True)
+    mox.append_remote(f"{place}/a", f"{place}/a")
+    assert mox.read(f"{place}/a", binary=True) == data * 2
+
+
+def test_append_remote_of_a_directory(bucket: str) -> None:
+    mox.write(f"{bucket}/a", "1")
+    for src, dst in ((f"{bucket}/a", f"{bucket}/"), (f"{bucket}/d/", f"{bucket}/a")):
+        with pytest.raises(mox.MoxFileIsDirectoryException, match="is a directory"):
+            mox.append_remote(src, dst)
+
+
+def test_links_that_lead_around_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "self").symlink_to("self")
+    assert mox.list_directory(tmp_path, recursive=True) == ["d", "self"]
+    assert [(entry.name, entry.is_symlink()) for entry in mox.scan_dir(tmp_path)].count(
+        ("self", True)
+    ) == 1
+    assert mox.get_size(tmp_path, recursive=True) == 0
+
+
+def test_links_in_a_circle_in_a_directory_of_buckets(folder_bucket: str) -> None:
+    root = Path(os.environ["MOX_FILE_S3_ROOT"]) / "bucket"
+    (root / "self").symlink_to("self")
+    (root / "a").write_text("1")
+    assert mox.list_directory(folder_bucket) == ["a"]

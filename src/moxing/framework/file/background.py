@@ -10,7 +10,7 @@ import time
 
 from moxing.errors import MoxValueError
 from moxing.framework.file import settings, trees
-from moxing.framework.file.urls import PathLike, is_remote, text
+from moxing.framework.file.urls import PathLike, is_remote, named, text
 
 _LOG = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ def background_sync_copy(
     Raises:
       MoxValueError: `seconds` is not above 0, or both are the same directory.
     """
-    src, dst = text(src_url), text(dst_url)
+    src, dst = text(src_url), named(dst_url)
     if not seconds > 0:
         raise MoxValueError(f"background_sync_copy(seconds={seconds!r}) must be above 0")
     if src.rstrip("/") == dst.rstrip("/"):

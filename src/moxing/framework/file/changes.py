@@ -15,7 +15,7 @@ from moxing.framework.file.errors import (
     MoxFileNotExistsException,
 )
 from moxing.framework.file.store import Store, store_for
-from moxing.framework.file.urls import Location, PathLike, is_remote, parse, text
+from moxing.framework.file.urls import Location, PathLike, is_remote, named, parse, text
 
 # Keys that are held and deleted at a time.
 BATCH = 1000
@@ -107,7 +107,7 @@ def rename(src_url: PathLike, dst_url: PathLike) -> None:
       MoxFileNotExistsException: there is no `src_url`.
       MoxFileExistsException: `dst_url` is a directory that is not empty.
     """
-    src, dst = text(src_url), text(dst_url)
+    src, dst = text(src_url), named(dst_url)
     if not is_remote(src) and not is_remote(dst):
         try:
             os.rename(src, dst)
@@ -142,7 +142,7 @@ def copy(src_url: PathLike, dst_url: PathLike, client_id: object = None) -> None
       MoxFileIsDirectoryException: one of them is a directory (a `MoxFileRespException`).
     """
     del client_id
-    src, dst = text(src_url), text(dst_url)
+    src, dst = text(src_url), named(dst_url)
     if _names_directory(dst) or (not is_remote(dst) and os.path.isdir(dst)):
         raise MoxFileIsDirectoryException(
             f"{dst} is a directory; give the whole name of the copy of {src}", url=dst

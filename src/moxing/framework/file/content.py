@@ -6,6 +6,7 @@ from typing import Any
 
 from moxing.errors import MoxTypeError
 from moxing.framework.file import changes, status, transfer
+from moxing.framework.file.errors import MoxFileIsDirectoryException
 from moxing.framework.file.handle import File, open_whole
 from moxing.framework.file.store import Span, store_for
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
@@ -59,11 +60,15 @@ def append_remote(src_url: PathLike, dst_url: PathLike) -> None:
 
     Raises:
       MoxFileNotExistsException: there is no `src_url`.
+      MoxFileIsDirectoryException: one of them is a directory.
     """
     src, dst = text(src_url), text(dst_url)
     if is_remote(src) and is_remote(dst):
         where, to = parse(src), parse(dst)
         store = store_for(where)
+        for place in (where, to):
+            if place.names_directory:
+                raise MoxFileIsDirectoryException(f"{place} is a directory", url=str(place))
         more = store.head(where)
         if more is None:
             raise status.missing(src)
@@ -78,8 +83,11 @@ def append_remote(src_url: PathLike, dst_url: PathLike) -> None:
         transfer.assemble(store, to, spans)
         return
     with open_whole(src) as file, File(dst, "ab") as out:
-        while data := file.read(CHUNK):
+        # What it has now: a file that is added to itself would otherwise never end.
+        left = file.size()
+        while data := file.read(min(CHUNK, left)):
             out.write(data)
+            left -= len(data)
 
 
 def _put(url: PathLike, data: str | bytes, binary: bool, mode: str) -> None:

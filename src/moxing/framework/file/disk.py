@@ -18,6 +18,20 @@ def is_unfinished(name: str) -> bool:
     return name.startswith(_START) and name.endswith(_END)
 
 
+def is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a directory; False for a link that leads around in a circle."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def identity(path: str | os.DirEntry[str]) -> tuple[int, int]:
+    """What tells a file or directory from all others of the machine, under whatever name."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
 @contextlib.contextmanager
 def replacing(path: str, like: str | None = None) -> Iterator[int]:
     """A file descriptor whose file takes the place of `path` when the block ends well.

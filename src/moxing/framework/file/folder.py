@@ -52,8 +52,8 @@ class FolderStore:
         except (FileNotFoundError, NotADirectoryError):
             return
         for entry in sorted(kept, key=_by_key):
-            if not entry.is_dir():
-                with contextlib.suppress(FileNotFoundError):
+            if not disk.is_directory(entry):
+                with contextlib.suppress(OSError):
                     yield _info(prefix + entry.name, entry.stat())
                 continue
             key = f"{prefix}{entry.name}/"
@@ -188,7 +188,7 @@ def _info(key: str, found: os.stat_result) -> Info:
 
 
 def _by_key(entry: os.DirEntry[str]) -> str:
-    return entry.name + "/" if entry.is_dir() else entry.name
+    return entry.name + "/" if disk.is_directory(entry) else entry.name
 
 
 def _changed(where: Location | None) -> MoxFileReadException:

@@ -124,7 +124,7 @@ def _local_names(
         for entry in entries:
             if disk.is_unfinished(entry.name):
                 continue
-            directory = entry.is_dir()
+            directory = disk.is_directory(entry)
             if not (skip_dir if directory else skip_file):
                 yield start + entry.name
             if recursive and directory and not entry.is_symlink():

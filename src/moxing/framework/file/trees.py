@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from moxing.errors import MoxTypeError, MoxValueError
+from moxing.framework.file import disk, status, transfer, tuning, workers
 from moxing.framework.file import settings as settings_module
-from moxing.framework.file import status, transfer, tuning, workers
 from moxing.framework.file.entries import tree
 from moxing.framework.file.errors import (
     Failure,
@@ -18,7 +18,7 @@ from moxing.framework.file.errors import (
 )
 from moxing.framework.file.ledger import ROOT, Job, Ledger
 from moxing.framework.file.store import store_for
-from moxing.framework.file.urls import PathLike, is_remote, parse, text
+from moxing.framework.file.urls import PathLike, is_remote, named, parse, text
 
 THREADS = 16
 
@@ -79,10 +79,13 @@ def copy_parallel(
         raise MoxTypeError(
             f"copy_parallel(file_list={file_list!r}): a list of names is needed, not one text"
         )
-    src, dst = text(src_url), text(dst_url)
+    src, dst = text(src_url), named(dst_url)
     plan = _plan(src, dst, file_list)
-    if not plan.total:
+    onto_itself = _same(src, dst)
+    if onto_itself or not plan.total:
         ROOT.info("No files to copy.")
+    if onto_itself:
+        return
     _carry_out(plan, dst, threads, is_processing, use_queue)
 
 
@@ -126,7 +129,9 @@ def plan_tree(src: str, dst: str) -> Plan:
       MoxFileNameDuplicateException: the local disk can't hold all names.
     """
     plan = Plan()
-    for name, size, tag in _remote_names(src) if is_remote(src) else _local_names(src, "", ()):
+    for name, size, tag in (
+        _remote_names(src) if is_remote(src) else _local_names(src, "", (disk.identity(src),))
+    ):
         if name.endswith("/"):
             # Of one that is left out, the files fail and so are told of.
             if not _leads_out(name.removesuffix("/")):
@@ -199,6 +204,16 @@ def _plan(src: str, dst: str, file_list: Sequence[str] | None) -> Plan:
     return plan_tree(src, dst)
 
 
+def _same(src: str, dst: str) -> bool:
+    """Whether all is where it shall be. A store refuses to copy an object onto itself."""
+    if is_remote(src) and is_remote(dst):
+        a, b = parse(src), parse(dst)
+        return (a.bucket, a.prefix) == (b.bucket, b.prefix)
+    if is_remote(src) or is_remote(dst):
+        return False
+    return os.path.exists(dst) and os.path.samefile(src, dst)
+
+
 def _plan_file(src: str, dst: str, file_list: Iterable[str] | None) -> Plan:
     if file_list is not None:
         raise MoxFileNotDirectoryException(
@@ -247,11 +262,10 @@ def _local_names(
     with os.scandir(path) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
-        if not entry.is_dir():
+        if not disk.is_directory(entry):
             yield start + entry.name, *_facts(entry)
             continue
-        at = entry.stat()
-        me = (at.st_dev, at.st_ino)
+        me = disk.identity(entry)
         # A link to a directory around it would never end.
         if me not in around:
             yield f"{start}{entry.name}/", 0, ""
@@ -262,7 +276,7 @@ def _facts(entry: os.DirEntry[str]) -> tuple[int, str]:
     try:
         found = entry.stat()
     except OSError:
-        # A link to nothing: the copy will say so.
+        # A link to nothing or to itself: the copy will say so.
         return -1, ""
     return found.st_size, str(found.st_mtime_ns)
 

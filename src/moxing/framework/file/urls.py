@@ -82,6 +82,23 @@ def text(path: PathLike) -> str:
     return f"{folded[1]}://{plain[folded.end() :]}" if folded else plain
 
 
+def named(path: PathLike) -> str:
+    """The path of what shall be made, as text.
+
+    Raises:
+      MoxTypeError: `path` is neither text nor a path object.
+      MoxValueError: it is empty, or a URL that names no bucket.
+    """
+    plain = text(path)
+    if not plain:
+        raise MoxValueError(
+            "the path to write to is empty; the flag or variable that holds it was left empty"
+        )
+    if is_remote(plain):
+        parse(plain)
+    return plain
+
+
 def is_remote(path: object) -> bool:
     """Whether `path` names something in an object store (`s3://` or `obs://`)."""
     if isinstance(path, str):
