@@ -46,10 +46,12 @@ def read(path: str) -> Iterator[tuple[Place, bytes]]:
             head = file.read(_LENGTH.size)
             if not head:
                 return
-            place = Place(path, number, offset + _LENGTH.size, 0)
+            begin = offset + _LENGTH.size
             if len(head) < _LENGTH.size:
+                place = Place(path, number, begin, 0)
                 raise MoxValueError(f"{place} is cut short: the file ends in its length.")
             (length,) = _LENGTH.unpack(head)
+            place = Place(path, number, begin, length)
             if not 0 <= length <= MOST_BYTES:
                 raise MoxValueError(
                     f"{place} has the length {length}, which is not between 0 and {MOST_BYTES}: the"
@@ -61,8 +63,8 @@ def read(path: str) -> Iterator[tuple[Place, bytes]]:
                     f"{place} is cut short: it should have {length} bytes, and the file ends after"
                     f" {len(content)}."
                 )
-            yield Place(path, number, place.offset, length), content
-            offset = place.offset + length
+            yield place, content
+            offset = begin + length
 
 
 def read_at(place: Place) -> bytes:
