@@ -14,7 +14,6 @@ import pytest
 import moxing.flow as flow
 from moxing.errors import (
     CheckpointError,
-    MoxNotSupportedError,
     MoxRuntimeError,
     MoxTypeError,
     MoxValueError,
@@ -295,13 +294,3 @@ def test_saturated_losses_are_clamped_and_have_no_gradient() -> None:
 
     assert loss[0] == pytest.approx(46.0517, abs=1e-4)
     assert w.tolist() == [1, 1]
-
-
-def test_several_machines_are_refused_with_a_sentence() -> None:
-    from moxing.flow.settings import Machine
-
-    machine = Machine()
-    with pytest.raises(MoxNotSupportedError, match=r"machine_num\(2\): moxing.flow runs on one"):
-        machine.set("machine_num", 2)
-    with pytest.raises(MoxNotSupportedError, match="with 2 machines"):
-        machine.set_machines(["10.0.0.1", "10.0.0.2"])

@@ -110,6 +110,13 @@ class AllReduce:
             "timeout_seconds": 0,
         }
 
+    def gather(self, tensor: tf.Tensor) -> tf.Tensor:
+        """The tensors of all processes, of one shape, one behind another along axis 0."""
+        result = tf.raw_ops.CollectiveGatherV2(input=tensor, ordering_token=[], **self._common())
+        first = tensor.shape[0] * self.size if tensor.shape.rank else None
+        result.set_shape([first, *tensor.shape[1:]])
+        return result
+
     def gather_in_case(self, tensor: tf.Tensor, case: tf.Tensor, cases: int) -> tf.Tensor:
         """The tensors of all processes, one behind another, of another shape in each of the cases.
 

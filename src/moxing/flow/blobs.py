@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame
 from moxing.errors import MoxTypeError, shown
 from moxing.flow import scope
+from moxing.flow.settings import MACHINE
 
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
@@ -20,7 +21,8 @@ class Blob:
 
     Attributes:
         tensor: the TensorFlow tensor; of a blob in parts, the whole.
-        parts: what each device has of it, along axis 0; empty: the blob is in one piece.
+        parts: what each device of this machine has of it, along axis 0; empty: the blob is in one
+            piece.
         batch_axis: axis of the samples, or None.
         distribute: how it lies on several devices.
     """
@@ -41,6 +43,7 @@ class Blob:
         convolutions and pools of a CPU work on it, so that no transposition lies between two of
         them. It belongs to no other blob."""
         self._tensor = tensor
+        self._own: tf.Tensor | None = None
         self.parts: tuple[Blob, ...] = tuple(parts)
         self.batch_axis = batch_axis
         self.distribute = distribute
@@ -53,10 +56,22 @@ class Blob:
     def tensor(self) -> tf.Tensor:
         """The whole; of a blob in parts, put together where it is first asked for."""
         if self._tensor is None:
+            self._tensor = self.own
+            if MACHINE.exchange is not None:
+                with tf.control_dependencies(None):
+                    self._tensor = MACHINE.exchange.whole(self._tensor)
+        return self._tensor
+
+    @property
+    def own(self) -> tf.Tensor:
+        """What this machine has of it: its parts put together, or the whole."""
+        if not self.parts:
+            return self.tensor
+        if self._own is None:
             tensors = [part.tensor for part in self.parts]
             with tf.control_dependencies(None), tf.device(tensors[0].device):
-                self._tensor = tf.concat(tensors, 0, name="whole")
-        return self._tensor
+                self._own = tf.concat(tensors, 0, name="whole")
+        return self._own
 
     @property
     def source(self) -> tf.Tensor:
@@ -79,7 +94,8 @@ class Blob:
         """The whole shape, batch included; for a dynamic input the declared one."""
         if self.parts:
             shapes = [part.static_shape for part in self.parts]
-            return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+            machines = MACHINE.exchange.size if MACHINE.exchange is not None else 1
+            return (sum(shape[0] for shape in shapes) * machines, *shapes[0][1:])
         return self._declared or tuple(self.tensor.shape.as_list())
 
     shape = static_shape

@@ -25,7 +25,7 @@ class CheckPoint:
     def init(self) -> None:
         """Gives every variable its first value."""
         current = session.default()
-        current.in_order(current.initialize)
+        current.in_order(lambda native: (current.initialize(native), current.share(native)))
         current.ready = True
 
     def load(self, path: str, partial: bool = False) -> None:
@@ -53,6 +53,7 @@ class CheckPoint:
                 if name not in missing:
                     value = read(folder, name, wanted[name].dtype.base_dtype.as_numpy_dtype)
                     current.assign(native, name, value.reshape(wanted[name].shape.as_list()))
+            current.share(native)
 
         current.in_order(work)
         current.ready = True

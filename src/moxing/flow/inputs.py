@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.flow import parallel, placement
 from moxing.flow.blobs import Blob
+from moxing.flow.settings import MACHINE
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class InputDef:
             MoxValueError: the devices can't share the samples evenly.
             MoxNotSupportedError: it is mirrored, and there are several devices.
         """
-        count = len(placement.active())
+        count = placement.total()
+        if MACHINE.exchange is not None:
+            tensor = MACHINE.exchange.given(tensor)
         if count > 1 and self.mirrored:
             raise MoxNotSupportedError(
                 f"{place}: MirroredTensorDef runs on one device, and there are {count}. Use"

@@ -17,7 +17,7 @@ from moxing.flow import scope, session
 from moxing.flow.blobs import Array, Blob
 from moxing.flow.inputs import InputDef
 from moxing.flow.settings import DEFAULTS, FunctionConfig, JobConf
-from moxing.flow.train import update
+from moxing.flow.train import totals, update
 from moxing.flow.variables import Variables
 from moxing.flow.watching import deliver
 from moxing.flow.worker import Future, Worker
@@ -159,7 +159,11 @@ class Job:
 def callbacks_noted(job: Job, trace: scope.Trace) -> tf.Operation:
     """The step of a train job; what is wrong with it is said of the job's place."""
     try:
-        return update.step_op(trace)
+        operation = update.step_op(trace)
+        for watch in trace.watches:
+            if watch.of_gradient:
+                watch.deliver = totals.watched(watch)
+        return operation
     except Exception as error:
         error.add_note(f"openmox: raised while building job {callbacks.location(job.function)}")
         raise

@@ -9,9 +9,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, shown
-from moxing.flow import arrays, initializers, nn, parallel, placement, rules, scope
+from moxing.flow import arrays, initializers, nn, parallel, rules, scope
 from moxing.flow.blobs import Blob, check, tensor_of
 from moxing.flow.parallel import by_sample
+from moxing.flow.settings import MACHINE
 from moxing.flow.variables import get_variable
 
 _ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer()
@@ -165,7 +166,7 @@ def batch_normalization(
         )
 
     parts = inputs.parts
-    if place and parts and len(parts) == len(placement.active()):
+    if place and parts and parallel.fits(len(parts)):
         result = parallel.each(len(parts), lambda index: normalized(parts[index]))
     else:
         result = normalized(inputs)
@@ -173,6 +174,8 @@ def batch_normalization(
     names = ("moving_mean", "moving_variance")
     for suffix, old, new in zip(names, (mean, variance), of_devices, strict=False):
         batch = tf.add_n(list(new)) / len(new) if len(new) > 1 else new[0]
+        if result.parts and MACHINE.exchange is not None:
+            batch = MACHINE.exchange.total(batch) / MACHINE.exchange.size
         target = trace.variables.by_name[f"{trace.prefix}{own}-{suffix}"]
         trace.updates.append((target, momentum * old + (1 - momentum) * batch))
     return result

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.flow import math as flow_math
-from moxing.flow import rules, scope
+from moxing.flow import parallel, rules, scope
 from moxing.flow.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
 from moxing.flow.parallel import by_sample
 
@@ -224,7 +224,11 @@ def dropout(
         raise MoxValueError(f"flow.nn.dropout: rate={shown(rate)}; it must be in [0, 1).")
     if not scope.required("flow.nn.dropout").conf.is_train or rate == 0:
         return Blob(tf.identity(tensor, name=own))
-    return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
+    if not parallel.draws_alike():
+        return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
+    # The whole is computed on each machine, with the elements that the first one drops.
+    kept = tf.nn.dropout(tf.ones_like(tensor), rate=rate, noise_shape=noise_shape, seed=seed)
+    return Blob(tf.multiply(tensor, parallel.alike(Blob(kept)).tensor, name=own))
 
 
 @by_sample(rules.along("logits", "axis"))

@@ -3,7 +3,8 @@
 Blobs of this API are logical: a job's code sees the shape of the whole batch, and runs once. On
 several devices a blob of samples is held as one part a device, along axis 0. An operation that
 treats samples alike (see `rules`) is made once a device; any other one takes its blobs whole.
-Either way the values are those of one device.
+Either way the values are those of one device. With several machines a graph holds the parts of its
+own machine's devices, and what is whole is computed on every machine alike.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.flow import placement, scope
 from moxing.flow.blobs import Blob
+from moxing.flow.settings import MACHINE
 
 # What an operation needs instead of its arguments, by name, one for each device; None: it needs
 # its blobs whole.
@@ -39,11 +41,11 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             count = _parts(args) or _parts(kwargs.values())
-            if not count or scope.current() is None or count != len(placement.active()):
+            if not count or scope.current() is None or not fits(count):
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            plan = rule(bound.arguments, count)
+            plan = rule(bound.arguments, placement.total())
             if plan is None:
                 return function(*args, **kwargs)
             return each(count, lambda index: function(**_local(bound.arguments, plan, index)))
@@ -53,15 +55,21 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
     return decorate
 
 
+def fits(count: int) -> bool:
+    """Whether blobs in so many parts lie on the devices of the current scope."""
+    return placement.spread() and count == len(placement.active())
+
+
 def each(count: int, make: Callable[[int], Blob]) -> Blob:
     """The blob whose parts `make` makes, each on its device."""
     trace = scope.required("an operation")
-    before, parts = set(trace.names), []
+    before, parts, outer = set(trace.names), [], trace.in_part
     for index in range(count):
         # One name of the user's is that of all parts.
-        trace.names = set(before)
+        trace.names, trace.in_part = set(before), True
         with on(index):
             parts.append(make(index))
+    trace.in_part = outer
     return Blob(None, parts[0].batch_axis, parts[0].distribute, parts=parts)
 
 
@@ -78,10 +86,23 @@ def on(index: int) -> Iterator[None]:
             yield
 
 
+def draws_alike() -> bool:
+    """Whether random values that an operation draws must be the same on all machines."""
+    return MACHINE.exchange is not None and not scope.required("an operation").in_part
+
+
+def alike(drawn: Blob) -> Blob:
+    """A blob of random values; where they must be the same on all machines, those of the first."""
+    if MACHINE.exchange is None or not draws_alike():
+        return drawn
+    return Blob(MACHINE.exchange.given(drawn.tensor), drawn.batch_axis)
+
+
 def split(tensor: tf.Tensor, count: int) -> list[Blob]:
-    """Equal parts of a tensor along axis 0."""
+    """Equal parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
+    begin, own = placement.first(), len(placement.active())
     with tf.device("/cpu:0"):
-        return [Blob(part) for part in tf.split(tensor, count)]
+        return [Blob(part) for part in tf.split(tensor, count)[begin : begin + own]]
 
 
 def share(batch: int, what: str) -> int:
@@ -96,11 +117,12 @@ def share(batch: int, what: str) -> int:
     """
     from moxing.errors import MoxValueError
 
-    count = len(placement.active())
+    count, machines = placement.total(), placement.machines()
     if batch % count:
+        where = f"gpu_device_num on {machines} machines" if machines > 1 else "gpu_device_num"
         raise MoxValueError(
             f"{what}: a batch of {batch} can't be shared evenly by {count} devices"
-            f" (gpu_device_num). Use a multiple of {count}, or another number of devices."
+            f" ({where}). Use a multiple of {count}, or another number of devices."
         )
     return batch // count
 

@@ -1,9 +1,13 @@
-"""Placement scopes: where operations run; without a GPU devices are shares of the CPU."""
+"""Placement scopes: where operations run; without a GPU devices are shares of the CPU.
+
+A scope of several machines names the same devices of all of them. In one of a single device each
+machine computes the same, on the device of that number: so the values are there for what follows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ContextDecorator, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,13 +44,44 @@ def current_scope() -> Scope:
     """The innermost open scope, or that of the machine."""
     if _scopes:
         return _scopes[-1]
-    return Scope("gpu" if devices.has_gpu() else "cpu", {0: list(range(MACHINE.devices))})
+    tag, ids = "gpu" if devices.has_gpu() else "cpu", list(range(MACHINE.devices))
+    return Scope(tag, {machine: list(ids) for machine in range(machines())})
+
+
+def machines() -> int:
+    """How many machines train together."""
+    return MACHINE.exchange.size if MACHINE.exchange is not None else 1
+
+
+def here() -> AbstractContextManager[Any]:
+    """Where this process's operations are made, among those of other machines."""
+    return MACHINE.exchange.place.scope() if MACHINE.exchange is not None else nullcontext()
+
+
+def total() -> int:
+    """The number of devices of the current scope, on all machines."""
+    return current_scope().parallel_size
+
+
+def first() -> int:
+    """The number of this machine's first device among all of the current scope."""
+    return MACHINE.exchange.index * len(active()) if spread() and MACHINE.exchange else 0
+
+
+def spread() -> bool:
+    """Whether the current scope has devices of every machine."""
+    return len(current_scope().machine_id2device_id_list) == machines()
+
+
+def owner() -> int:
+    """The first machine of the current scope."""
+    return min(current_scope().machine_id2device_id_list)
 
 
 def active() -> tuple[str, ...]:
-    """TensorFlow's names of the devices of the current scope."""
+    """TensorFlow's names of this machine's devices of the current scope."""
     current = current_scope()
-    ids = [number for numbers in current.machine_id2device_id_list.values() for number in numbers]
+    ids = next(iter(current.machine_id2device_id_list.values()))
     if not devices.has_gpu():
         return tuple(f"/device:CPU:{number}" for number in ids)
     # There is one CPU beside GPUs.
@@ -69,22 +104,40 @@ def _parse(ids: str | Sequence[str]) -> dict[int, list[int]]:
     return found
 
 
+def _ids(own: Scope, given: Any) -> list[int]:
+    """The numbers of a scope's devices, on each of its machines."""
+    of_machines = own.machine_id2device_id_list
+    # How many machines there are is known for sure where a job is traced.
+    known = scope.current() is not None or not MACHINE.values.get("machine")
+    if known and max(of_machines) >= machines():
+        raise MoxValueError(
+            f"placement on {shown(given)}: machine {max(of_machines)} is not among the {machines()}"
+            " of flow.config.machine, which count from 0."
+        )
+    ids = next(iter(of_machines.values()))
+    alike = all(numbers == ids for numbers in of_machines.values())
+    if scope.current() is not None and not (
+        own.parallel_size == 1 or (alike and len(of_machines) == machines())
+    ):
+        raise MoxNotSupportedError(
+            f"placement on {shown(given)}: with {machines()} machines, a scope names one device, or"
+            " the same devices of every machine."
+        )
+    return ids
+
+
 @contextmanager
 def _entered(device_tag: str, machine_device_ids: str | Sequence[str]) -> Iterator[None]:
     """Opens the scope that `fixed_placement` describes.
 
     Raises:
-        MoxValueError: no such tag, ids or devices.
-        MoxNotSupportedError: another machine.
+        MoxValueError: no such tag, ids, devices or machines.
+        MoxNotSupportedError: several devices of some of the machines.
     """
     if device_tag not in ("gpu", "cpu"):
         raise MoxValueError(f"a device tag is 'gpu' or 'cpu', not {shown(device_tag)}.")
     own = Scope(device_tag, _parse(machine_device_ids))
-    if set(own.machine_id2device_id_list) != {0}:
-        raise MoxNotSupportedError(
-            f"placement on {shown(machine_device_ids)}: moxing.flow runs on one machine, number 0."
-        )
-    ids = own.machine_id2device_id_list[0]
+    ids = _ids(own, machine_device_ids)
     if not ids or len(set(ids)) < len(ids):
         raise MoxValueError(f"{shown(machine_device_ids)} names no device, or one twice.")
     if scope.current() is not None and max(ids) >= MACHINE.devices:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from moxing.flow import parallel
+from moxing.flow import parallel, placement
 from moxing.flow.blobs import Blob
 from moxing.flow.parallel import Plan, Rule
 
@@ -188,7 +188,8 @@ def dropout(arguments: _Arguments, count: int) -> Plan:
         return None
     seed = arguments["seed"]
     # With one seed all devices would drop the same elements of their parts.
-    return {} if seed is None else {"seed": [seed + index for index in range(count)]}
+    own = [placement.first() + index for index in range(len(placement.active()))]
+    return {} if seed is None else {"seed": [seed + index for index in own]}
 
 
 def layer_norm(arguments: _Arguments, count: int) -> Plan:

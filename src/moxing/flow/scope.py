@@ -44,6 +44,7 @@ class Trace:
         prefixes: the open variable scopes.
         updates: assignments that a train job makes besides the optimizer's.
         readers: datasets' readers by their settings.
+        in_part: whether an operation on one device's part is being made.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Trace:
     prefixes: list[str] = field(default_factory=list)
     updates: list[Any] = field(default_factory=list)
     readers: dict[Any, Any] = field(default_factory=dict)
+    in_part: bool = False
 
     @property
     def prefix(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
@@ -11,6 +11,9 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import blame, devices, executor
 from moxing.engine.callbacks import location
 from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.flow import crew as crews
+from moxing.flow import placement
+from moxing.flow.crew import Crew
 from moxing.flow.interrupts import Interrupts
 from moxing.flow.settings import DEFAULTS, MACHINE
 from moxing.flow.variables import Variables, counts
@@ -34,6 +37,8 @@ class Session:
         self.native: tf.Session | None = None
         self._interrupts: Interrupts | None = None
         self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
+        self._crew: Crew | None = None
+        self._given: tf.Operation | None = None
 
     @property
     def started(self) -> bool:
@@ -46,31 +51,74 @@ class Session:
         if self.started:
             return
         MACHINE.started = True
+        self._crew = crews.enter(_end)
+        if self._crew is None:
+            self._open(None)
+            return
+        try:
+            with self._crew.blaming():
+                self._open(self._crew)
+                if self._crew.index:
+                    self._crew.serve(self._follow)
+        except BaseException as error:
+            if not isinstance(error, SystemExit) or error.code:
+                self._crew.leave(error)
+            raise
+        finally:
+            if self._crew.index:
+                self.close()
+
+    def _open(self, crew: Crew | None) -> None:
         count = _open_devices()
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
         self._built = {}
-        for job in self.jobs.values():
-            self._built[job.name] = job.trace(self.graph, self.variables)
-        with self.graph.as_default(), tf.name_scope("load"):
-            for name, variable in self.variables.by_name.items():
-                value = tf.placeholder(variable.dtype.base_dtype, variable.shape)
-                self._setters[name] = (value, variable.assign(value).op)
+        with placement.here(), crews.quiet(crew):
+            for job in self.jobs.values():
+                self._built[job.name] = job.trace(self.graph, self.variables)
+            self._make_setters()
         self.graph.finalize()
         config = tf.ConfigProto(allow_soft_placement=True)
         config.gpu_options.allow_growth = True
-        if count == 1:
+        if crew is not None:
+            crew.configure(config)
+            crew.compare(crews.facts(self.graph, self.variables.by_name, self.jobs))
+        elif count == 1:
             config.experimental.executor_type = executor.choose(self.graph.get_operations())
         elif not devices.has_gpu():
             config.device_count["CPU"] = count
-        native = tf.Session(graph=self.graph, config=config)
+        native = tf.Session(crew.target if crew else "", graph=self.graph, config=config)
         for built in self._built.values():
             with blame.noted(self.graph, "while a dataset was opened"):
                 native.run([reader.initializer for reader in built.readers])
             feeds = [tensor for _, _, tensor in built.inputs]
-            built.call = native.make_callable(built.fetches, feed_list=feeds)
+            if crew is not None and crew.index:  # The master's values come by themselves.
+                built.call = native.make_callable(tf.nest.map_structure(_done, built.fetches))
+            else:
+                built.call = native.make_callable(built.fetches, feed_list=feeds)
         self.native, self._worker = native, Worker()
         self._interrupts = Interrupts(self._worker.drop)
+
+    def _make_setters(self) -> None:
+        """Makes what gives variables values: one of them the caller's, all of them the master's."""
+        with self.graph.as_default(), tf.name_scope("load"):
+            given = []
+            for name, variable in self.variables.by_name.items():
+                value = tf.placeholder(variable.dtype.base_dtype, variable.shape)
+                self._setters[name] = (value, variable.assign(value).op)
+                if MACHINE.exchange is not None:
+                    value = MACHINE.exchange.given(variable.read_value())
+                    given.append(value.op if MACHINE.exchange.is_master else variable.assign(value))
+            self._given = tf.group(*given)
+
+    def _follow(self, what: str, order: Mapping[str, Any]) -> None:
+        """Does, on another machine than the master, what the master does."""
+        assert self.native is not None
+        if what == "step":
+            job = self.jobs[order["job"]]
+            self._step(job, self._built[job.name], [])
+        else:
+            self.native.run(self._given)
 
     def call(self, job: Job, args: tuple[Any, ...]) -> Handle | None:
         """Queues a step of a job."""
@@ -89,7 +137,14 @@ class Session:
 
     def _step(self, job: Job, built: Built, values: list[Any]) -> Any:
         try:
-            return job.run(built, values)
+            if self._crew is None:
+                return job.run(built, values)
+            with self._crew.blaming():
+                if not self._crew.index:
+                    self._crew.tell("step", job=job.name)
+                    return job.run(built, values)
+                assert built.call is not None
+                return built.call()
         except tf.errors.OpError as error:
             for reader in built.readers:
                 reader.explain()
@@ -113,6 +168,13 @@ class Session:
         """Gives a variable a value."""
         placeholder, operation = self._setters[name]
         native.run(operation, {placeholder: value})
+
+    def share(self, native: tf.Session) -> None:
+        """Gives all machines the master's values of the variables."""
+        if self._crew is not None:
+            with self._crew.blaming():
+                self._crew.tell("share")
+                native.run(self._given)
 
     def drain(self) -> None:
         """Waits for all steps and callbacks."""
@@ -228,3 +290,13 @@ def clear_default_session() -> None:
 def _finish() -> None:
     for session in _default:
         session.close(exiting=True)
+
+
+def _end(crew: Crew) -> None:
+    """The end of a process that is one of several machines."""
+    if crew.index == 0:
+        crew.end(_finish)
+
+
+def _done(fetched: Any) -> tf.Operation:
+    return fetched if isinstance(fetched, tf.Operation) else fetched.op

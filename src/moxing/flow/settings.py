@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.cluster import addresses
 from moxing.errors import (
     MoxAttributeError,
-    MoxNotSupportedError,
     MoxRuntimeError,
     MoxTypeError,
     MoxValueError,
@@ -19,8 +19,12 @@ from moxing.errors import (
 )
 from moxing.flow import scope
 
+if TYPE_CHECKING:
+    from moxing.flow.exchange import Exchange
+
 _INTS = (
     *("gpu_device_num", "cpu_device_num", "machine_num", "ctrl_port", "data_port", "v"),
+    *("start_timeout", "stall_timeout"),  # Seconds; the original waits as it likes.
     *("logbuflevel", "comm_net_worker_num", "compute_thread_pool_size", "max_mdsave_worker_num"),
     *("reserved_host_mem_mbyte", "reserved_device_mem_mbyte", "persistence_buf_byte"),
     *("rdma_mem_block_mbyte", "rdma_recv_msg_buf_mbyte"),
@@ -29,6 +33,7 @@ _BOOLS = (
     *("grpc_use_no_signal", "use_rdma", "save_downloaded_file_to_local_fs", "collect_act_event"),
     *("logtostderr", "enable_numa_aware_cuda_malloc_host", "enable_debug_mode"),
 )
+_FROM_ONE = ("gpu_device_num", "cpu_device_num", "machine_num", "start_timeout", "stall_timeout")
 RESOURCE: dict[str, type] = {
     **dict.fromkeys(_INTS, int),
     **dict.fromkeys(_BOOLS, bool),
@@ -106,11 +111,18 @@ class JobConf:
 
 
 class Machine:
-    """Resources of the process; fixed when the first session starts."""
+    """Resources of the process; fixed when the first session starts.
+
+    Attributes:
+        values: what was set, by name.
+        started: whether a session has started.
+        exchange: what graphs do with the other machines; None: there are none.
+    """
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.started = False
+        self.exchange: Exchange | None = None
 
     @property
     def devices(self) -> int:
@@ -123,7 +135,7 @@ class Machine:
         Raises:
             MoxRuntimeError: a session has started.
             MoxTypeError: wrong type.
-            MoxNotSupportedError: more than one machine.
+            MoxValueError: no such number.
         """
         if self.started:
             raise MoxRuntimeError(
@@ -134,36 +146,35 @@ class Machine:
             raise MoxTypeError(
                 f"flow.config.{name} takes {_words((RESOURCE[name],))}, not {shown(value)}."
             )
-        if name in ("gpu_device_num", "cpu_device_num", "machine_num") and value < 1:
+        if name in _FROM_ONE and value < 1:
             raise MoxValueError(f"flow.config.{name}({value}): it must be 1 or more.")
-        if name == "machine_num" and value > 1:
-            raise MoxNotSupportedError(
-                f"flow.config.machine_num({value}): moxing.flow runs on one machine. Set it to 1."
-            )
         self.values[name] = value
 
     def set_machines(self, *given: Any) -> None:
         """`flow.config.machine`: a list, or several addresses; the first is the master."""
         items = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
-        addresses = []
-        for item in items:
-            address = item.get("addr") if isinstance(item, Mapping) else item
-            if not isinstance(address, str) or not address:
-                raise MoxTypeError(
-                    f"flow.config.machine takes addresses, or dicts with addr, not {shown(item)}."
-                )
-            addresses.append(address)
-        twice = sorted({a for a in addresses if addresses.count(a) > 1})
+        machines = [_machine(item) for item in items]
+        twice = sorted({host for host, port in machines if machines.count((host, port)) > 1})
         if twice:
             raise MoxValueError(f"flow.config.machine names {', '.join(twice)} twice.")
-        if len(addresses) > 1:
-            raise MoxNotSupportedError(
-                f"flow.config.machine with {len(addresses)} machines: moxing.flow runs on one"
-                " machine. Name one, or leave the call out."
-            )
         if self.started:
             raise MoxRuntimeError("flow.config.machine was called after the session started.")
-        self.values["machine"] = addresses
+        self.values["machine"] = machines
+
+
+def _machine(item: Any) -> tuple[str, int | None]:
+    """The host and the port, if it has one, of an address, or a dict with it."""
+    address = item.get("addr") if isinstance(item, Mapping) else item
+    if not isinstance(address, str) or not address:
+        raise MoxTypeError(
+            f"flow.config.machine takes addresses, or dicts with addr, not {shown(item)}."
+        )
+    port = item.get("ctrl_port_agent") if isinstance(item, Mapping) else None
+    if port is not None:
+        return address, _checked("ctrl_port_agent of flow.config.machine", (int,), port)
+    if address.count(":") == 1 or address.startswith("["):
+        return addresses.split(address, "flow.config.machine")
+    return address, None
 
 
 MACHINE = Machine()

@@ -24,6 +24,8 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
     Returns:
         The exit code.
     """
+    # What runs at exit finds here how the program ended, as under plain Python.
+    sys.last_value = error
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return INTERRUPTED

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.flow import absent, initializers, parallel, placement, scope
 from moxing.flow.blobs import Blob
-from moxing.flow.data import files
+from moxing.flow.data import files, sharding
 from moxing.flow.data.conf import BlobConf as BlobConf
 from moxing.flow.data.conf import BytesListCodec as BytesListCodec
 from moxing.flow.data.conf import ImageCodec as ImageCodec
@@ -72,8 +72,9 @@ def decode_ofrecord(
     paths = files.part_paths(folder, data_part_num, part_name_prefix, part_name_suffix_length)
     from moxing.flow.data.reader import Reader, require_files
 
-    require_files(paths)
-    count = len(placement.active())
+    if placement.machines() == 1:
+        require_files(paths)
+    count = placement.total()
     own = parallel.share(batch_size, "decode_ofrecord")
     if count > data_part_num:
         raise MoxValueError(
@@ -81,13 +82,10 @@ def decode_ofrecord(
             " a part of its own at least. Write more parts, or use fewer devices."
         )
     readers = []
-    for share in shares(paths, count):
+    for share in sharding.own(shares(paths, count)):
         readers.append(Reader(share, confs, own, buffer_size if shuffle else 0))
         trace.readers[name or len(trace.readers), len(trace.readers)] = readers[-1]
-    if count == 1:
-        return tuple(Blob(tensor) for tensor in readers[0].outputs)
-    columns = zip(*(reader.outputs for reader in readers), strict=True)
-    return tuple(Blob(None, parts=[Blob(tensor) for tensor in column]) for column in columns)
+    return sharding.blobs([reader.outputs for reader in readers], confs, own)
 
 
 def shares(paths: Sequence[str], count: int) -> list[Sequence[str]]:
@@ -109,11 +107,13 @@ def decode_random(
     del tick
     own = scope.op_name(name, "decode_random")
     chosen = initializer or initializers.random_uniform_initializer()
-    size, count = parallel.share(batch_size, "decode_random"), len(placement.active())
+    size, count = parallel.share(batch_size, "decode_random"), placement.total()
 
     def values(index: int) -> Blob:
         del index
         drawn = chosen.tensor((size, *shape), tf.as_dtype(dtype), None)
         return Blob(tf.identity(drawn, name=own))
 
-    return parallel.each(count, values) if count > 1 else values(0)
+    if count > 1:
+        return parallel.each(len(placement.active()), values)
+    return parallel.alike(values(0))

@@ -13,7 +13,7 @@ from moxing.flow import placement, variables
 from moxing.flow.blobs import Blob
 from moxing.flow.scope import Trace
 from moxing.flow.train import conf as confs
-from moxing.flow.train import optimizers, schedule
+from moxing.flow.train import optimizers, schedule, totals
 
 
 def step_op(trace: Trace) -> tf.Operation:
@@ -65,13 +65,13 @@ def _check_losses(trace: Trace) -> None:
 
 def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
     """The gradients of the sum of the losses' means; also those that `watch_diff` wants."""
-    losses = [loss.tensor for loss in trace.losses]
+    losses = [loss.own for loss in trace.losses]
     reads = [trace.blobs[name].tensor for name in names]
     factor = float(trace.conf.train.get("loss_scale_factor", 1))
-    count = tf.cast(tf.size(losses[0]), losses[0].dtype)
+    count = totals.elements(trace.losses[0])
     # With a factor, the division comes behind the gradients, else their small values would be lost.
     seed = 1 / count if factor == 1 else tf.cast(factor, count.dtype)
-    seeds = [tf.fill(tf.shape(loss), seed) for loss in losses]
+    seeds = [totals.seed(loss, seed) for loss in trace.losses]
     watched = [watch for watch in trace.watches if watch.of_gradient]
     for loss in losses:
         if all(gradient is None for gradient in tf.gradients(loss, reads)):
@@ -90,7 +90,7 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
     )
     if factor != 1:
         found = [None if g is None else g / (tf.cast(count, g.dtype) * factor) for g in found]
-    dense = [tf.convert_to_tensor(g) if g is not None else None for g in found]
+    dense = totals.dense(found, len(reads))
     rest = iter(dense[len(reads) :])
     for watch, blobs in zip(watched, parts, strict=True):
         pieces = [part.in_its_layout(next(rest)) for part in blobs]

@@ -1,0 +1,225 @@
+"""What a session does with other machines: it meets them, leads them or serves, and ends with them.
+
+Every machine runs the same program up to the start of the session, so every machine has the jobs,
+and traces them: readers of data and other Python code then run where their data is, and gradients
+meet in TensorFlow's collectives. From then on machine 0, the master, alone runs the program. Before
+each step it names the job to the others, which stay inside the session's start and run that step of
+their own graph; so nothing behind the start is printed, saved or counted twice. When the master's
+program ends, theirs end with status 0.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import io
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
+
+import tensorflow.compat.v1 as tf
+
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.failure import PeerFailureError
+from moxing.engine import team
+from moxing.engine.job import TRAIN, Job
+from moxing.errors import MoxNotSupportedError, MoxRuntimeError
+from moxing.flow import machines
+from moxing.flow.settings import MACHINE
+from moxing.logs import TENSORFLOW, reset_logger
+
+_START_SECONDS, _STALL_SECONDS = 300, 60  # `flow.env.start_timeout` and `stall_timeout`.
+# A machine's own, not to be compared.
+_PERSONAL = ("machine", "start_timeout", "log_dir", "cpu_device_num")
+_END = "end"
+
+
+class Crew:
+    """The other machines, for one session.
+
+    Args:
+        cluster: the machines.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.index = cluster.index
+        self._steps, self._over = 0, False
+        self._job = _job(cluster)
+        _say_role(cluster)
+        self._team = team.enter(self._job)
+
+    @property
+    def target(self) -> str:
+        """Where sessions connect to."""
+        return self._team.target
+
+    def configure(self, config: tf.ConfigProto) -> None:
+        """Sets what a session must know of the machines."""
+        self._team.configure(config, self._job)
+
+    def compare(self, facts: Mapping[str, str]) -> None:
+        """Waits until every machine has traced its jobs.
+
+        Raises:
+            MoxRuntimeError: what they traced differs.
+            PeerFailureError: one of them failed.
+        """
+        found = self._team.member.all_gather(
+            "jobs", dict(facts), MACHINE.values.get("start_timeout", _START_SECONDS)
+        )
+        for index, theirs in enumerate(found):
+            for name in [*found[0], *theirs]:
+                if found[0].get(name) != theirs.get(name):
+                    raise MoxRuntimeError(
+                        f"machine {index} differs from machine 0: {name} is"
+                        f" {found[0].get(name, 'not there')} on machine 0 and"
+                        f" {theirs.get(name, 'not there')} on machine {index}. Start the same"
+                        " program with the same arguments on all machines."
+                    )
+
+    def tell(self, what: str, **details: Any) -> None:
+        """On the master: names what all run next."""
+        self._steps += what == "step"
+        self._team.member.report_step(self._steps)
+        self._team.member.broadcast("next", {"what": what, **details}, None)
+
+    def serve(self, handle: Callable[[str, Mapping[str, Any]], None]) -> NoReturn:
+        """On another machine: runs what the master names, until its program ends.
+
+        Raises:
+            SystemExit: with 0, at the end.
+            PeerFailureError: a machine was lost, or its program failed.
+        """
+        TENSORFLOW.info("machine %d serves until the program of machine 0 ends", self.index)
+        while (order := self._team.member.broadcast("next", None, None))["what"] != _END:
+            handle(order["what"], order)
+            self._steps += order["what"] == "step"
+            self._team.member.report_step(self._steps)
+        TENSORFLOW.info("the program of machine 0 has ended: machine %d ends", self.index)
+        raise SystemExit(0)
+
+    @contextlib.contextmanager
+    def blaming(self) -> Iterator[None]:
+        """An error of the block that is another machine's fault becomes an error that names it."""
+        try:
+            yield
+        except Exception as error:
+            cause = self._team.cause(error)
+            if cause is not None:
+                raise cause from error
+            raise
+
+    def leave(self, error: BaseException) -> None:
+        """Tells the other machines of an error that ends this one's part."""
+        self._over = True
+        self._team.leave(error)
+
+    def end(self, finish: Callable[[], None]) -> None:
+        """On the master, as its process ends: ends the others too.
+
+        Args:
+            finish: waits for what is still queued.
+        """
+        if self._over:
+            return
+        error = getattr(sys, "last_value", None)
+        try:
+            if error is None:
+                finish()
+                self.tell(_END)
+        except PeerFailureError:
+            raise
+        except BaseException as fault:
+            error = fault
+        if error is not None:
+            self.leave(error)
+
+
+def enter(end: Callable[[Crew], None]) -> Crew | None:
+    """Meets the other machines, if there are any; at its first call in the process.
+
+    Args:
+        end: is called as the process ends.
+
+    Raises:
+        MoxRuntimeError, MoxValueError: a machine is missing or differs, with the reason.
+        MoxNotSupportedError: it is the second session of the process.
+    """
+    if MACHINE.exchange is not None:
+        raise MoxNotSupportedError(
+            "with several machines a program has one session: the others wait in its start, and do"
+            " not reach what comes behind flow.clear_default_session()."
+        )
+    cluster = machines.cluster()
+    if cluster is None:
+        return None
+    from moxing.flow.exchange import Exchange
+
+    crew = Crew(cluster)
+    # What is registered last runs first: before the processes part.
+    atexit.register(end, crew)
+    MACHINE.exchange = Exchange(cluster.index, cluster.size)
+    return crew
+
+
+def quiet(crew: Crew | None) -> contextlib.AbstractContextManager[Any]:
+    """Drops what a job's function prints on other machines than the master."""
+    if crew is None or crew.index == 0:
+        return contextlib.nullcontext()
+    return contextlib.redirect_stdout(io.StringIO())
+
+
+def facts(graph: tf.Graph, variables: Mapping[str, Any], jobs: Mapping[str, Any]) -> dict[str, str]:
+    """What the machines must have alike of their jobs."""
+    found = {"the list of jobs": ", ".join(jobs) or "empty"}
+    for name, variable in variables.items():
+        found[f"variable {name}"] = f"{variable.dtype.base_dtype.name} {variable.shape}"
+    for name in jobs:
+        kinds = sorted(op.type for op in graph.get_operations() if op.name.startswith(f"{name}/"))
+        # One side of a transfer sends, the other receives.
+        same = " ".join(kind for kind in kinds if kind not in _ONE_SIDED)
+        found[f"the graph of job {name}"] = hashlib.sha256(same.encode()).hexdigest()[:12]
+    return found
+
+
+_ONE_SIDED = (
+    "CollectiveBcastSendV2",
+    "CollectiveBcastRecvV2",
+    "Const",
+    "Identity",
+    "Shape",
+    "Fill",
+)
+
+
+def _job(cluster: Cluster) -> Job:
+    """What the engine must know to bring the processes together."""
+
+    def none(*_: Any) -> Any:
+        raise NotImplementedError
+
+    values = MACHINE.values
+    shown = {k: str(v) for k, v in values.items() if k not in _PERSONAL}
+    return Job(
+        mode=TRAIN,
+        input_fn=none,
+        model_fn=none,
+        cluster=cluster,
+        devices=MACHINE.devices,
+        digest={f"flow.config.{name}": value for name, value in shown.items()},
+        start_timeout=float(values.get("start_timeout", _START_SECONDS)),
+        stall_timeout=float(values.get("stall_timeout", _STALL_SECONDS)),
+    )
+
+
+def _say_role(cluster: Cluster) -> None:
+    if not logging.getLogger().handlers:
+        reset_logger()
+    role = "the master" if cluster.is_chief else "serves machine 0, the master"
+    others = [address for i, address in enumerate(cluster.workers) if i != cluster.index]
+    TENSORFLOW.info(
+        "machine %d of %d (%s): %s; it waits for %s (each is called worker, with its number)",
+        *(cluster.index, cluster.size, cluster.address, role, ", ".join(others)),
+    )

@@ -1,0 +1,58 @@
+"""Which parts of a set of files the readers of this machine take, and what is read elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+from moxing.flow import placement
+from moxing.flow.blobs import Blob
+from moxing.flow.data.conf import BlobConf
+from moxing.flow.settings import MACHINE
+
+
+def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """The shares of this machine's devices, in the order of machines and their devices.
+
+    A machine needs the files of its own shares only. In a placement scope of one device the first
+    machine of the scope reads, and the others get its batches.
+
+    Raises:
+        MoxValueError: a file of them is not there.
+    """
+    exchange = MACHINE.exchange
+    if exchange is None:
+        return shares
+    if not placement.spread():
+        found = shares if placement.owner() == exchange.index else []
+    else:
+        found = shares[placement.first() :][: len(placement.active())]
+    for path in (path for share in found for path in share):
+        if not os.path.isfile(path):
+            raise MoxValueError(
+                f"there is no part {path}, which machine {exchange.index} is to read."
+            )
+    return found
+
+
+def blobs(
+    columns: Sequence[Sequence[tf.Tensor]], confs: Sequence[BlobConf], batch: int
+) -> tuple[Blob, ...]:
+    """The blobs of what this machine's readers deliver.
+
+    Args:
+        columns: for each reader its tensors.
+        confs: of the tensors.
+        batch: samples of a reader.
+    """
+    exchange = MACHINE.exchange
+    if exchange is not None and not placement.spread():
+        read = columns[0] if columns else [tf.zeros([batch, *c.shape], c.dtype) for c in confs]
+        return tuple(Blob(exchange.given(tensor, placement.owner())) for tensor in read)
+    if placement.total() == 1:
+        return tuple(Blob(tensor) for tensor in columns[0])
+    parted = zip(*columns, strict=True)
+    return tuple(Blob(None, parts=[Blob(tensor) for tensor in column]) for column in parted)

@@ -1,0 +1,52 @@
+"""What a train step adds up over machines: see `exchange` for how losses are weighted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.flow import placement
+from moxing.flow.blobs import Blob
+from moxing.flow.scope import Watch
+from moxing.flow.settings import MACHINE
+
+
+def elements(loss: Blob) -> tf.Tensor:
+    """How many elements a loss has on all machines, in its own type."""
+    if None in loss.static_shape:
+        return tf.cast(tf.size(loss.own), loss.dtype)
+    return tf.cast(tf.constant(int(loss.static_shape[0])), loss.dtype)
+
+
+def seed(loss: Blob, value: tf.Tensor) -> tf.Tensor:
+    """What the gradient of a loss begins with on this machine.
+
+    Args:
+        value: the gradient of each element, as one machine would have it.
+    """
+    if not loss.parts and MACHINE.exchange is not None:
+        value = value / MACHINE.exchange.size  # All machines compute the whole.
+    return tf.fill(tf.shape(loss.own), value)
+
+
+def dense(gradients: Sequence[Any], count: int) -> list[tf.Tensor | None]:
+    """The gradients as tensors, the first `count` of them those of all machines."""
+    found = [tf.convert_to_tensor(g) if g is not None else None for g in gradients]
+    if MACHINE.exchange is None:
+        return found
+    # The last layers' gradients are known first.
+    order = [i for i in reversed(range(count)) if found[i] is not None]
+    sums = MACHINE.exchange.sums([found[i] for i in order], placement.active()[0])
+    for index, total in zip(order, sums, strict=True):
+        found[index] = total
+    return found
+
+
+def watched(watch: Watch) -> tf.Tensor:
+    """The whole gradient at a watched blob, of what this machine has of it."""
+    if MACHINE.exchange is None:
+        return watch.deliver
+    exchange = MACHINE.exchange
+    return exchange.whole(watch.deliver) if watch.blob.parts else exchange.total(watch.deliver)
