@@ -173,3 +173,60 @@ def test_ten_losses_equal_those_of_plain_tensorflow(
 
     assert len({round(loss, 5) for loss in found}) == STEPS
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def _job(build: Builder, shape: tuple[int, ...]) -> Any:
+    images_def = flow.FixedTensorDef((BATCH, *shape))
+    labels_def = flow.FixedTensorDef((BATCH,), flow.int32)
+
+    @flow.function
+    def train(images: Any = images_def, labels: Any = labels_def) -> Any:
+        flow.config.train.primary_lr(0.002)
+        flow.config.train.model_update_conf(
+            {
+                "momentum_conf": {"beta": 0.9},
+                "learning_rate_decay": {"polynomial_conf": {"decay_batches": 8}},
+            }
+        )
+        loss = build(flow.transpose(images, (0, 3, 1, 2)), labels)
+        flow.losses.add_loss(loss)
+        return loss
+
+    return train
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize(
+    ("build", "shape"), [(_alexnet, (67, 67, 3)), (_lenet, (28, 28, 1))], ids=["alexnet", "lenet"]
+)
+def test_training_that_was_saved_and_loaded_goes_on_with_the_same_losses(
+    build: Builder,
+    shape: tuple[int, ...],
+    devices: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Momentum and the schedule go on too: they are in the checkpoint."""
+    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    random = np.random.default_rng(9)
+    data = [
+        (
+            random.normal(size=(BATCH, *shape)).astype(np.float32),
+            random.integers(0, CLASSES, BATCH).astype(np.int32),
+        )
+        for _ in range(6)
+    ]
+    train, point = _job(build, shape), flow.train.CheckPoint()
+    point.init()
+    for batch in data[:3]:
+        train(*batch).get()
+    point.save(str(tmp_path / "saved"))
+    wanted = [train(*batch).get().tolist() for batch in data[3:]]
+
+    flow.clear_default_session()
+    train = _job(build, shape)
+    flow.train.CheckPoint().load(str(tmp_path / "saved"))
+    found = [train(*batch).get().tolist() for batch in data[3:]]
+
+    assert found == wanted
+    assert len({loss for losses in found for loss in losses}) == 3 * BATCH

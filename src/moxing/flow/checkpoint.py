@@ -14,6 +14,7 @@ import numpy as np
 from moxing.engine.checkpoint import durable
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
 from moxing.flow import session
+from moxing.logs import TENSORFLOW
 
 DONE, VALUES = "snapshot_done", "out"
 _SHOWN = 20
@@ -43,6 +44,10 @@ class CheckPoint:
         wanted = current.variables.by_name
         if not os.path.isdir(folder):
             raise CheckpointError(f"there is no checkpoint {folder}: no such folder.")
+        if not os.path.exists(os.path.join(folder, DONE)):
+            TENSORFLOW.warning(
+                "checkpoint %s has no %s: its save may have been cut short.", folder, DONE
+            )
         missing, wrong = compare(folder, {n: _bytes(v) for n, v in wanted.items()})
         if wrong or (missing and not partial):
             raise CheckpointError(_complaint(folder, missing, wrong))
