@@ -98,6 +98,19 @@ def accuracy(text: str) -> float:
 
 
 @pytest.mark.slow
+def test_the_single_node_program(tmp_path: Path, data_dir: Path, real_data: bool) -> None:
+    with started([*folders(tmp_path, data_dir / "mnist", EXAMPLE), "/data/mnist.py"]) as job:
+        text = output(job)
+
+    found = re.search(
+        r"\[master 0\] accuracy ([0-9.]+) of (.*) which predicts the same: True", text
+    )
+    assert found is not None, text[-4000:]
+    assert float(found[1]) >= (0.97 if real_data else 0.85)
+    assert found[2] == f"{tmp_path}/out/mnist.h5"
+
+
+@pytest.mark.slow
 def test_the_distributed_program_on_one_node(
     tmp_path: Path, data_dir: Path, real_data: bool
 ) -> None:
