@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.home import fetch
+from moxing.engine.home.alias import standing
 from moxing.engine.job import EVAL
 from moxing.errors import CheckpointError, ExportExistsError, MoxRuntimeError
 from moxing.framework import file
@@ -289,3 +290,16 @@ def test_a_cached_directory_gets_what_the_store_would(
     assert list(target.glob("events.out.tfevents.*"))
     assert not list(cache_dir.iterdir())
     assert not [line for line in runs.messages(log) if str(cache_dir) in line]
+
+
+def test_a_full_local_disk_is_not_taken_for_a_full_store(cache_dir: Path) -> None:
+    local = f"{cache_dir}/room/log_dir"
+    with pytest.raises(CheckpointError) as error, standing("s3://bucket/out", local):
+        raise CheckpointError(f"Could not save checkpoint {local}/model.ckpt-5: [Errno 28] Full.")
+    assert str(error.value) == (
+        "Could not save checkpoint s3://bucket/out/model.ckpt-5: [Errno 28] Full. s3://bucket/out"
+        f" stands in {cache_dir} meanwhile; MOX_FILE_CACHE_DIR moves it."
+    )
+    with pytest.raises(CheckpointError) as error, standing("s3://bucket/out", local):
+        raise CheckpointError(f"No checkpoint in {local}.")
+    assert str(error.value) == "No checkpoint in s3://bucket/out."

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import ipaddress
 import logging
+import os
 import random
+import resource
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -346,3 +350,55 @@ def test_ctrl_c_leaves_nothing_half_done(
     uploads = client.list_multipart_uploads(Bucket=bucket.removeprefix("s3://"))
     assert uploads.get("Uploads", []) == []
     assert mox.list_directory(bucket) == []
+
+
+@contextmanager
+def _small_disk() -> Iterator[None]:
+    """No file grows beyond 1 MiB, as if the disk were full then."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_leaves_the_object_as_it_was(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "cache"))
+    mox.write(f"{bucket}/a", "old")
+    file = mox.File(f"{bucket}/a", "wb")
+    file.write(bytes(MIB))
+    file.flush()
+    file.write(b"more")
+    with _small_disk(), pytest.raises(OSError, match="File too large") as error:
+        file.flush()
+    message = (
+        f"{bucket}/a can't be written: File too large in {tmp_path}/cache, where files wait for "
+        "their upload. Free space there, or set MOX_FILE_CACHE_DIR to a directory with more. "
+        "Nothing more of it is sent"
+    )
+    assert (str(error.value), error.value.errno) == (message, errno.EFBIG)
+    before = mox.read(f"{bucket}/a", binary=True)
+    # Not with what reached the disk, either, though there is room again.
+    with pytest.raises(OSError, match="can't be written"):
+        file.close()
+    assert mox.read(f"{bucket}/a", binary=True) == before
+    mox.write(f"{bucket}/b", bytes(2 * MIB), binary=True)
+    with _small_disk(), pytest.raises(OSError, match=f"{bucket}/b can't be written: File too"):
+        mox.File(f"{bucket}/b", "r+b")
+    assert os.listdir(tmp_path / "cache") == []
+
+
+def test_a_full_disk_is_named_by_copies(bucket: str, tmp_path: Path) -> None:
+    mox.write(f"{bucket}/d/a", bytes(2 * MIB), binary=True)
+    mox.write(f"{bucket}/d/b", "small")
+    with _small_disk():
+        with pytest.raises(OSError, match="File too large") as error:
+            mox.copy(f"{bucket}/d/a", tmp_path / "a")
+        with pytest.raises(mox.MoxFileCopyException) as several:
+            mox.copy_parallel(f"{bucket}/d", tmp_path / "d")
+    assert str(error.value) == f"[Errno {errno.EFBIG}] File too large: '{tmp_path}/a'"
+    assert [item.dst for item in several.value.failed] == [f"{tmp_path}/d/a"]
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "d", tmp_path / "d" / "b"]

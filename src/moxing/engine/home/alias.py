@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from moxing.errors import MoxError
+from moxing.framework.file import tuning
 from moxing.logs import TENSORFLOW
 
 # Of the runs under way in this process: what the user named, and the directory that stands for it.
@@ -35,8 +36,13 @@ def standing(name: str, local: str) -> Iterator[None]:
     try:
         yield
     except MoxError as error:
+        # The system's errors are of the local disk, which the user's name does not tell.
+        here = f" {name} stands in {tuning.staging_dir()} meanwhile; MOX_FILE_CACHE_DIR moves it."
         error.args = tuple(
-            part.replace(local, name) if isinstance(part, str) else part for part in error.args
+            part.replace(local, name) + (here if local in part and "[Errno " in part else "")
+            if isinstance(part, str)
+            else part
+            for part in error.args
         )
         raise
     finally:

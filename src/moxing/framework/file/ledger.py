@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 import time
@@ -11,6 +12,8 @@ from moxing.framework.file import answers
 from moxing.framework.file.errors import Failure, MoxFileConnectionException, MoxFileError
 
 TELL_EVERY = 10.0
+# A full disk does not say of itself what could not be written.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # What users of these systems look for in their logs is said by the root logger. Not by
 # `logging.info`, which would install a handler.
 ROOT = logging.getLogger()
@@ -64,6 +67,8 @@ class Ledger:
 
     def fail(self, job: Job, error: Exception) -> None:
         """`job` failed with `error`."""
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            error.filename = job.dst
         with self._lock:
             self.errors.append(error)
         self.note(job, str(error), is_hopeless(error))

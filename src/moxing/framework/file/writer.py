@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 
 from moxing.framework.file import status, transfer, tuning
 from moxing.framework.file.errors import (
+    MoxFileError,
     MoxFileExistsException,
     MoxFileIsDirectoryException,
     MoxFileRespException,
@@ -45,6 +48,7 @@ class ObjectWriter(io.FileIO):
         self._base: Info | None = None
         self._before: int | None = None
         self._dropped = False
+        self._failed: OSError | None = None
         self._process = os.getpid()
         self._opened = time.monotonic()
         self._spent = 0.0
@@ -60,7 +64,8 @@ class ObjectWriter(io.FileIO):
             if found is not None and append and found.size > FETCHED_TO_APPEND:
                 self._base = found
             elif found is not None:
-                store.fetch(where, self._source)
+                with self._staging():
+                    store.fetch(where, self._source)
             super().__init__(path, _reopened(mode))
         except BaseException:
             os.close(self._source)
@@ -82,7 +87,8 @@ class ObjectWriter(io.FileIO):
         if self._base is not None:
             super().seek(0, io.SEEK_END)
             self._before = None
-        return super().write(data)
+        with self._staging():
+            return super().write(data)
 
     def truncate(self, size: int | None = None) -> int:  # type: ignore[override]
         """Cuts the file at `size` bytes, by default where it stands."""
@@ -130,6 +136,8 @@ class ObjectWriter(io.FileIO):
         """Makes the object of what was written so far, at once."""
         if not self._dirty or self._dropped or self.is_foreign:
             return
+        if self._failed is not None:
+            raise self._failed
         began = time.monotonic()
         spans = [Span(0, os.fstat(self._source).st_size, self._source)]
         if self._base is not None:
@@ -162,6 +170,23 @@ class ObjectWriter(io.FileIO):
         allowed = FLUSH_ALLOWANCE + FLUSH_SHARE * (time.monotonic() - self._opened)
         if self._spent <= allowed:
             self.publish()
+
+    @contextlib.contextmanager
+    def _staging(self) -> Iterator[None]:
+        """Names the local disk in its errors; a file of which a part is missing is never sent."""
+        try:
+            yield
+        except MoxFileError:
+            raise
+        except OSError as error:
+            self._failed = MoxFileError(
+                f"{self._where} can't be written: {error.strerror} in {tuning.staging_dir()}, "
+                "where files wait for their upload. Free space there, or set MOX_FILE_CACHE_DIR to "
+                "a directory with more. Nothing more of it is sent",
+                url=str(self._where),
+            )
+            self._failed.errno = error.errno
+            raise self._failed from error
 
     def drop(self) -> None:
         """Leaves the object as it is when this is closed."""
