@@ -62,6 +62,8 @@ def main(_):
       tf.estimator.TrainSpec(read(200, True), max_steps=12),
       tf.estimator.EvalSpec(read(400, False), throttle_secs=0))
   print('result', config.task_type, result[0] and result[0]['global_step'])
+  estimator.train(read(200, True), steps=3)
+  print('again', estimator.evaluate(read(400, False))['global_step'])
 
 
 app.run(main)
@@ -164,13 +166,15 @@ def test_two_workers_make_the_steps_of_one(tmp_path: Path) -> None:
     with started([*folders(tmp_path, tmp_path, tmp_path / "code"), "--nodes=2", "train.py"]) as job:
         text = output(job)
 
-    assert [int(step) for step in re.findall(r"Evaluation of step (\d+)", text)] == [4, 8, 12]
+    assert [int(step) for step in re.findall(r"Evaluation of step (\d+)", text)] == [4, 8, 12, 15]
     assert "[master 0] result chief 12\n" in text
     assert "[worker 0] result worker None\n" in text
+    assert "[master 0] again 15\n" in text
+    assert "[worker 0] again 15\n" in text
     x = np.random.RandomState(0).normal(size=(400, 5)).astype("float32")
     y = (x.sum(1) > 0).astype("int64")
     weights = np.zeros((5, 2))
-    for _ in range(12):
+    for _ in range(15):
         scores = np.exp(x @ weights)
         weights -= 0.5 * x.T @ (scores / scores.sum(1, keepdims=True) - np.eye(2)[y]) / 400
     saved = tf.train.load_variable(str(tmp_path / "out"), "w")

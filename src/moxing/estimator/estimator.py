@@ -23,6 +23,7 @@ from moxing.estimator import (
     runtime,
 )
 from moxing.estimator.config import RunConfig
+from moxing.estimator.sharing import of_chief
 from moxing.estimator.spec import ModeKeys
 from moxing.estimator.specs import check_hooks, check_steps
 from moxing.estimator.steps import counted_from_here
@@ -158,7 +159,7 @@ class Estimator:
         checkpoint_path: Any = None,
         name: str | None = None,
     ) -> dict[str, Any]:
-        """Evaluates a checkpoint, in one process.
+        """Evaluates a checkpoint, in one process: of several, in the chief.
 
         Args:
             input_fn: as of `train`.
@@ -168,21 +169,23 @@ class Estimator:
             name: its summaries go to `eval_<name>` of model_dir.
 
         Returns:
-            The value of each metric, "loss" (the mean over all samples), and "global_step".
-            Processes other than the chief leave it to that, and get {}.
+            The value of each metric, "loss" (the mean over all samples), and "global_step". Of
+            several processes the chief evaluates; all that call this get its values.
 
         Raises:
             CheckpointError: there is no checkpoint.
         """
         check_steps("Estimator.evaluate", "steps", steps)
-        cluster = runtime.cluster()
-        if cluster is not None and cluster.job == "worker" and not cluster.is_chief:
-            TENSORFLOW.info("%s leaves the evaluation to worker 0.", cluster.task)
-            return {}
         own = check_hooks("Estimator.evaluate", hooks)
-        return evaluations.evaluate(
-            self, input_fn, steps, own, self._checkpoint(checkpoint_path), name
-        )
+
+        def here() -> dict[str, Any]:
+            path = self._checkpoint(checkpoint_path)
+            return evaluations.evaluate(self, input_fn, steps, own, path, name)
+
+        cluster = runtime.cluster()
+        if cluster is None or cluster.job == EVALUATOR:
+            return here()
+        return of_chief(jobs.training(self, input_fn, None, (), (), False), here)
 
     def predict(
         self,

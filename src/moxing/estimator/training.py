@@ -16,6 +16,7 @@ from moxing.engine import run
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator import checkpoints, jobs, runtime
 from moxing.estimator.estimator import Estimator
+from moxing.estimator.evaluations import evaluate
 from moxing.estimator.evaluator import follow
 from moxing.estimator.specs import EvalSpec, TrainSpec
 from moxing.logs import TENSORFLOW
@@ -130,8 +131,9 @@ class _Evaluations(tf.train.CheckpointSaverListener):
 
     def _evaluate(self, step: int) -> None:
         self._started, self._step = self._clock(), step
-        spec = self._spec
+        estimator, spec = self._estimator, self._spec
         TENSORFLOW.info("Evaluating the checkpoint of step %d.", step)
-        self._values = self._estimator.evaluate(
-            spec.input_fn, spec.steps, spec.hooks, name=spec.name
-        )
+        path = estimator.latest_checkpoint()
+        assert path is not None
+        # Not for all processes: they train on.
+        self._values = evaluate(estimator, spec.input_fn, spec.steps, spec.hooks, path, spec.name)

@@ -1,0 +1,45 @@
+"""Gives every worker what the chief has found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from moxing.engine import team
+from moxing.engine.job import Job
+
+_KEY = "estimator's evaluation"
+_LIMIT_SECONDS = 3600.0  # For the chief to come to it, and to be done.
+
+
+def of_chief(job: Job, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `make` returns in the chief, in every worker.
+
+    Args:
+        job: says where this process is. A parameter server stays inside.
+        make: called in the chief only; returns numbers and arrays by name.
+
+    Raises:
+        MoxRuntimeError: the chief did not come to it.
+        PeerFailureError: it was lost, or failed.
+    """
+    if job.cluster is None or job.cluster.alone:
+        return make()
+    crew = team.enter(job)
+    if not crew.cluster.is_chief:
+        return _decoded(crew.member.broadcast(_KEY, None, _LIMIT_SECONDS))
+    made = make()
+    crew.member.broadcast(_KEY, _encoded(made), _LIMIT_SECONDS)
+    return made
+
+
+def _encoded(values: Mapping[str, Any]) -> dict[str, Any]:
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    return {name: [array.dtype.str, array.tolist()] for name, array in arrays.items()}
+
+
+def _decoded(values: Mapping[str, Any]) -> dict[str, Any]:
+    made = {name: np.array(value, dtype) for name, (dtype, value) in values.items()}
+    return {name: array if array.ndim else array[()] for name, array in made.items()}
