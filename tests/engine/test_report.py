@@ -131,6 +131,10 @@ def test_training_summaries() -> None:
         "Trained 1 step, from global step 0 to 1, in 0.42 s. No log_dir was given, so nothing was"
         " saved."
     )
+    of_another = report.training_summary(first_step=0, last_step=1, seconds=0.5, by_chief=True)
+    assert of_another == (
+        "Trained 1 step, from global step 0 to 1, in 0.50 s. Worker 0 saves for all."
+    )
     assert "in 2.0 s: <1% of the time waiting for data." in report.training_summary(
         first_step=0, last_step=5, seconds=2, data_wait=0.001
     )
@@ -193,6 +197,9 @@ def test_the_last_words_of_a_stopped_run() -> None:
     )
     assert report.stopped("SIGINT", 7, None) == (
         "Stopped by SIGINT at step 7; no log_dir was given, so nothing was saved."
+    )
+    assert report.stopped("SIGINT", 7, None, by_chief=True) == (
+        "Stopped by SIGINT at step 7, which worker 0 saves."
     )
 
 

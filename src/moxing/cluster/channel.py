@@ -133,9 +133,12 @@ def _announce_end(channel: Channel, member: Member) -> None:
 
 def _first_cause(channel: Channel, member: Member, error: BaseException) -> str | None:
     if member.first_failure() is None:
-        member.announce("failed", reason=failure.reason_of(error))
+        stopped = failure.how_of(error) == failure.STOPPED
+        member.announce("failed", reason=failure.reason_of(error), stopped=stopped)
     event = member.wait("failed", _VERDICT_SECONDS)
     channel.send({"kind": "bye"})
-    if event is None or (event["task"] == member.cluster.task and event["how"] == "reported"):
+    if event is None:
+        return None
+    if event["task"] == member.cluster.task and event["how"] in (failure.REPORTED, failure.STOPPED):
         return None
     return event["reason"]

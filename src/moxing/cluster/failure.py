@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+
 from moxing.cluster.cluster import named
 from moxing.errors import MoxError, MoxRuntimeError
+
+TOLD_TO_STOP, INTERRUPTED = 128 + signal.SIGTERM, 128 + signal.SIGINT
+REPORTED, STOPPED = "reported", "stopped"
 
 
 class PeerFailureError(MoxRuntimeError):
     """A task of the job failed, died or stands still; the message says which, where and why."""
 
-    exit_code = 143  # As of a process that was preempted: start the job again.
+    exit_code = TOLD_TO_STOP  # As of a process that was preempted: start the job again.
 
 
 def died(task: str, address: str, why: str, step: int | None) -> str:
@@ -27,16 +32,30 @@ def silent(task: str, address: str, step: int | None, seconds: float, limit: flo
     )
 
 
-def failed(task: str, address: str, reason: str) -> str:
-    return f"{named(task, address)} failed: {reason}"
+def failed(task: str, address: str, reason: str, how: str = REPORTED) -> str:
+    return f"{named(task, address)} {'has left' if how == STOPPED else 'failed'}: {reason}"
 
 
 def reason_of(error: BaseException) -> str:
     """What a task tells the others of its own error: one line, not long."""
     text = " ".join(str(error).split())
-    if not isinstance(error, MoxError):
+    if isinstance(error, SystemExit):
+        text = _exit(error)
+    elif not isinstance(error, MoxError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text if len(text) <= 600 else text[:597] + "..."
+
+
+def how_of(error: BaseException) -> str:
+    """Whether a task failed by itself (`reported`), or left because it was told to (`stopped`)."""
+    asked = isinstance(error, SystemExit) and error.code in (TOLD_TO_STOP, INTERRUPTED)
+    return STOPPED if asked else REPORTED
+
+
+def _exit(error: SystemExit) -> str:
+    if how_of(error) == STOPPED:
+        return f"{signal.Signals(int(error.code or 0) - 128).name} told it to stop"
+    return f"the program ended itself (exit code {error.code})"
 
 
 def _at(step: int | None) -> str:

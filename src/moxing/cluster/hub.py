@@ -160,7 +160,8 @@ class Hub:
 
     def _event(self, peer: Peer, name: str, details: dict[str, Any]) -> None:
         if name == "failed":
-            self._report(peer, str(details.get("reason", "it did not say why")))
+            how = failure.STOPPED if details.get("stopped") else failure.REPORTED
+            self._report(peer, how, str(details.get("reason", "it did not say why")))
             return
         self._send_all({"kind": "event", "name": name, "task": peer.task, "details": details})
         if name == "finished" and not peer.finished:
@@ -173,12 +174,12 @@ class Hub:
     def _all_finished(self) -> bool:
         return all(p.finished for p in self.peers.values() if p.task.startswith("worker"))
 
-    def _report(self, peer: Peer, reason: str) -> None:
+    def _report(self, peer: Peer, how: str, reason: str) -> None:
         peer.reported = True
         if not self._reports:
             self._reported_at = time.monotonic()
-        text = failure.failed(peer.task, peer.address, reason)
-        self._reports.append({"task": peer.task, "how": "reported", "reason": text})
+        text = failure.failed(peer.task, peer.address, reason, how)
+        self._reports.append({"task": peer.task, "how": how, "reason": text})
         if not self.links:
             self._settle()
 

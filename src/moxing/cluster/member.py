@@ -13,7 +13,7 @@ from typing import Any
 
 from moxing.cluster import channel as channels
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.failure import PeerFailureError
+from moxing.cluster.failure import REPORTED, STOPPED, PeerFailureError
 from moxing.errors import MoxRuntimeError, MoxTypeError
 from moxing.logs import TENSORFLOW
 
@@ -103,10 +103,13 @@ class Member:
         self.wait("failed", timeout)
         return self.first_failure()
 
-    def wait_for_workers(self) -> None:
+    def wait_for_workers(self, turn: Callable[[], None] = lambda: None) -> None:
         """Returns when every worker is finished; for parameter servers.
 
         The wait ends with the job: a worker that dies, fails or stands still is a failure.
+
+        Args:
+            turn: called about twice a second meanwhile.
 
         Raises:
             PeerFailureError: a task failed first.
@@ -114,6 +117,7 @@ class Member:
         while self.wait("all_finished", 0.5) is None:
             if (reason := self.first_failure()) is not None:
                 raise PeerFailureError(reason)
+            turn()
 
     def all_gather(self, key: str, value: Any, timeout: float | None) -> list[Any]:
         """Every worker's value, in the order of the workers.
@@ -145,6 +149,11 @@ class Member:
         """The first cause that ended the job's work, as a sentence; None: all is well."""
         event = self._events.get("failed")
         return None if event is None else event["reason"]
+
+    def was_stopped(self) -> bool:
+        """Whether the first cause is that a task was told to stop by a signal."""
+        event = self._events.get("failed")
+        return event is not None and event["how"] == STOPPED
 
     def on_failure(self, callback: Callable[[str], None]) -> None:
         """Calls back once, with the first cause, in a thread of its own.
@@ -179,7 +188,7 @@ class Member:
     def _call_back(self, event: Mapping[str, Any]) -> None:
         with self._changed:
             callbacks, self._callbacks = self._callbacks, []
-        if event["how"] == "reported" and event["task"] == self.cluster.task:
+        if event["task"] == self.cluster.task and event["how"] in (REPORTED, STOPPED):
             return
         for callback in callbacks:
             # Not in the watch thread: heartbeats must go on while a callback closes a session.

@@ -24,7 +24,11 @@ def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -
     return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
 
 
-def serve_ps(member: Member, start: Callable[[Cluster], Any] = start_server) -> None:
+def serve_ps(
+    member: Member,
+    start: Callable[[Cluster], Any] = start_server,
+    turn: Callable[[], None] = lambda: None,
+) -> None:
     """Serves variables until every worker is finished.
 
     It returns within about a second of the last worker's end; the process then exits, which ends
@@ -33,6 +37,7 @@ def serve_ps(member: Member, start: Callable[[Cluster], Any] = start_server) -> 
     Args:
         member: this task, joined.
         start: makes the server.
+        turn: called about twice a second meanwhile.
 
     Raises:
         PeerFailureError: a task failed, died or stands still: the first cause.
@@ -43,6 +48,6 @@ def serve_ps(member: Member, start: Callable[[Cluster], Any] = start_server) -> 
         member.cluster.task,
         member.cluster.address,
     )
-    member.wait_for_workers()
+    member.wait_for_workers(turn)
     TENSORFLOW.info("All workers are finished: %s ends", member.cluster.task)
     del server

@@ -185,8 +185,7 @@ class Loop:
         wants = self._stopped() or self._hooks.stop_requested
         if not self._together or self._crew is None:
             return wants
-        if not self._job.synchronous:
-            wants = wants or self._crew.stop_was_asked()
+        wants = wants or self._crew.stop_was_asked()
         if wants and not self._asked:
             self._asked = True
             self._crew.ask_to_stop()
@@ -201,6 +200,7 @@ class Loop:
         if "global_step" in told:
             self.progress.shared_step = max(self.progress.global_step, int(told["global_step"]))
         self._crew.member.report_step(self.progress.global_step)
+        self._crew.check(self.progress.global_step)
 
     def _end_of_input(self, error: tf.errors.OutOfRangeError) -> None:
         self.progress.input_ended = True

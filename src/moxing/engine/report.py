@@ -93,8 +93,17 @@ def input_starts_over(steps: int) -> str:
     )
 
 
-def stopped(signal: str, step: int, checkpoint: str | None) -> str:
-    """The last words of a run that a signal ended."""
+def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = False) -> str:
+    """The last words of a run that a signal ended.
+
+    Args:
+        signal: its name.
+        step: the global step.
+        checkpoint: prefix of the last one; None: there is none, or the chief has it.
+        by_chief: whether another process, the chief, saves.
+    """
+    if by_chief:
+        return f"Stopped by {signal} at step {step}, which worker 0 saves."
     if checkpoint is None:
         return f"Stopped by {signal} at step {step}; no log_dir was given, so nothing was saved."
     return (
@@ -152,6 +161,7 @@ def training_summary(
     checkpoint: str | None = None,
     summaries: str | None = None,
     export_dir: str | None = None,
+    by_chief: bool = False,
 ) -> str:
     """What a training did and where its files are, in one paragraph.
 
@@ -164,6 +174,7 @@ def training_summary(
         checkpoint: prefix of the last one.
         summaries: directory of the event files.
         export_dir: directory of the exported model.
+        by_chief: whether another process, the chief, saves.
     """
     facts = [f"{rate(samples_per_second)} samples/s"] if samples_per_second is not None else []
     if data_wait is not None:
@@ -175,7 +186,9 @@ def training_summary(
     sentences = [f"{text}: {', '.join(facts)}." if facts else f"{text}."]
     places = {"Checkpoint": checkpoint, "Summaries": summaries, "Exported model": export_dir}
     sentences += [f"{name}: {place}." for name, place in places.items() if place]
-    if not any(places.values()):
+    if by_chief:
+        sentences.append("Worker 0 saves for all.")
+    elif not any(places.values()):
         sentences.append("No log_dir was given, so nothing was saved.")
     return " ".join(sentences)
 

@@ -143,18 +143,21 @@ class _Facts:
         step: the global step of the checkpoint it starts from.
         input_steps: steps whose data the run that is resumed took from its input.
         order: what the order of data is drawn from: the same as in the run that is resumed.
+        saves: whether it is saved.
     """
 
     finished: bool
     step: int
     input_steps: int
     order: int
+    saves: bool
 
 
 def _agree(job: Job, start: Checkpoint | None, finished: bool, crew: Team | None) -> _Facts:
     """The chief's facts, in every process."""
     step = start.step or 0 if start is not None else 0
-    facts = _Facts(finished, step, _input_steps(job, start), _input_order(start))
+    saves = job.training and job.log_dir is not None
+    facts = _Facts(finished, step, _input_steps(job, start), _input_order(start), saves)
     if crew is None:
         return facts
     return _Facts(**crew.agree(dataclasses.asdict(facts), job))
@@ -210,6 +213,7 @@ class _Run:
         input_steps = facts.input_steps
         self._input_steps = input_steps if built.inputs.positioned else 0
         self._first = 0
+        self.by_chief = facts.saves and job.log_dir is None
         self._order, self._held = facts.order, held
         self._crew = crew
         if input_steps and not built.inputs.positioned:
@@ -392,7 +396,7 @@ def _say_stopped(job: Job, run: _Run, progress: Progress, stop: StopRequest) -> 
     if job.training and stop.signal is not None:
         name = signal.Signals(stop.signal).name
         saved = (run.committed or None) if job.log_dir is not None else None
-        TENSORFLOW.info("%s", report.stopped(name, progress.global_step, saved))
+        TENSORFLOW.info("%s", report.stopped(name, progress.global_step, saved, run.by_chief))
 
 
 def _training_summary(job: Job, run: _Run, progress: Progress, target: str | None) -> str:
@@ -405,6 +409,7 @@ def _training_summary(job: Job, run: _Run, progress: Progress, target: str | Non
         checkpoint=run.committed or None,
         summaries=job.log_dir,
         export_dir=target,
+        by_chief=run.by_chief,
     )
 
 

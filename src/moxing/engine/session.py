@@ -64,9 +64,9 @@ def open_session(
                 threads = tf.train.start_queue_runners(session, coordinator)
             yield session
     except BaseException:
-        _end(session, coordinator, threads)
+        _end(session, coordinator, threads, team)
         raise
-    fault = _end(session, coordinator, threads)
+    fault = _end(session, coordinator, threads, team)
     if fault is not None:
         TENSORFLOW.warning("An input thread failed behind the data that was needed: %s", fault)
 
@@ -108,19 +108,25 @@ def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
 
 
 def _end(
-    session: tf.Session, coordinator: tf.train.Coordinator, threads: Sequence[threading.Thread]
+    session: tf.Session,
+    coordinator: tf.train.Coordinator,
+    threads: Sequence[threading.Thread],
+    team: Team | None,
 ) -> Exception | None:
     """Ends the queue runners and the session, and returns what one of the former raised.
 
     TensorFlow waits for Python code that runs inside the session, such as a generator that reads
     ahead; and now and then for a thread of tf.data that sleeps for seconds between looks at the
-    pipeline's speed. Where closing takes long, the session is left to a thread that waits for it.
+    pipeline's speed. Where closing takes long, the session is left to a thread that waits for it;
+    so also where a process is lost that would have to answer.
     """
     until = time.monotonic() + _END_SECONDS
     fault = _join(coordinator, threads)
     closing = threading.Thread(target=session.close, name="close session", daemon=True)
     closing.start()
     closing.join(_CLOSE_SECONDS)
+    if team is not None and team.member.first_failure() is not None:
+        return fault  # This process ends before TensorFlow has given up waiting.
     if closing.is_alive() and (session.sess_str or _calls_python(session.graph)):
         closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
         if closing.is_alive():

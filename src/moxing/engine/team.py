@@ -5,8 +5,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
+import logging
 import os
-import platform
 import signal
 import threading
 import time
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-import moxing
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.failure import PeerFailureError
+from moxing.cluster.failure import TOLD_TO_STOP, PeerFailureError
 from moxing.cluster.member import Member, join
 from moxing.cluster.serve import serve_ps, start_server
 from moxing.engine import devices
 from moxing.engine.job import Job
 from moxing.engine.place import CollectivePlace, Place, ServerPlace
+from moxing.engine.stopping import stop_on_signals
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _LEADER = "/job:worker/replica:0/task:0"
 _REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.
-_BREAK_SECONDS = 10.0  # For a step to end by itself after a process was lost.
+_OWN_END_SECONDS = 1.0  # For a step to end by itself after a process was lost.
+_BREAK_SECONDS = 10.0  # For it to end after that, when it was broken off.
 _DRAIN_SECONDS = 1.0
 _PEER_SECONDS = 1.0  # For a step to end by itself after another process's data ended.
 
@@ -60,12 +61,13 @@ class Team:
         self.synchronous = job.synchronous
         self.request: StopRequest | None = None
         self._closed = False
+        self._session: tf.Session | None = None  # That which runs steps now.
         self._runs = 0
         config = tf.ConfigProto()
         self.configure(config, job)
         self._server = start_server(self.cluster, config=config)
         self.target = self._server.target
-        member.on_failure(_leave_if_stuck)
+        member.on_failure(self._break_off)
 
     def configure(self, config: tf.ConfigProto, job: Job) -> None:
         """Sets what a server and its sessions must know of the cluster."""
@@ -103,9 +105,11 @@ class Team:
         """While the block runs steps, breaks off one that waits for a process without more data.
 
         TensorFlow does so by itself only where the others were waiting already. What is left of
-        the session is `alive`'s to say.
+        the session is `alive`'s to say. A step that waits for a process that is lost is broken off
+        too.
         """
         over = threading.Event()
+        self._session = session
         name = f"{_INPUT_ENDED} {self._runs}"
 
         def watch() -> None:
@@ -121,7 +125,18 @@ class Team:
         try:
             yield
         finally:
+            self._session = None
             over.set()
+
+    def check(self, step: int) -> None:
+        """Ends a run that could go on for a while although a process was lost.
+
+        Raises:
+            PeerFailureError: a process was lost.
+        """
+        lost = self.member.first_failure()
+        if lost is not None:
+            raise PeerFailureError(_told(lost, step))
 
     def alive(self, session: tf.Session, job: Job, stack: ExitStack) -> tf.Session:
         """The session, or another on the same variables where `breaking` had to close it."""
@@ -159,12 +174,13 @@ class Team:
 
     def ask_to_stop(self) -> None:
         """Tells the others why all stop: a signal here, or else the program."""
-        number = self.request.signal if self.request is not None else None
-        self.member.announce(f"{_STOP} {self._runs}", signal=number)
+        if not self.stop_was_asked():
+            number = self.request.signal if self.request is not None else None
+            self.member.announce(f"{_STOP} {self._runs}", signal=number)
 
     def hear_of_stop(self, request: StopRequest) -> None:
         """Takes a signal of another process, to which all have stopped, for one of this one."""
-        event = self.member.event(f"{_STOP} {self._runs}")
+        event = self._asked_to_stop()
         if event is not None and event.get("signal") and not request:
             name = signal.Signals(event["signal"]).name
             TENSORFLOW.warning("%s got %s: all processes stop.", event["task"], name)
@@ -172,7 +188,7 @@ class Team:
 
     def stop_was_asked(self) -> bool:
         """Whether some process asked all to stop."""
-        return self.member.event(f"{_STOP} {self._runs}") is not None
+        return self._asked_to_stop() is not None
 
     def cause(self, error: BaseException) -> PeerFailureError | None:
         """The loss of another process that is behind an error; None: there is none."""
@@ -183,14 +199,50 @@ class Team:
         return None if lost is None else PeerFailureError(_told(lost, self.member.step or 0))
 
     def serve(self) -> None:
-        """Stays, as a parameter server, until no worker needs it any more."""
-        serve_ps(self.member, lambda _: self._server)
+        """Stays, as a parameter server, until no worker needs it any more.
+
+        Told to stop, it tells the workers: they need it to save the step they are at.
+
+        Raises:
+            PeerFailureError: a process was lost.
+            SystemExit: with 143 or 130, after a signal, once the workers have left.
+        """
+        with stop_on_signals() as request:
+
+            def pass_on() -> None:
+                if request and self.member.event(_STOP) is None:
+                    self.member.announce(_STOP, signal=request.signal)
+
+            try:
+                serve_ps(self.member, lambda _: self._server, pass_on)
+            except PeerFailureError:
+                if not request and not self.member.was_stopped():
+                    raise
+                raise SystemExit(request.exit_code if request else TOLD_TO_STOP) from None
+        if request:
+            raise SystemExit(request.exit_code)
 
     def leave(self, error: BaseException) -> None:
         """Tells the others of an error with which this process's run ends."""
         _current.clear()
         with contextlib.suppress(PeerFailureError):
             self.stack.__exit__(type(error), error, error.__traceback__)
+
+    def _asked_to_stop(self) -> Mapping[str, Any] | None:
+        """Who asked all to stop: a parameter server, or a worker in this run."""
+        return self.member.event(_STOP) or self.member.event(f"{_STOP} {self._runs}")
+
+    def _break_off(self, reason: str) -> None:
+        """Gets the main thread out of a step after a loss, or else ends the process."""
+        TENSORFLOW.log(logging.INFO if self.member.was_stopped() else logging.ERROR, "%s", reason)
+        time.sleep(_OWN_END_SECONDS)
+        session = self._session
+        if session is not None:
+            closing = threading.Thread(target=session.close, name="break off", daemon=True)
+            closing.start()
+        time.sleep(_BREAK_SECONDS)
+        TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
+        os._exit(PeerFailureError.exit_code)
 
 
 def enter(job: Job) -> Team:
@@ -269,9 +321,7 @@ def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bo
 def _start(cluster: Cluster, job: Job) -> Team:
     facts = {
         **job.digest,
-        "the version of openmox": moxing.__version__,
         "the version of TensorFlow": tf.__version__,
-        "the version of Python": platform.python_version(),
     }
     stack = ExitStack()
     member = stack.enter_context(
@@ -299,11 +349,3 @@ def _told(lost: str, step: int) -> str:
         f"{lost}. This process stopped at step {step}. Start all processes again: training goes on"
         " from the last checkpoint."
     )
-
-
-def _leave_if_stuck(reason: str) -> None:
-    """Ends the process where the main thread does not come out of a step after a loss."""
-    TENSORFLOW.error("%s", reason)
-    time.sleep(_BREAK_SECONDS)
-    TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
-    os._exit(PeerFailureError.exit_code)
