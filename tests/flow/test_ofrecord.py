@@ -150,13 +150,13 @@ def test_damage_is_named_with_file_and_record(tmp_path: Path) -> None:
     path.write_bytes(whole[:-3])
     assert _fails(tmp_path, conf, batch=2) == (
         f"DIR/part-0, record 1 (at byte {length}) is cut short: it should have {length - 8} bytes,"
-        f" and the file ends after {length - 11}."
+        f" and the file ends after {length - 11}. Write or copy the file again."
     )
     flow.clear_default_session()
     path.write_bytes(b"\xff" * 16)
     assert _fails(tmp_path, conf) == (
         "DIR/part-0, record 0 (at byte 0) has the length -1, which is not between 0 and 67108864:"
-        " the file is damaged or no OFRecord file."
+        " the file is damaged or no OFRecord file. Write or copy the file again."
     )
 
 
@@ -164,7 +164,18 @@ def test_damage_is_named_with_file_and_record(tmp_path: Path) -> None:
     ("name", "shape", "message"),
     [
         ("lable", (), "it has no feature 'lable'. Did you mean 'label'? It has 'label', 'x'."),
-        ("x", (4,), "feature 'x' has 3 elements (float_list); shape (4,) has 4."),
+        (
+            "x",
+            (4,),
+            "feature 'x' has 3 elements (float_list); shape (4,) has 4. Correct the shape in its"
+            " BlobConf, or fill up with zeros: RawCodec(auto_zero_padding=True).",
+        ),
+        (
+            "x",
+            (2,),
+            "feature 'x' has 3 elements (float_list); shape (2,) has 2. Correct the shape in its"
+            " BlobConf.",
+        ),
     ],
 )
 def test_a_feature_that_is_missing_or_of_another_shape_is_named(
@@ -195,5 +206,6 @@ def test_a_missing_part_is_named(tmp_path: Path) -> None:
 
     conf = flow.data.BlobConf("n", (), flow.int32, RAW)
     assert _fails(tmp_path, conf, parts=2) == (
-        "there is no part DIR/part-1: data_part_num=2 names DIR/part-0 to DIR/part-1."
+        "there is no part DIR/part-1: data_part_num=2 names DIR/part-0 to DIR/part-1. The folder"
+        " has 1 of them: correct data_part_num, or write the others."
     )

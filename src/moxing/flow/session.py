@@ -12,7 +12,7 @@ from moxing.engine import blame, devices, executor
 from moxing.engine.callbacks import location
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow import crew as crews
-from moxing.flow import placement
+from moxing.flow import exits, placement
 from moxing.flow.crew import Crew
 from moxing.flow.interrupts import Interrupts
 from moxing.flow.settings import DEFAULTS, MACHINE
@@ -286,10 +286,12 @@ def clear_default_session() -> None:
     DEFAULTS.values.clear()
 
 
-@atexit.register
 def _finish() -> None:
     for session in _default:
         session.close(exiting=True)
+
+
+atexit.register(exits.finish, _finish)
 
 
 def _end(crew: Crew) -> None:

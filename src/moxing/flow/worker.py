@@ -15,25 +15,37 @@ _POLL = 0.2  # Seconds; a wait in the main thread hears of Ctrl-C between two.
 
 
 class Future:
-    """What a step will have returned."""
+    """What a step will have returned.
+
+    Attributes:
+        value: what it returned.
+        error: what it raised.
+        raised: whether the error was raised where somebody sees it.
+    """
 
     def __init__(self) -> None:
         self._done = threading.Event()
-        self._value: Any = None
-        self._error: BaseException | None = None
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.raised = False
 
     def settle(self, value: Any, error: BaseException | None) -> None:
         """Ends the wait."""
-        self._value, self._error = value, error
+        self.value, self.error = value, error
         self._done.set()
+
+    def wait(self) -> None:
+        """Waits for the step."""
+        while not self._done.wait(_POLL):
+            pass
 
     def result(self) -> Any:
         """The value; waits for it, and raises what the step raised."""
-        while not self._done.wait(_POLL):
-            pass
-        if self._error is not None:
-            raise self._error
-        return self._value
+        self.wait()
+        if self.error is not None:
+            self.raised = True
+            raise self.error
+        return self.value
 
 
 class DroppedError(MoxRuntimeError):
@@ -55,6 +67,7 @@ class Worker:
         self._steps: queue.Queue[Any] = queue.Queue(DEPTH)
         self._results: queue.Queue[Any] = queue.Queue(DEPTH)
         self.faults: list[BaseException] = []
+        self._failed: list[Future] = []
         # Steps of an older epoch are dropped, so that a signal's handler need not take them out of
         # the queue: the thread that it interrupts may hold the queue's lock.
         self._epoch, self.dropped = 0, 0
@@ -90,19 +103,25 @@ class Worker:
         _put(self._results, None)
 
     def raise_fault(self) -> None:
-        """Raises what a callback raised."""
+        """Raises what a callback raised, or a step whose result nobody asked for."""
         if self.faults:
             raise self.faults.pop(0)
+        while self._failed:
+            future = self._failed.pop(0)
+            if not future.raised:
+                future.result()
 
     def _step(self, source: queue.Queue[Any]) -> None:
         while (item := source.get()) is not None:
             step, future, epoch = item
             try:
-                if epoch != self._epoch:
+                if epoch == self._epoch:
+                    future.settle(step(), None)
+                else:
                     self.dropped += 1
-                    raise DroppedError()
-                future.settle(step(), None)
+                    future.settle(None, DroppedError())
             except BaseException as error:
+                self._failed.append(future)
                 future.settle(None, error)
             finally:
                 source.task_done()
@@ -110,10 +129,10 @@ class Worker:
     def _hand_over(self, source: queue.Queue[Any]) -> None:
         while (item := source.get()) is not None:
             future, callback = item
+            future.wait()
             try:
-                callback(future.result())
-            except DroppedError:
-                pass
+                if future.error is None:
+                    callback(future.value)
             except BaseException as error:
                 self.faults.append(error)
             finally:

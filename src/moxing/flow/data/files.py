@@ -14,6 +14,7 @@ from moxing.errors import MoxValueError
 _LENGTH = struct.Struct("<q")
 MOST_BYTES = 64 << 20  # Of a record.
 _BUFFER = 1 << 20
+_MEND = "Write or copy the file again."
 
 
 @dataclass(frozen=True)
@@ -49,19 +50,21 @@ def read(path: str) -> Iterator[tuple[Place, bytes]]:
             begin = offset + _LENGTH.size
             if len(head) < _LENGTH.size:
                 place = Place(path, number, begin, 0)
-                raise MoxValueError(f"{place} is cut short: the file ends in its length.")
+                raise MoxValueError(
+                    f"{place} is cut short: the file ends in its length. {_MEND}"
+                )
             (length,) = _LENGTH.unpack(head)
             place = Place(path, number, begin, length)
             if not 0 <= length <= MOST_BYTES:
                 raise MoxValueError(
                     f"{place} has the length {length}, which is not between 0 and {MOST_BYTES}: the"
-                    " file is damaged or no OFRecord file."
+                    f" file is damaged or no OFRecord file. {_MEND}"
                 )
             content = file.read(length)
             if len(content) < length:
                 raise MoxValueError(
                     f"{place} is cut short: it should have {length} bytes, and the file ends after"
-                    f" {len(content)}."
+                    f" {len(content)}. {_MEND}"
                 )
             yield place, content
             offset = begin + length
@@ -87,9 +90,8 @@ def endless(paths: Sequence[str]) -> Iterator[tuple[Place, bytes]]:
                 empty = False
                 yield item
         if empty:
-            raise MoxValueError(
-                f"there is no record in {paths[0]} and its {len(paths) - 1} others."
-            )
+            others = f" nor in the {len(paths) - 1} behind it" if len(paths) > 1 else ""
+            raise MoxValueError(f"there is no record in {paths[0]}{others}. {_MEND}")
 
 
 class Writer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from moxing.flow.data import decode, files
 from moxing.flow.data.conf import BlobConf, BytesListCodec, ImageCodec
 
 _plain = tf.autograph.experimental.do_not_convert
-_REMEMBERED = 256  # Batches between the one read last and the one that failed.
+_REMEMBERED = 16  # Batches between the one read last and the one that failed, at most.
 
 
 class Reader:
@@ -34,7 +35,9 @@ class Reader:
         """Args: paths: the parts in order. batch: samples. shuffle: buffer size, 0 for none."""
         self._paths, self._confs, self._batch = paths, confs, batch
         self._records = files.endless(paths)
-        self._places: collections.deque[list[files.Place]] = collections.deque(maxlen=_REMEMBERED)
+        self._places: collections.deque[list[files.Place]] = collections.deque(
+            maxlen=_REMEMBERED + shuffle // batch
+        )
         self._fault: MoxError | None = None
         # Names of the features to read, and whether each is an image.
         self._names: dict[str, bool] = {}
@@ -139,14 +142,15 @@ class Reader:
         Raises:
             MoxValueError: names the file, the record and the feature.
         """
-        if self._fault is not None:
-            raise self._fault
+        # Records that were read come before those of a file that turned out to be torn further on.
         for places in list(self._places):
             for place in places:
                 content = files.read_at(place)
                 for conf in self._confs:
                     if wrong := fault(content, conf):
                         raise MoxValueError(f"{place}: {wrong}")
+        if self._fault is not None:
+            raise self._fault
 
 
 def require_files(paths: Sequence[str]) -> None:
@@ -159,8 +163,23 @@ def require_files(paths: Sequence[str]) -> None:
         if not os.path.isfile(path):
             raise MoxValueError(
                 f"there is no part {path}: data_part_num={len(paths)} names {paths[0]} to"
-                f" {paths[-1]}."
+                f" {paths[-1]}. {_about_parts(path)}"
             )
+
+
+def _about_parts(path: str) -> str:
+    """What to correct, by what there is where a part is missing."""
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        return f"There is no folder {folder}."
+    prefix = name.rstrip("0123456789")
+    digits = re.compile(rf"{re.escape(prefix)}(\d+)")
+    found = [match[1] for entry in os.listdir(folder or ".") if (match := digits.fullmatch(entry))]
+    if not found:
+        return f"The folder has no file {prefix}...: correct ofrecord_dir or part_name_prefix."
+    if (wide := len(min(found, key=int))) > 1:
+        return f"Its numbers have {wide} digits: give part_name_suffix_length={wide}."
+    return f"The folder has {len(found)} of them: correct data_part_num, or write the others."
 
 
 def fault(content: bytes, conf: BlobConf) -> str:
@@ -198,7 +217,11 @@ def fault(content: bytes, conf: BlobConf) -> str:
         count = len(values[0])
     if count == wanted or (conf.codec.auto_zero_padding and count < wanted):
         return ""
-    return f"feature {conf.name!r} has {count} elements ({kind}); shape {conf.shape} has {wanted}."
+    fill = ", or fill up with zeros: RawCodec(auto_zero_padding=True)" if count < wanted else ""
+    return (
+        f"feature {conf.name!r} has {count} elements ({kind}); shape {conf.shape} has {wanted}."
+        f" Correct the shape in its BlobConf{fill}."
+    )
 
 
 def _image_fault(kind: str, values: Any, conf: BlobConf) -> str:

@@ -53,13 +53,15 @@ def _check_losses(trace: Trace) -> None:
     for loss in trace.losses:
         if len(loss.static_shape) != 1:
             raise MoxValueError(
-                f"the loss of job {trace.name} has shape {loss.static_shape}; it must have one"
-                " axis, as (batch,)."
+                f"the loss of job {trace.name}, {loss.location}, has shape {loss.static_shape}; it"
+                " must have one axis, as (batch,): reduce it with flow.math.reduce_sum or reshape"
+                " it."
             )
         if (loss.static_shape, loss.dtype) != (first.static_shape, first.dtype):
             raise MoxValueError(
-                f"the losses of job {trace.name} differ: {first.static_shape} {first.dtype.name}"
-                f" and {loss.static_shape} {loss.dtype.name}."
+                f"the losses of job {trace.name} differ: {first.location} is {first.static_shape}"
+                f" {first.dtype.name}, and {loss.location} {loss.static_shape} {loss.dtype.name}."
+                " Give them one shape and one type."
             )
 
 
@@ -73,10 +75,10 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
     seed = 1 / count if factor == 1 else tf.cast(factor, count.dtype)
     seeds = [totals.seed(loss, seed) for loss in trace.losses]
     watched = [watch for watch in trace.watches if watch.of_gradient]
-    for loss in losses:
+    for loss, blob in zip(losses, trace.losses, strict=True):
         if all(gradient is None for gradient in tf.gradients(loss, reads)):
             raise MoxValueError(
-                f"the loss of job {trace.name} ({loss.op.name}) depends on no variable that the"
+                f"the loss of job {trace.name}, {blob.location}, depends on no variable that the"
                 " job trains. Pass add_loss a blob that is computed of the model's output."
             )
     # A variable is one tensor that all devices read: its gradient is the sum of theirs. The watched
@@ -96,7 +98,8 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
         pieces = [part.in_its_layout(next(rest)) for part in blobs]
         if any(piece is None for piece in pieces):
             raise MoxValueError(
-                f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob}."
+                f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob},"
+                f" {watch.blob.location}. Watch a blob that they are computed of."
             )
         watch.deliver = tf.concat(pieces, 0) if len(pieces) > 1 else pieces[0]
     return dense[: len(reads)]
