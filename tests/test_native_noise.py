@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from moxing import native_noise
+
 NOISE = (
     "WARNING: All log messages before absl::InitializeLog() is called\nI0000 00:00:1 a.cc:1] x\n"
 )
@@ -46,3 +48,27 @@ def test_an_error_inside_loses_nothing() -> None:
 @pytest.mark.parametrize("debug", ["1"])
 def test_debugging_shows_all(debug: str) -> None:
     assert NOISE in run(debug=debug)
+
+
+BROKEN_STEP = b"""\
+INFO:tensorflow:Saving checkpoints for 10 into log/model.ckpt.
+E0000 00:00:1795850610.078136   19865 ring_alg.cc:291] Aborting RingGather with UNAVAILABLE: reset
+Additional GRPC error information from remote target /job:worker/replica:0/task:1 while calling x:
+:UNKNOWN:Error received from peer  {grpc_status:14, grpc_message:"recvmsg:Connection reset by peer"}
+W0000 00:00:1795850610.078501   19990 local_rendezvous.cc:412] Local rendezvous is aborting with \
+status: UNAVAILABLE: Collective ops is aborted by: recvmsg:Connection reset by peer
+The error could be from a previous operation. Restart your program to reset.
+\t [[{{node mean_gradients/CollectiveGatherV2}}]] [type.googleapis.com/tensorflow.DerivedStatus='']
+ERROR:tensorflow:worker 1 (127.0.0.1:40381) died: connection lost
+E0000 00:00:1795850610.078136   19865 bfc_allocator.cc:1] ran out of memory
+Additional GRPC error information from remote target /job:worker/replica:0/task:1 while calling x:
+tensorflow.python.framework.errors_impl.UnavailableError: From /job:worker/replica:0/task:0:
+The error could be from a previous operation. Restart your program to reset.
+\t [[{{node mean_gradients/CollectiveGatherV2}}]]
+"""
+
+
+def test_what_a_broken_step_raises_anyhow_is_noise_and_the_error_is_not() -> None:
+    sieve = native_noise.Sieve()
+    lines = BROKEN_STEP.splitlines()
+    assert [line for line in lines if not sieve.is_noise(line)] == [lines[0], *lines[7:]]

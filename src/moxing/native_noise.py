@@ -1,4 +1,4 @@
-"""Drops lines that TensorFlow's native code prints at its start and on which nobody can act."""
+"""Drops lines that TensorFlow's native code prints and on which nobody can act."""
 
 from __future__ import annotations
 
@@ -17,6 +17,38 @@ _NOISE = re.compile(
     # A mark for a compiler that does not run here, set where Keras initializes variables.
     rb"|W0000 .*_has_manual_control_dependencies"
 )
+
+# What a server of a cluster says of a step that it breaks off; the step then raises it in Python.
+_REPEATED = re.compile(
+    rb"[WEI]0000 [\d:.]+ +\d+ (?:"
+    rb"local_rendezvous\.cc:\d+\] Local rendezvous is aborting with status: "
+    rb"|base_collective_executor\.cc:\d+\] BaseCollectiveExecutor::StartAbort "
+    rb"|ring_\w+\.cc:\d+\] Aborting Ring"
+    rb"|master_session\.cc:\d+\] UNAVAILABLE: "
+    rb")"
+)
+_REST_OF_IT = re.compile(
+    rb"Additional GRPC error information from remote target "
+    rb"|:UNKNOWN:Error received from peer "
+    rb"|The error could be from a previous operation\."
+    rb"|\t \[\[\{\{node "
+)
+
+
+class Sieve:
+    """Tells, of the lines of an output in their order, which say nothing.
+
+    The further lines of a message go with its first one. In Python's tracebacks, where the same
+    sentences stand, they stay.
+    """
+
+    def __init__(self) -> None:
+        self._inside = False
+
+    def is_noise(self, line: bytes) -> bool:
+        """Whether the next line can be left out."""
+        self._inside = bool(_REPEATED.match(line) or (self._inside and _REST_OF_IT.match(line)))
+        return self._inside or _NOISE.match(line) is not None
 
 
 @contextlib.contextmanager
@@ -46,6 +78,7 @@ def dropped() -> Iterator[None]:
             os.dup2(own, 2)
             os.close(own)
             held.seek(0)
+            sieve = Sieve()
             for line in held:
-                if not _NOISE.match(line):
+                if not sieve.is_noise(line):
                     os.write(2, line)

@@ -236,3 +236,26 @@ sys.exit(5)
 """
     assert supervise(plan(tmp_path, body, 1), tmp_path / "logs", limits=LIMITS) == 5
     assert gone(int((tmp_path / "child").read_text()))
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_native_noise_is_in_the_file_only(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    debug: str,
+) -> None:
+    monkeypatch.setenv("MOX_DEBUG", debug)
+    noise = (
+        "W0000 00:00:1795850610.078501   19990 local_rendezvous.cc:412] Local rendezvous is"
+        " aborting with status: ABORTED: Cleanup 9102"
+    )
+    body = f"print('before')\nprint({noise!r})\nprint('after')\nsys.exit(3)"
+
+    assert supervise(plan(tmp_path, body, 1), tmp_path / "logs", limits=LIMITS) == 3
+
+    output = capfd.readouterr()
+    shown = [line.partition("] ")[2] for line in output.out.splitlines()]
+    assert shown == (["before", noise, "after"] if debug else ["before", "after"])
+    assert (noise in output.err) == bool(debug)
+    assert noise in (tmp_path / "logs" / "worker-0.log").read_text()

@@ -16,6 +16,7 @@ from typing import BinaryIO
 from moxing.errors import MoxRuntimeError
 from moxing.launch.lifeline import die_with
 from moxing.launch.start import Start
+from moxing.native_noise import Sieve
 
 LAST_LINES = 20
 _CHUNK = 1 << 16
@@ -29,7 +30,7 @@ class Task:
     Attributes:
         name: such as `worker 1`.
         path: the file that keeps its whole output.
-        last: its last lines.
+        last: its last lines, without those of TensorFlow's that say nothing.
         code: as a shell has it, 128 + number for a signal; None while it runs.
         ended: when it was found to have ended, `time.monotonic()`.
     """
@@ -41,6 +42,7 @@ class Task:
         self.code: int | None = None
         self.ended = 0.0
         self._rest = b""
+        self._sieve = None if start.environ.get("MOX_DEBUG") == "1" else Sieve()
         self._file: BinaryIO = open(self.path, "ab")  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
@@ -129,6 +131,8 @@ class Task:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def _say(self, line: bytes) -> None:
+        if self._sieve is not None and self._sieve.is_noise(line):
+            return  # The file has it.
         # A progress line replaces itself: its last state counts.
         text = line.decode(errors="replace").rstrip("\r").rpartition("\r")[2]
         self.last.append(text)
