@@ -79,6 +79,16 @@ def read():
     return flow.data.decode_ofrecord("records", [numbers], 4, args.parts)[0]
 
 
+@flow.function
+def mirrored(x=flow.MirroredTensorDef((4, 3))):
+    flow.config.train.primary_lr(0.1)
+    flow.config.train.model_update_conf({"naive_conf": {}})
+    w = flow.get_variable("mirrored", (3, 1), initializer=flow.ones_initializer())
+    loss = flow.math.square(flow.math.reduce_sum(flow.matmul(x, w), 1))
+    flow.losses.add_loss(loss)
+    return loss, w
+
+
 flow.config.gpu_device_num(args.g)
 if args.n:
     flow.env.machine(args.n.split(","))
@@ -95,6 +105,9 @@ for step in range(args.steps):
     if step == 1 and args.save:
         point.save(args.save)
 print("eval", evaluate(x, y).get().mean())
+own = [np.full((size, 3), size, np.float32) for size in (1, 4)]
+print("mirrored", *(loss.sum() for loss in mirrored(own).get()[0].ndarray_list()))
+print("mirrored", *mirrored(own).get()[1].ravel())
 print("read", *read().get().ravel())
 """
 
@@ -194,7 +207,7 @@ def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) ->
     wanted = fleet.lines(0)
 
     assert [line.split()[0] for line in wanted] == [
-        "traced", "gradient", "loss", "gradient", "loss", "eval", "read"
+        "traced", "gradient", "loss", "gradient", "loss", "eval", "mirrored", "mirrored", "read"
     ]  # fmt: skip
     np.testing.assert_allclose(_numbers(rest), _numbers(wanted), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(_numbers(again), _numbers(wanted), rtol=1e-4, atol=1e-5)

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import blame
-from moxing.errors import MoxTypeError, shown
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.flow import scope
 from moxing.flow.settings import MACHINE
 
@@ -23,6 +23,7 @@ class Blob:
         tensor: the TensorFlow tensor; of a blob in parts, the whole.
         parts: what each device of this machine has of it, along axis 0; empty: the blob is in one
             piece.
+        mirrored: whether its parts are blobs by themselves, each of a shape of its own.
         batch_axis: axis of the samples, or None.
         distribute: how it lies on several devices.
     """
@@ -38,6 +39,7 @@ class Blob:
         channels_last: tf.Tensor | None = None,
         declared: Sequence[int] | None = None,
         parts: Sequence[Blob] = (),
+        mirrored: bool = False,
     ) -> None:
         """Args: channels_last: the same values in NHWC, of which `tensor` is the transposition:
         convolutions and pools of a CPU work on it, so that no transposition lies between two of
@@ -45,6 +47,7 @@ class Blob:
         self._tensor = tensor
         self._own: tf.Tensor | None = None
         self.parts: tuple[Blob, ...] = tuple(parts)
+        self.mirrored = mirrored
         self.batch_axis = batch_axis
         self.distribute = distribute
         self.channels_last = channels_last
@@ -55,12 +58,24 @@ class Blob:
     @property
     def tensor(self) -> tf.Tensor:
         """The whole; of a blob in parts, put together where it is first asked for."""
+        if self._tensor is None and self.mirrored:
+            with tf.control_dependencies(None):
+                self._tensor = tf.concat(self.pieces, 0)
         if self._tensor is None:
             self._tensor = self.own
             if MACHINE.exchange is not None:
                 with tf.control_dependencies(None):
                     self._tensor = MACHINE.exchange.whole(self._tensor)
         return self._tensor
+
+    @property
+    def pieces(self) -> list[tf.Tensor]:
+        """Of a mirrored blob, what each device of every machine has."""
+        own, exchange = [part.tensor for part in self.parts], MACHINE.exchange
+        if exchange is None:
+            return own
+        with tf.control_dependencies(None):
+            return [exchange.given(t, giver) for giver in range(exchange.size) for t in own]
 
     @property
     def own(self) -> tf.Tensor:
@@ -91,7 +106,12 @@ class Blob:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The whole shape, batch included; for a dynamic input the declared one."""
+        """The whole shape, batch included; for a dynamic input the declared one.
+
+        Of a mirrored blob it is the shape on one device.
+        """
+        if self.mirrored:
+            return self.parts[0].static_shape
         if self.parts:
             shapes = [part.static_shape for part in self.parts]
             machines = MACHINE.exchange.size if MACHINE.exchange is not None else 1
@@ -124,6 +144,7 @@ class Blob:
             self.channels_last,
             self._declared,
             self.parts,
+            self.mirrored,
         )
 
     def with_gradient_distribute(self, distribute: Any) -> Blob:
@@ -205,14 +226,56 @@ class Array(np.ndarray):
         return np.asarray(array)[()]
 
 
+class Mirrored(list[Array]):
+    """A result of a job on mirrored blobs: a list of one array a device.
+
+    It is read as the arrays one behind another along axis 0, where an array is wanted.
+    """
+
+    def ndarray_list(self) -> list[np.ndarray]:
+        """The arrays of all devices, in the order of machines and their devices."""
+        return [np.asarray(item) for item in self]
+
+    def ndarray(self) -> np.ndarray:
+        """The arrays one behind another along axis 0.
+
+        Raises:
+            MoxValueError: their other sizes differ.
+        """
+        shapes = [item.shape for item in self]
+        if len({shape[1:] for shape in shapes}) > 1:
+            raise MoxValueError(
+                f"the devices' arrays have the shapes {', '.join(map(str, shapes))}, and can't be"
+                " put together: use .ndarray_list()."
+            )
+        return np.concatenate(self.ndarray_list(), 0)
+
+    numpy = ndarray
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        del copy
+        return self.ndarray().astype(dtype, copy=False) if dtype is not None else self.ndarray()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.ndarray(), name)
+
+
 def tensor_of(value: Any, operation: str) -> tf.Tensor:
     """The tensor of a blob; checks that a job is being traced, and that the blob is of it.
 
     Raises:
         MoxTypeError: it is no blob.
         MoxRuntimeError: no job is being traced, or another one.
+        MoxNotSupportedError: it is mirrored, and the operation is not made once a device.
     """
     check(value, operation)
+    if value.mirrored:
+        raise MoxNotSupportedError(
+            f"{operation} takes no mirrored blob: it would mix what the devices have. Compute it in"
+            " a job with FixedTensorDef."
+        )
     return value.tensor
 
 

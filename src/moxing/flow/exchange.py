@@ -83,13 +83,11 @@ class Exchange:
         if tensor.shape.is_fully_defined():
             return self._carried(tensor, lambda t: self._between.give(t, here))
         with tf.device(self._device):
-            shape = self._between.give(
-                tf.identity(tf.shape(tensor))
-                if here
-                else tf.zeros([tensor.shape.rank or 0], tf.int32),
-                here,
-            )
-            sent = tensor if here else tf.zeros(shape, tensor.dtype)
+            mine = tf.shape(tensor) if here else tf.zeros([tensor.shape.rank or 0], tf.int32)
+            shape = self._between.give(tf.identity(mine), here)
+            # The giver needs no shape, but must send it.
+            with tf.control_dependencies([shape]):
+                sent = tf.identity(tensor) if here else tf.zeros(shape, tensor.dtype)
         result = self._carried(sent, lambda t: self._between.give(t, here))
         result.set_shape(tensor.shape)
         return result

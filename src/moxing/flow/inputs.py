@@ -25,34 +25,53 @@ class InputDef:
     mirrored: bool = False
     by_sample: bool = True  # Whether each device takes its part of axis 0.
 
-    def placeholder(self, name: str) -> tf.Tensor:
-        """Where the values come in."""
+    def placeholders(self, name: str) -> list[tf.Tensor]:
+        """Where the values come in: one, or where it is mirrored one a device."""
         shape = [None] * len(self.shape) if self.is_dynamic else list(self.shape)
-        return tf.placeholder(self.dtype, shape, name=f"input_{name}")
+        count = placement.total() if self.mirrored else 1
+        return [tf.placeholder(self.dtype, shape, name=f"input_{name}") for _ in range(count)]
 
-    def blob(self, place: str, tensor: tf.Tensor) -> Blob:
-        """What the job's code gets of the placeholder: on several devices, in parts.
+    def blob(self, place: str, tensors: Sequence[tf.Tensor]) -> Blob:
+        """What the job's code gets of the placeholders: on several devices, in parts.
 
         Args:
             place: names the job and the argument, in errors.
-            tensor: the placeholder.
+            tensors: the placeholders.
 
         Raises:
             MoxValueError: the devices can't share the samples evenly.
-            MoxNotSupportedError: it is mirrored, and there are several devices.
         """
-        count = placement.total()
-        if MACHINE.exchange is not None:
-            tensor = MACHINE.exchange.given(tensor)
-        if count > 1 and self.mirrored:
-            raise MoxNotSupportedError(
-                f"{place}: MirroredTensorDef runs on one device, and there are {count}. Use"
-                " FixedTensorDef."
-            )
+        count, exchange = placement.total(), MACHINE.exchange
+        if exchange is not None:
+            tensors = [exchange.given(tensor) for tensor in tensors]
+        if len(tensors) > 1:
+            first = placement.first()
+            own = tensors[first : first + len(placement.active())]
+            # What other machines get is to be sent too.
+            with tf.control_dependencies(tensors if exchange is not None else []):
+                own = [tf.identity(tensor) for tensor in own]
+            parts = [Blob(tensor, declared=self.shape) for tensor in own]
+            return Blob(None, parts=parts, mirrored=True)
         if count == 1 or self.is_dynamic or not self.by_sample or not self.shape:
-            return Blob(tensor, declared=self.shape)
+            return Blob(tensors[0], declared=self.shape)
         parallel.share(self.shape[0], f"{place}, shape {self.shape}")
-        return Blob(None, parts=parallel.split(tensor, count))
+        return Blob(None, parts=parallel.split(tensors[0], count))
+
+    def arrays(self, job: str, name: str, value: Any, count: int) -> list[np.ndarray]:
+        """The arrays to feed to `count` placeholders.
+
+        Raises:
+            MoxTypeError, MoxValueError: the definition says otherwise.
+        """
+        if not self.mirrored or (count == 1 and not isinstance(value, list | tuple)):
+            return [self.check(job, name, value)]
+        if not isinstance(value, list | tuple) or len(value) != count:
+            given = f"{len(value)}" if isinstance(value, list | tuple) else shown(value)
+            raise MoxValueError(
+                f"job {job}, argument {name}: a mirrored input takes a list of {count} arrays, one"
+                f" for each device, not {given}."
+            )
+        return [self.check(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
 
     def check(self, job: str, name: str, value: Any) -> np.ndarray:
         """The array to feed.
@@ -60,8 +79,6 @@ class InputDef:
         Raises:
             MoxTypeError, MoxValueError: the definition says otherwise.
         """
-        if self.mirrored and isinstance(value, list | tuple) and len(value) == 1:
-            value = value[0]
         place = f"job {job}, argument {name}"
         if not isinstance(value, np.ndarray):
             raise MoxTypeError(f"{place}: it takes a numpy array, not {shown(value)}.")

@@ -14,7 +14,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine import callbacks
 from moxing.errors import MoxRuntimeError, MoxTypeError, shown
 from moxing.flow import scope, session
-from moxing.flow.blobs import Array, Blob
+from moxing.flow.blobs import Array, Blob, Mirrored
 from moxing.flow.inputs import InputDef
 from moxing.flow.settings import DEFAULTS, FunctionConfig, JobConf
 from moxing.flow.train import totals, update
@@ -28,18 +28,18 @@ class Built:
     """The graph of a job.
 
     Attributes:
-        inputs: placeholders with their definitions and names.
+        inputs: the placeholders of each argument: of a mirrored one, one a device.
         result: what the function returned.
-        outputs: the tensors of its blobs.
+        outputs: the tensors of each of its blobs: of a mirrored one, one a device.
         watches: what is handed to watchers at each step.
         train: the operation of a step, or None.
         readers: that deliver data.
         call: runs one step.
     """
 
-    inputs: list[tuple[str, InputDef, tf.Tensor]]
+    inputs: list[list[tf.Tensor]]
     result: Any
-    outputs: list[tf.Tensor]
+    outputs: list[list[tf.Tensor]]
     watches: list[scope.Watch]
     train: tf.Operation | None
     readers: list[Any] = field(default_factory=list)
@@ -49,7 +49,8 @@ class Built:
     def fetches(self) -> list[Any]:
         """All that a step computes."""
         watched = [watch.deliver for watch in self.watches]
-        return [*self.outputs, *watched, *([self.train] if self.train is not None else [])]
+        outputs = [tensor for tensors in self.outputs for tensor in tensors]
+        return [*outputs, *watched, *([self.train] if self.train is not None else [])]
 
 
 class Handle:
@@ -117,8 +118,11 @@ class Job:
             scope.tracing(trace),
             conf.values.get("placement") or contextlib.nullcontext(),
         ):
-            inputs = [(name, d, d.placeholder(name)) for name, d in self.definitions]
-            blobs = [d.blob(f"job {self.name}, argument {n}", tensor) for n, d, tensor in inputs]
+            inputs = [d.placeholders(name) for name, d in self.definitions]
+            blobs = [
+                d.blob(f"job {self.name}, argument {name}", tensors)
+                for (name, d), tensors in zip(self.definitions, inputs, strict=True)
+            ]
             result = callbacks.call("job", self.function, *blobs)
             outputs = [self._output(item) for item in tf.nest.flatten(result) if item is not None]
             for watch in trace.watches:
@@ -128,32 +132,39 @@ class Job:
                 train = callbacks_noted(self, trace)
             return Built(inputs, result, outputs, trace.watches, train, [*trace.readers.values()])
 
-    def _output(self, item: Any) -> tf.Tensor:
+    def _output(self, item: Any) -> list[tf.Tensor]:
         if not isinstance(item, Blob):
             raise MoxTypeError(
                 f"job {callbacks.location(self.function)} returned {shown(item)}; it returns"
                 " nothing, a blob, or lists, tuples and dicts of blobs."
             )
-        return item.tensor
+        return item.pieces if item.mirrored else [item.tensor]
 
-    def run(self, built: Built, values: list[Any]) -> Any:
+    def run(self, built: Built, given: list[Any]) -> Any:
         """One step: its result in the user's structure."""
         assert built.call is not None
-        fetched = built.call(*values)
-        deliver(built.watches, fetched[len(built.outputs) :])
+        fetched = built.call(*given)
+        values, arrays = iter(fetched), []
+        for tensors in built.outputs:
+            pieces = [_array(next(values)) for _ in tensors]
+            arrays.append(Mirrored(pieces) if len(pieces) > 1 else pieces[0])
+        deliver(built.watches, list(values))
         if built.result is None:
             return None
-        arrays = [_array(value) for value in fetched[: len(built.outputs)]]
         return tf.nest.pack_sequence_as(built.result, arrays)
 
-    def check(self, args: tuple[Any, ...]) -> list[Any]:
+    def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
         """The arrays to feed."""
         if len(args) != len(self.definitions):
             raise MoxTypeError(
                 f"job {self.name} takes {len(self.definitions)} arrays, and was given {len(args)}."
             )
-        pairs = zip(self.definitions, args, strict=True)
-        return [definition.check(self.name, name, value) for (name, definition), value in pairs]
+        triples = zip(self.definitions, args, built.inputs, strict=True)
+        return [
+            array
+            for (name, definition), value, tensors in triples
+            for array in definition.arrays(self.name, name, value, len(tensors))
+        ]
 
 
 def callbacks_noted(job: Job, trace: scope.Trace) -> tf.Operation:

@@ -168,6 +168,7 @@ def batch_normalization(
     parts = inputs.parts
     if place and parts and parallel.fits(len(parts)):
         result = parallel.each(len(parts), lambda index: normalized(parts[index]))
+        result.mirrored = inputs.mirrored
     else:
         result = normalized(inputs)
     of_devices: list[Sequence[tf.Tensor]] = [*zip(*statistics, strict=True)]

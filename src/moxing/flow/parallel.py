@@ -45,6 +45,10 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
+            if _any_mirrored(bound.arguments.values()):
+                made = each(count, lambda index: function(**_local(bound.arguments, {}, index)))
+                made.mirrored = True
+                return made
             plan = rule(bound.arguments, placement.total())
             if plan is None:
                 return function(*args, **kwargs)
@@ -136,6 +140,15 @@ def _parts(values: Any) -> int:
         elif isinstance(value, list | tuple) and (found := _parts(value)):
             return found
     return 0
+
+
+def _any_mirrored(values: Any) -> bool:
+    return any(
+        value.mirrored
+        if isinstance(value, Blob)
+        else isinstance(value, list | tuple) and _any_mirrored(value)
+        for value in values
+    )
 
 
 def _local(arguments: Mapping[str, Any], plan: Mapping[str, Any], index: int) -> dict[str, Any]:

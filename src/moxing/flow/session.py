@@ -91,7 +91,7 @@ class Session:
         for built in self._built.values():
             with blame.noted(self.graph, "while a dataset was opened"):
                 native.run([reader.initializer for reader in built.readers])
-            feeds = [tensor for _, _, tensor in built.inputs]
+            feeds = [tensor for tensors in built.inputs for tensor in tensors]
             if crew is not None and crew.index:  # The master's values come by themselves.
                 built.call = native.make_callable(tf.nest.map_structure(_done, built.fetches))
             else:
@@ -126,7 +126,8 @@ class Session:
 
         self.start()
         assert self._worker is not None
-        values, built = job.check(args), self._built[job.name]
+        built = self._built[job.name]
+        values = job.check(args, built)
         if not self.ready and self.variables.by_name:
             raise MoxRuntimeError(
                 f"job {job.name} was called before its variables have values. Call"

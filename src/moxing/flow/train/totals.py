@@ -15,8 +15,10 @@ from moxing.flow.settings import MACHINE
 
 def elements(loss: Blob) -> tf.Tensor:
     """How many elements a loss has on all machines, in its own type."""
-    if None in loss.static_shape:
-        return tf.cast(tf.size(loss.own), loss.dtype)
+    if loss.mirrored or None in loss.static_shape:
+        own = tf.size(loss.own)
+        alone = MACHINE.exchange is None or not loss.parts
+        return tf.cast(own if alone else MACHINE.exchange.total(own), loss.dtype)  # type: ignore
     return tf.cast(tf.constant(int(loss.static_shape[0])), loss.dtype)
 
 
@@ -49,4 +51,6 @@ def watched(watch: Watch) -> tf.Tensor:
     if MACHINE.exchange is None:
         return watch.deliver
     exchange = MACHINE.exchange
+    if watch.blob.mirrored:  # Of a size of its own on each machine.
+        return tf.concat([exchange.given(watch.deliver, i) for i in range(exchange.size)], 0)
     return exchange.whole(watch.deliver) if watch.blob.parts else exchange.total(watch.deliver)

@@ -1,0 +1,118 @@
+"""Mirrored inputs and results: on several devices, an array of its own for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import moxing.flow as flow
+from moxing.errors import MoxNotSupportedError, MoxValueError
+from moxing.flow.settings import MACHINE
+
+X = [np.arange(6, dtype=np.float32).reshape(2, 3), np.full((1, 3), 9, np.float32)]
+
+
+@pytest.fixture(autouse=True)
+def _session() -> Iterator[None]:
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
+
+
+@pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    def begin(count: int) -> None:
+        flow.clear_default_session()
+        monkeypatch.setitem(MACHINE.values, "gpu_device_num", count)
+
+    return begin
+
+
+def _job(function: Callable[[Any], Any]) -> Any:
+    @flow.function
+    def job(x: Any = flow.MirroredTensorDef((4, 3))) -> Any:  # noqa: B008
+        return function(x)
+
+    return job
+
+
+def test_each_device_gets_its_array_and_gives_its_own(devices: Callable[[int], None]) -> None:
+    devices(2)
+    shapes: list[Any] = []
+
+    def double(x: Any) -> Any:
+        shapes.append(x.shape)
+        return {"y": x * 2.0 - x, "sum": flow.math.reduce_sum(x, 0)}
+
+    found = _job(double)(X).get()
+
+    assert shapes == [(4, 3)]
+    assert [piece.tolist() for piece in found["y"].ndarray_list()] == [x.tolist() for x in X]
+    # An operation over samples is each device's own.
+    assert [piece.tolist() for piece in found["sum"]] == [[3, 5, 7], [9, 9, 9]]
+    assert len(found["y"]) == 2
+    assert found["y"].shape == (3, 3)
+    np.testing.assert_array_equal(found["y"], np.concatenate(X))
+
+
+def test_results_of_other_shapes_come_apart_only(devices: Callable[[int], None]) -> None:
+    devices(2)
+    found = _job(lambda x: flow.transpose(x, (1, 0)))(X).get()
+    assert [piece.shape for piece in found] == [(3, 2), (3, 1)]
+    with pytest.raises(MoxValueError) as error:
+        found.ndarray()
+    assert str(error.value) == (
+        "the devices' arrays have the shapes (3, 2), (3, 1), and can't be put together: use"
+        " .ndarray_list()."
+    )
+
+
+def test_on_one_device_the_list_has_one_array(devices: Callable[[int], None]) -> None:
+    devices(1)
+    (found,) = _job(lambda x: x + x)([X[0]]).get().ndarray_list()
+    np.testing.assert_array_equal(found, 2 * X[0])
+
+
+def test_training_is_that_of_all_samples_on_one_device(devices: Callable[[int], None]) -> None:
+    def train(count: int, value: Any) -> tuple[float, np.ndarray]:
+        devices(count)
+
+        def model(x: Any) -> Any:
+            flow.config.train.primary_lr(0.5)
+            flow.config.train.model_update_conf({"momentum_conf": {}})
+            w = flow.get_variable("w", (3, 1), initializer=flow.ones_initializer())
+            loss = flow.math.square(flow.math.reduce_sum(flow.matmul(x, w), 1))
+            flow.losses.add_loss(loss)
+            return loss, w
+
+        job = _job(model)
+        flow.train.CheckPoint().init()
+        return float(job(value).get()[0].mean()), job(value).get()[1]
+
+    one, two = train(1, [np.concatenate(X)]), train(2, X)
+    np.testing.assert_allclose(two[0], one[0], rtol=1e-6)
+    np.testing.assert_allclose(two[1], one[1], rtol=1e-6)
+
+
+def test_another_number_of_arrays_is_an_error(devices: Callable[[int], None]) -> None:
+    devices(2)
+    job = _job(lambda x: x)
+    for value in ([X[0]], X[0], [*X, X[0]]):
+        with pytest.raises(
+            MoxValueError, match="x: a mirrored input takes a list of 2 arrays, one"
+        ):
+            job(value)
+
+
+def test_an_operation_that_would_mix_devices_is_refused(devices: Callable[[int], None]) -> None:
+    devices(2)
+
+    def mix(x: Any) -> Any:
+        ids = flow.constant(0, flow.int32, (4,))
+        return flow.math.unsorted_segment_sum(x, ids, 3)
+
+    with pytest.raises(MoxNotSupportedError, match="unsorted_segment_sum takes no mirrored blob"):
+        _job(mix)(X)
