@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import names
@@ -33,6 +36,24 @@ def ended_with(prefix: str) -> int | None:
     extra = checkpoint.read_extra(names.Checkpoint(prefix, names.step_of(prefix)))
     value = extra.get("input_ended_with_max_steps")
     return None if value is None else int(value)
+
+
+@contextmanager
+def at_hand(prefix: str) -> Iterator[str]:
+    """In the block, the prefix of a checkpoint on this machine: of this one, or of a copy.
+
+    Raises:
+        CheckpointError: there is no such checkpoint.
+    """
+    if not file.is_remote(prefix):
+        yield checkpoint.locate(prefix).prefix
+        return
+    folder, _, name = prefix.rpartition("/")
+    with tempfile.TemporaryDirectory(prefix="moxing-checkpoint-") as room:
+        for entry in file.list_directory(folder):
+            if entry.startswith(f"{name}."):
+                file.copy(f"{folder}/{entry}", os.path.join(room, entry))
+        yield checkpoint.locate(os.path.join(room, name)).prefix
 
 
 def _newest_remote(url: str) -> str | None:

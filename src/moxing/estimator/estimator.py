@@ -269,11 +269,13 @@ class Estimator:
 
     def get_variable_names(self) -> list[str]:
         """The names of the variables of the newest checkpoint."""
-        return [name for name, _ in tf.train.list_variables(self._checkpoint(None))]
+        with checkpoints.at_hand(self._checkpoint(None)) as prefix:
+            return [name for name, _ in tf.train.list_variables(prefix)]
 
     def get_variable_value(self, name: str) -> Any:
         """The value of a variable in the newest checkpoint, as an array."""
-        return tf.train.load_variable(self._checkpoint(None), name)
+        with checkpoints.at_hand(self._checkpoint(None)) as prefix:
+            return tf.train.load_variable(prefix, name)
 
     def eval_dir(self, name: str | None = None) -> str:
         """Where the summaries of an evaluation go."""

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator import jobs
+from moxing.estimator import checkpoints, jobs
 from moxing.estimator.export import ExportOutput, PredictOutput, ServingInputReceiver
 from moxing.estimator.spec import EstimatorSpec, ModeKeys
 from moxing.framework import file
@@ -42,8 +41,10 @@ def export(
             f"export_saved_model has serving_input_receiver_fn={shown(receiver_fn)}, which is no"
             " function."
         )
-    with tempfile.TemporaryDirectory(prefix="moxing-export-") as room:
-        source = _fetched(checkpoint_path, room)
+    with (
+        checkpoints.at_hand(checkpoint_path) as source,
+        tempfile.TemporaryDirectory(prefix="moxing-export-") as room,
+    ):
         made = os.path.join(room, "model")
         with _without_lines_about(room):
             _write(estimator, receiver_fn, source, made, as_text)
@@ -68,18 +69,6 @@ def _without_lines_about(path: str) -> Iterator[None]:
         yield
     finally:
         TENSORFLOW.removeFilter(keep)
-
-
-def _fetched(prefix: str, room: str) -> str:
-    """The prefix of the checkpoint on this machine."""
-    if not file.is_remote(prefix):
-        return checkpoint.locate(prefix).prefix
-    folder, _, name = prefix.rpartition("/")
-    os.makedirs(os.path.join(room, "checkpoint"))
-    for entry in file.list_directory(folder):
-        if entry.startswith(f"{name}."):
-            file.copy(f"{folder}/{entry}", os.path.join(room, "checkpoint", entry))
-    return checkpoint.locate(os.path.join(room, "checkpoint", name)).prefix
 
 
 def _write(

@@ -58,6 +58,7 @@ def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any
     """
     begin()
     placed = placement()
+    devices.has_gpu()  # The first look, which is noisy, before a server takes it.
     if mode == TRAIN:
         placed["devices"] = _devices(config, placed["devices"])
         given = config.session_creation_timeout_secs
