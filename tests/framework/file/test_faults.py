@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from moxing.framework import file as mox
-from moxing.framework.file import retry
+from moxing.framework.file import retry, writer
 
 MIB = 1 << 20
 
@@ -402,3 +402,44 @@ def test_a_full_disk_is_named_by_copies(bucket: str, tmp_path: Path) -> None:
     assert str(error.value) == f"[Errno {errno.EFBIG}] File too large: '{tmp_path}/a'"
     assert [item.dst for item in several.value.failed] == [f"{tmp_path}/d/a"]
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "d", tmp_path / "d" / "b"]
+
+
+@pytest.mark.parametrize("size", [1, 9 * MIB])
+def test_append_adds_to_what_others_wrote_meanwhile(
+    place: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mox.write(f"{place}/a", b"0" * size, binary=True)
+    real, others = writer.ObjectWriter.publish, [b"1", b"2"]
+
+    def publish(self: writer.ObjectWriter, last: bool = False) -> None:
+        if others:
+            # As another process would, just before.
+            other = others.pop()
+            mox.append(f"{place}/a", other, binary=True)
+        real(self, last)
+
+    monkeypatch.setattr(writer.ObjectWriter, "publish", publish)
+    mox.append(f"{place}/a", b"3", binary=True)
+    ending = {b"3"} if mox.is_remote(place) is False else {b"123", b"213"}
+    assert mox.read(f"{place}/a", binary=True).removeprefix(b"0" * size) in ending
+
+
+@pytest.mark.parametrize("before", [b"", b"old"])
+def test_file_open_for_appending_replaces_no_change_of_others(bucket: str, before: bytes) -> None:
+    if before:
+        mox.write(f"{bucket}/a", before, binary=True)
+    file = mox.File(f"{bucket}/a", "ab")
+    file.write(b"mine")
+    mox.append(f"{bucket}/a", b"other", binary=True)
+    with pytest.raises(mox.MoxFileRespException) as error:
+        file.close()
+    assert str(error.value) == (
+        f"{bucket}/a was changed by somebody else since it was opened for appending; nothing was "
+        "appended"
+    )
+    assert mox.read(f"{bucket}/a", binary=True) == before + b"other"
+    with mox.File(f"{bucket}/a", "ab") as file:
+        for _ in range(3):
+            file.write(b"!")
+            file.flush()
+    assert mox.read(f"{bucket}/a", binary=True) == before + b"other!!!"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from moxing.errors import MoxTypeError
-from moxing.framework.file import changes, status, transfer
+from moxing.framework.file import changes, retry, status, transfer
 from moxing.framework.file.errors import MoxFileIsDirectoryException
 from moxing.framework.file.handle import File, open_whole
 from moxing.framework.file.store import Span, store_for
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
+from moxing.framework.file.writer import ChangedError
 
 CHUNK = 8 << 20
+# How often to append where others append at the same time.
+APPENDS = 10
 
 
 def read(url: PathLike, client_id: object = None, binary: bool = False) -> Any:
@@ -45,9 +49,11 @@ def write(url: PathLike, data: str | bytes, binary: bool = False) -> None:
 def append(url: PathLike, data: str | bytes, binary: bool = False) -> None:
     """Adds to the end of a file, which is made where it is not there.
 
-    In a store, old and new are put together by the store itself where the old is long.
+    In a store, old and new are put together by the store itself where the old is long. Where
+    somebody else changed the object meanwhile, it is read again and added to.
 
     Raises:
+      MoxFileRespException: somebody else changes the object all the time.
       MoxTypeError: `data` is bytes and `binary` is false, or the other way round.
     """
     _put(url, data, binary, "a")
@@ -97,5 +103,12 @@ def _put(url: PathLike, data: str | bytes, binary: bool, mode: str) -> None:
         )
     if not binary and isinstance(data, bytes | bytearray | memoryview):
         raise MoxTypeError(f"bytes were given for {text(url)}; pass binary=True to write bytes")
-    with File(url, f"{mode}b" if binary else mode) as file:
-        file.write(data)
+    for tried in range(1, APPENDS + 1):
+        try:
+            with File(url, f"{mode}b" if binary else mode) as file:
+                file.write(data)
+            return
+        except ChangedError:
+            if tried == APPENDS:
+                raise
+        time.sleep(retry.pause(tried, 0.05))

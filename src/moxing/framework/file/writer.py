@@ -26,6 +26,10 @@ FETCHED_TO_APPEND = 8 * tuning.MIB
 FLUSH_ALLOWANCE, FLUSH_SHARE = 2.0, 0.1
 
 
+class ChangedError(MoxFileRespException):
+    """An object was changed by somebody else while it was open for appending."""
+
+
 class ObjectWriter(io.FileIO):
     """A file on the local disk that becomes the object `where` when it is closed.
 
@@ -75,6 +79,9 @@ class ObjectWriter(io.FileIO):
             os.unlink(path)
         self.name = str(where)
         self._dirty = found is None or mode[0] == "w"
+        # Who appends must not take away what somebody else has appended meanwhile.
+        self._appends = mode[0] == "a"
+        self._seen = found
 
     def write(self, data) -> int:  # type: ignore[override]  # noqa: ANN001 (as FileIO's)
         """Writes to the local file; at its end where the mode is a."""
@@ -132,30 +139,40 @@ class ObjectWriter(io.FileIO):
         """Whether this is a forked child's copy of its parent's writer."""
         return os.getpid() != self._process
 
-    def publish(self) -> None:
-        """Makes the object of what was written so far, at once."""
+    def publish(self, last: bool = False) -> None:
+        """Makes the object of what was written so far, at once.
+
+        Args:
+          last: whether nothing follows.
+
+        Raises:
+          ChangedError: the file is open for appending and somebody else changed it meanwhile.
+        """
         if not self._dirty or self._dropped or self.is_foreign:
             return
         if self._failed is not None:
             raise self._failed
         began = time.monotonic()
         spans = [Span(0, os.fstat(self._source).st_size, self._source)]
+        if self._appends:
+            self._check_unchanged()
         if self._base is not None:
-            self._check_base(self._base)
             base = Span(0, self._base.size, where=self._where, etag=self._base.etag)
             spans.insert(0, base)
         transfer.assemble(self._store, self._where, spans)
         self._dirty = False
+        if self._appends and not last:
+            self._seen = status.need(self._where, self._store)
         if self._base is not None:
-            self._base = status.need(self._where, self._store)
+            self._base = self._seen
             super().truncate(0)
         self._spent += time.monotonic() - began
 
-    def _check_base(self, base: Info) -> None:
-        # Not every store heeds the condition that goes with the request itself.
+    def _check_unchanged(self) -> None:
+        # Not every store heeds a condition that goes with the request itself.
         found = self._store.head(self._where)
-        if found is None or found.etag != base.etag:
-            raise MoxFileRespException(
+        if (found.etag if found else "") != (self._seen.etag if self._seen else ""):
+            raise ChangedError(
                 f"{self.name} was changed by somebody else since it was opened for appending; "
                 "nothing was appended",
                 url=self.name,
@@ -197,7 +214,7 @@ class ObjectWriter(io.FileIO):
         if self.closed:
             return
         try:
-            self.publish()
+            self.publish(last=True)
         finally:
             os.close(self._source)
             super().close()
