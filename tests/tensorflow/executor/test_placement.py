@@ -7,7 +7,7 @@ import os
 import pytest
 
 from moxing.tensorflow import flags
-from moxing.tensorflow.executor.placement import placement
+from moxing.tensorflow.executor.placement import PERSONAL, placement
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,26 @@ def test_gradients_travel_as_16_bits_where_asked() -> None:
     assert placement()["compressed"] is False
     with flags.overridden(compress_gradients=True):
         assert placement()["compressed"] is True
+
+
+def test_which_flags_processes_may_have_as_they_like() -> None:
+    assert {
+        *("job_name", "task_index", "worker_hosts", "ps_hosts", "session_timeout"),
+        *("stall_timeout", "log_first_clone", "summary_verbosity", "profile_steps"),
+        *("num_inter_threads", "num_intra_threads"),
+    } == PERSONAL
+    assert flags.FLAG_NAMES >= PERSONAL
+
+
+def test_processes_compare_all_other_flags() -> None:
+    hosts = {"worker_hosts": "127.0.0.1:1,127.0.0.1:2", "job_name": "worker"}
+    with flags.overridden(**hosts):
+        first = placement()["digest"]
+    with flags.overridden(**hosts, task_index=1, stall_timeout=7, num_inter_threads=3):
+        assert placement()["digest"] == first
+    with flags.overridden(**hosts, num_gpus=2, seed=4):
+        second = placement()["digest"]
+    assert {name: second[name] for name in second if second[name] != first[name]} == {
+        "the flag --num_gpus": "2",
+        "the flag --seed": "4",
+    }

@@ -5,15 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 from moxing.cluster.resolve import resolve
 from moxing.tensorflow import flags
 
 # Where a platform starts processes minutes apart, --session_timeout is the flag to raise.
 _START_SECONDS = 300.0
-# Each process's own.
-_PERSONAL = ("job_name", "task_index")
+# What each process may have as it likes: who it is, what it shows, how long it waits and how many
+# threads it has. The lists of hosts are compared where processes meet. All other flags decide what
+# is learned or who sends what to whom, and must be equal.
+PERSONAL: Final = frozenset(
+    {
+        *flags.CLUSTER_FLAGS,
+        "log_first_clone",
+        "num_inter_threads",
+        "num_intra_threads",
+        "profile_steps",
+        "session_timeout",
+        "stall_timeout",
+        "summary_verbosity",
+    }
+)
 
 
 def placement() -> dict[str, Any]:
@@ -59,9 +72,9 @@ def _copied(update: str) -> bool | None:
 def _digest() -> dict[str, str]:
     """What has to be equal in all processes, by the words of an error."""
     facts = {
-        f"the flag --{name}": str(flags.get_flag(name))
-        for name in sorted(flags.FLAG_NAMES)
-        if name not in _PERSONAL
+        f"the flag --{name}": "not given" if value is None else str(value)
+        for name in sorted(flags.FLAG_NAMES - PERSONAL)
+        for value in [flags.get_flag(name)]
     }
     try:
         with open(sys.argv[0], "rb") as script:
