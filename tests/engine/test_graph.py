@@ -10,7 +10,9 @@ import tensorflow.compat.v1 as tf
 from spreads import alone
 
 from moxing.engine import graph
-from moxing.engine.job import Loss
+from moxing.engine.job import Loss, Model
+from moxing.engine.reduce import Spread
+from moxing.engine.replicas import Replica
 from moxing.errors import MoxTypeError, MoxValueError
 
 
@@ -40,6 +42,19 @@ def test_one_loss_moves_its_variables_and_the_global_step() -> None:
     value, steps = step(op, [w, count], times=3)
     np.testing.assert_allclose(value, 2.0 * 0.8**3, rtol=1e-6)
     assert steps == 3
+
+
+def test_values_of_a_step_are_those_before_its_update() -> None:
+    """Also where the gradient is known without a look at the variable."""
+    w = tf.get_variable("w", initializer=0.0)
+    shown, put_out = tf.identity(w) * 2.0, w.read_value() + 1.0
+    model = Model((Loss(w * -10.0),), {"shown": shown}, {"put_out": put_out})
+    count = tf.train.get_or_create_global_step()
+    op = graph.train_op(Spread([Replica(0, "", model)]), [sgd], [w], count)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        seen = [session.run([shown, put_out, op])[:2] for _ in range(100)]
+    assert seen == [[2.0 * step, step + 1.0] for step in range(100)]
 
 
 def test_two_losses_move_only_their_scopes_and_see_one_forward_pass() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks, exchange, precision, rates
+from moxing.engine import ancestry, callbacks, exchange, gates, precision, rates
 from moxing.engine.job import Loss
 from moxing.engine.precision import LossScale
 from moxing.engine.reduce import Spread
@@ -17,6 +17,7 @@ from moxing.errors import MoxTypeError, MoxValueError
 
 GradsAndVars = list[tuple[Any, tf.Variable]]
 _NO_SCALE = LossScale()
+_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 
 def train_op(
@@ -59,6 +60,7 @@ def _step(
         for index, optimizer in enumerate(optimizers)
     ]
     first: list[tf.Operation] = [op for replica in spread.replicas for op in replica.updates]
+    first += _reads(spread.replicas)
     gradients = [gradient for pairs in moments for gradient, _ in pairs]
     if not spread.applies:
         return tf.group(*(gradient.op for gradient in gradients))
@@ -178,7 +180,10 @@ def _gradients(
     role = f"{type(optimizer).__name__}'s"
     compute = optimizer.compute_gradients
     with tf.device(replica.device):
-        scaled = callbacks.call(role, compute, scale.scale(loss.tensor), own, about=about)
+        with gates.watched() as found:
+            scaled = callbacks.call(role, compute, scale.scale(loss.tensor), own, about=about)
+            scaled = list(scaled)
+            found += [gradient for gradient, _ in scaled]
         pairs = [(scale.unscale(gradient), variable) for gradient, variable in scaled]
     if all(gradient is None for gradient, _ in pairs):
         raise MoxValueError(
@@ -187,6 +192,19 @@ def _gradients(
             " differentiable operations (argmax, round, cast to int and py_func have none)."
         )
     return pairs
+
+
+def _reads(parts: Sequence[Replica]) -> list[tf.Operation]:
+    """What reads variables for the values of a step, which are those of before the update."""
+    models = [part.model for part in parts]
+    values = [loss.tensor for model in models for loss in model.losses]
+    values += [v for m in models for v in (*m.log.values(), *m.outputs.values())]
+    reads = [
+        op
+        for op in ancestry.behind(values)
+        if op.type in _READS and op._get_control_flow_context() is None
+    ]
+    return [tf.group(*reads)] if reads else []
 
 
 def _apply(
