@@ -53,19 +53,36 @@ def copy_one(src: str, dst: str, settings: Settings) -> None:
         raise ledger.errors[0]
 
 
-def assemble(store: Store, where: Location, spans: Sequence[Span]) -> None:
+def assemble(
+    store: Store,
+    where: Location,
+    spans: Sequence[Span],
+    ready: Callable[[], None] | None = None,
+) -> None:
     """Makes an object of `spans`, its parts side by side.
+
+    Args:
+      store: where the object will be.
+      where: which one.
+      spans: what it is made of.
+      ready: called before the object takes its place; what it raises keeps it from that.
 
     Raises:
       OSError: it could not be made; the object, if any, is as it was.
     """
     ledger = Ledger(1)
     made = store.assemble(where, spans)
-    if not made.parts:
+
+    def finish() -> None:
+        if ready is not None:
+            ready()
         made.finish()
+
+    if not made.parts:
+        finish()
         return
     job = Job(str(where), str(where))
-    split = Split(job, 0, made.parts, made.finish, made.abort, ledger)
+    split = Split(job, 0, made.parts, finish, made.abort, ledger)
     threads = min(tuning.current().tasks, len(made.parts))
     pool.run(split.units(), threads, leave=split.drop)
     if ledger.errors:

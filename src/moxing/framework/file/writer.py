@@ -154,12 +154,12 @@ class ObjectWriter(io.FileIO):
             raise self._failed
         began = time.monotonic()
         spans = [Span(0, os.fstat(self._source).st_size, self._source)]
-        if self._appends:
-            self._check_unchanged()
         if self._base is not None:
+            self._check_unchanged()
             base = Span(0, self._base.size, where=self._where, etag=self._base.etag)
             spans.insert(0, base)
-        transfer.assemble(self._store, self._where, spans)
+        ready = self._check_unchanged if self._appends else None
+        transfer.assemble(self._store, self._where, spans, ready)
         self._dirty = False
         if self._appends and not last:
             self._seen = status.need(self._where, self._store)
