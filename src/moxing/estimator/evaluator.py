@@ -9,7 +9,6 @@ from typing import Any
 from moxing.errors import CheckpointError, MoxRuntimeError
 from moxing.estimator import checkpoints
 from moxing.estimator.estimator import Estimator
-from moxing.estimator.jobs import ENDLESS
 from moxing.estimator.specs import EvalSpec
 from moxing.logs import TENSORFLOW
 
@@ -21,7 +20,7 @@ _IDLE_SECONDS = 3600.0
 
 def follow(
     estimator: Estimator,
-    max_steps: int | None,
+    limit: int,
     spec: EvalSpec,
     timeout: float,
     idle: float = _IDLE_SECONDS,
@@ -32,7 +31,7 @@ def follow(
 
     Args:
         estimator: whose model_dir.
-        max_steps: of the training; None: it ends with its data.
+        limit: the global step at which the training ends, if its data does not end before.
         spec: how to evaluate; its times count.
         timeout: seconds to wait for the first checkpoint, beside start_delay_secs.
         idle: seconds to wait for the next.
@@ -52,11 +51,11 @@ def follow(
     while True:
         newest = checkpoints.newest(estimator.model_dir)
         if newest is None or newest == evaluated:
-            limit = timeout if evaluated is None else idle
-            if clock() - waiting > limit:
-                raise MoxRuntimeError(_nothing(estimator.model_dir, evaluated, limit))
+            patience = timeout if evaluated is None else idle
+            if clock() - waiting > patience:
+                raise MoxRuntimeError(_nothing(estimator.model_dir, evaluated, patience))
             sleep(_LOOK_SECONDS)
-            if newest is not None and _is_last(newest, max_steps):
+            if newest is not None and _is_last(newest, limit):
                 return values
             continue
         started = clock()
@@ -69,7 +68,7 @@ def follow(
                 raise
             continue  # The training has deleted it, and has a newer one.
         evaluated, waiting = newest, clock()
-        if _is_last(newest, max_steps):
+        if _is_last(newest, limit):
             return values
         _wait(min(spec.throttle_secs - (clock() - started), spec.throttle_secs), sleep)
         waiting = clock()
@@ -80,19 +79,18 @@ def _wait(seconds: float, sleep: Callable[[float], None]) -> None:
         sleep(seconds)
 
 
-def _is_last(prefix: str, max_steps: int | None) -> bool:
+def _is_last(prefix: str, limit: int) -> bool:
     """Whether the training has nothing to add to this checkpoint."""
-    limit = ENDLESS if max_steps is None else max_steps
     return checkpoints.step(prefix) >= limit or checkpoints.ended_with(prefix) == limit
 
 
-def _nothing(model_dir: str, evaluated: str | None, limit: float) -> str:
+def _nothing(model_dir: str, evaluated: str | None, seconds: float) -> str:
     if evaluated is None:
         return (
-            f"The evaluator found no checkpoint in {model_dir} within {limit:.0f} s. Does the"
+            f"The evaluator found no checkpoint in {model_dir} within {seconds:.0f} s. Does the"
             " training run, with the same model_dir? Wait longer with --session_timeout."
         )
     return (
-        f"The evaluator found no checkpoint after {evaluated} within {limit:.0f} s, and training is"
-        " not at its end. Start the evaluator again when the training goes on."
+        f"The evaluator found no checkpoint after {evaluated} within {seconds:.0f} s, and training"
+        " is not at its end. Start the evaluator again when the training goes on."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,12 @@ from moxing.estimator import functions, metrics, runtime
 from moxing.estimator.capture import captured
 from moxing.estimator.scaffold import hooks_of_scaffold
 from moxing.estimator.spec import EstimatorSpec, ModeKeys
+from moxing.estimator.steps import ENDLESS, of_worker
 from moxing.estimator.updates import Updates
 
 if TYPE_CHECKING:
     from moxing.estimator.estimator import Estimator
 
-# A limit that no run reaches: it ends with its data.
-ENDLESS = sys.maxsize
 _MODES = {TRAIN: ModeKeys.TRAIN, EVAL: ModeKeys.EVAL, PREDICT: ModeKeys.PREDICT}
 
 
@@ -63,7 +61,7 @@ def training(
         input_fn=_input_fn(estimator, input_fn, ModeKeys.TRAIN, shares, several),
         model_fn=_presented(estimator, model_fn),
         optimizer_fns=[updates.optimizer_fn],
-        max_steps=ENDLESS if max_steps is None else max_steps,
+        max_steps=of_worker(max_steps, fields),
         log_dir=estimator.model_dir,
         checkpoint_path=None if estimator.latest_checkpoint() else estimator.warm_start,
         log_every=config.log_step_count_steps or ENDLESS,

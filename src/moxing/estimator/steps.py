@@ -1,12 +1,35 @@
-"""The limit of a training that is told how many steps to make from here on."""
+"""The limits of a training: how far the global step goes, and each worker."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from moxing.engine import team
 from moxing.engine.job import Job
+
+# A limit that no run reaches: it ends with its data.
+ENDLESS = sys.maxsize
+
+
+def of_worker(max_steps: int | None, placed: Mapping[str, Any]) -> int:
+    """What a Job has as `max_steps`, so that the global step ends at that number.
+
+    Workers that do not update together count their own steps, and the global step those of all.
+
+    Args:
+        max_steps: of the global step; None: there is no limit.
+        placed: the fields `cluster` and `synchronous` of the job.
+    """
+    limit = ENDLESS if max_steps is None else max_steps
+    return -(-limit // _counting(placed))
+
+
+def total(max_steps: int | None, placed: Mapping[str, Any]) -> int:
+    """Where the global step of such a training ends: each worker makes whole steps."""
+    return of_worker(max_steps, placed) * _counting(placed)
 
 
 def counted_from_here(job: Job, steps: int, here: Callable[[], int]) -> Job:
@@ -21,4 +44,10 @@ def counted_from_here(job: Job, steps: int, here: Callable[[], int]) -> Job:
         return dataclasses.replace(job, max_steps=here() + steps)
     crew = team.enter(job)
     known = crew.agree({"step": here()} if crew.cluster.is_chief else None, job)
-    return dataclasses.replace(job, max_steps=int(known["step"]) + steps)
+    placed = {"cluster": job.cluster, "synchronous": job.synchronous}
+    return dataclasses.replace(job, max_steps=of_worker(int(known["step"]) + steps, placed))
+
+
+def _counting(placed: Mapping[str, Any]) -> int:
+    cluster = placed["cluster"]
+    return 1 if cluster is None or placed["synchronous"] else cluster.size

@@ -13,12 +13,14 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import run
+from moxing.engine.job import TRAIN
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator import checkpoints, jobs, runtime
 from moxing.estimator.estimator import Estimator
 from moxing.estimator.evaluations import evaluate
 from moxing.estimator.evaluator import follow
 from moxing.estimator.specs import EvalSpec, TrainSpec
+from moxing.estimator.steps import total
 from moxing.logs import TENSORFLOW
 
 _SIGNALED = 128  # What an exit code adds to the number of a signal.
@@ -56,8 +58,9 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
             )
     cluster = runtime.cluster()
     if cluster is not None and cluster.job == EVALUATOR:
-        timeout = runtime.fields(estimator.config, jobs.EVAL, None)["start_timeout"]
-        values = follow(estimator, train_spec.max_steps, eval_spec, timeout)
+        placed = runtime.fields(estimator.config, TRAIN, None)
+        limit = total(train_spec.max_steps, placed)
+        values = follow(estimator, limit, eval_spec, placed["start_timeout"])
         return values, _export(estimator, eval_spec)
     evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
     evaluations = _Evaluations(estimator, eval_spec)
