@@ -269,6 +269,39 @@ def test_the_schedule_of_the_config(tmp_path: Path, model_fn: Read, read: Read, 
     assert not said("step: 1")
 
 
+def test_a_saver_hook_says_when_to_save(
+    tmp_path: Path, model_fn: Read, read: Read, said: Any
+) -> None:
+    seen: list[int] = []
+
+    class Listener(tf.train.CheckpointSaverListener):
+        def after_save(self, session: Any, global_step_value: int) -> None:
+            seen.append(global_step_value)
+
+    hook = tf.train.CheckpointSaverHook(str(tmp_path), save_steps=15, listeners=[Listener()])
+    tfe.Estimator(model_fn, tmp_path).train(read(), [hook], max_steps=40)
+
+    assert seen == [0, 15, 30, 40]
+    assert {path.name for path in tmp_path.glob("*.manifest.json")} == {
+        f"model.ckpt-{step}.manifest.json" for step in seen
+    }
+
+
+def test_a_saver_hook_of_the_model(tmp_path: Path, model_fn: Read, read: Read) -> None:
+    def build(features: Any, labels: Any, mode: str, params: Any) -> tfe.EstimatorSpec:
+        spec = model_fn(features, labels, mode, params)
+        hook = tf.train.CheckpointSaverHook(str(tmp_path), save_steps=15)
+        return spec._replace(training_hooks=[hook])
+
+    with pytest.raises(MoxNotSupportedError) as caught:
+        tfe.Estimator(build, tmp_path).train(read(), steps=1)
+    assert str(caught.value) == (
+        "EstimatorSpec has a CheckpointSaverHook: the run saves by itself. Say when with"
+        " tf.estimator.RunConfig(save_checkpoints_steps=...), or give the hook to"
+        " Estimator.train(hooks=[...])."
+    )
+
+
 def test_it_starts_from_another_model(tmp_path: Path, model_fn: Read, read: Read) -> None:
     first = tfe.Estimator(model_fn, tmp_path / "a").train(read(600), steps=5)
     second = tfe.Estimator(model_fn, tmp_path / "b", warm_start_from=first.model_dir)

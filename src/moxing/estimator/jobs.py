@@ -11,6 +11,7 @@ from moxing.engine.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.estimator import functions, metrics, runtime
 from moxing.estimator.capture import captured
+from moxing.estimator.saver_hooks import refuse_saver_hooks, sorted_out
 from moxing.estimator.scaffold import hooks_of_scaffold
 from moxing.estimator.spec import EstimatorSpec, ModeKeys
 from moxing.estimator.steps import ENDLESS, of_worker
@@ -36,6 +37,8 @@ def training(
     fields = runtime.fields(config, TRAIN, estimator.model_dir)
     chief = fields["cluster"] is None or fields["cluster"].is_chief
     shares = config.train_distribute is not None
+    seconds, every = config.save_checkpoints_secs, config.save_checkpoints_steps
+    saving = sorted_out(hooks, listeners, every, seconds)
     calls = 0
 
     def model_fn(inputs: Any, mode: str) -> Model:
@@ -45,7 +48,8 @@ def training(
         with captured() as noted:
             spec = _call(estimator, inputs, ModeKeys.TRAIN)
         updates.add(noted, spec.train_op)
-        own = (*(hooks if calls == 1 else ()), *(spec.training_hooks or ()))
+        refuse_saver_hooks(spec.training_hooks or (), spec.training_chief_hooks or ())
+        own = (*(saving.hooks if calls == 1 else ()), *(spec.training_hooks or ()))
         if chief and calls == 1:
             own += tuple(spec.training_chief_hooks or ())
         if calls == 1:
@@ -66,10 +70,10 @@ def training(
         checkpoint_path=None if estimator.latest_checkpoint() else estimator.warm_start,
         log_every=config.log_step_count_steps or ENDLESS,
         summary_every=config.save_summary_steps or ENDLESS,
-        save_secs=config.save_checkpoints_secs,
-        save_steps=config.save_checkpoints_steps,
+        save_secs=saving.seconds,
+        save_steps=saving.steps,
         keep=config.keep_checkpoint_max,
-        listeners=tuple(listeners),
+        listeners=saving.listeners,
         again=again,
         automatic_summaries=config.save_summary_steps is not None,
         **fields,
