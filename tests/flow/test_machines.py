@@ -49,7 +49,8 @@ def lenet(x, y):
     x = flow.reshape(x, (BATCH, -1))
     x = flow.layers.dense(x, args.width, flow.nn.relu, kernel_initializer=INIT, name="fc1")
     x = x - flow.math.reduce_mean(x, 0, keepdims=True) * 0.1
-    x = flow.layers.dense(x, 4, kernel_initializer=INIT, name="fc2")
+    split = flow.distribute.split(0)
+    x = flow.layers.dense(x, 5, kernel_initializer=INIT, name="fc2", model_distribute=split)
     return flow.nn.sparse_softmax_cross_entropy_with_logits(y, x)
 
 
@@ -60,7 +61,8 @@ LABELS = flow.FixedTensorDef((BATCH,), flow.int32)
 @flow.function
 def train(x=IMAGES, y=LABELS):
     flow.config.train.primary_lr(0.1)
-    flow.config.train.model_update_conf({"momentum_conf": {}})
+    clip = {"clip_by_global_norm": {"clip_norm": 0.05}}
+    flow.config.train.model_update_conf({"momentum_conf": {}, "clip_conf": clip})
     print("traced")
     loss = lenet(x, y)
     flow.watch_diff(x, lambda value: print("gradient", float((value.ndarray() ** 2).sum())))

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import rules, scope
+from moxing.flow import rules, scope, shards
 from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
 from moxing.flow.parallel import by_sample
 
@@ -59,6 +59,7 @@ def stack(inputs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blo
     return Blob(tf.stack(tensors, axis, name=scope.op_name(name, "stack")))
 
 
+@shards.by_columns
 @by_sample(rules.matmul)
 def matmul(
     a: Blob, b: Blob, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None

@@ -80,8 +80,8 @@ class CheckPoint:
             raise CheckpointError("there is nothing to save: call CheckPoint().init() or .load().")
 
         def work(native: Any) -> None:
-            tensors = current.variables.by_name
-            write(folder, ((name, native.run(tensors[name])) for name in tensors))
+            names = current.variables.by_name
+            write(folder, ((name, current.value(native, name)) for name in names))
 
         current.in_order(work)
 

@@ -16,6 +16,7 @@ from moxing.flow import exits, placement
 from moxing.flow.crew import Crew
 from moxing.flow.interrupts import Interrupts
 from moxing.flow.settings import DEFAULTS, MACHINE
+from moxing.flow.shards import Split
 from moxing.flow.variables import Variables, counts
 from moxing.flow.worker import Worker
 
@@ -38,6 +39,7 @@ class Session:
         self._interrupts: Interrupts | None = None
         self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
         self._crew: Crew | None = None
+        self._wholes: dict[str, tf.Tensor] = {}  # Of variables in parts.
         self._given: tf.Operation | None = None
 
     @property
@@ -105,11 +107,21 @@ class Session:
             given = []
             for name, variable in self.variables.by_name.items():
                 value = tf.placeholder(variable.dtype.base_dtype, variable.shape)
+                if isinstance(variable, Split):
+                    self._make_setter_of_parts(name, variable, value)
+                    continue
                 self._setters[name] = (value, variable.assign(value).op)
                 if MACHINE.exchange is not None:
                     value = MACHINE.exchange.given(variable.read_value())
                     given.append(value.op if MACHINE.exchange.is_master else variable.assign(value))
             self._given = tf.group(*given)
+
+    def _make_setter_of_parts(self, name: str, variable: Split, value: tf.Tensor) -> None:
+        sent = value if MACHINE.exchange is None else MACHINE.exchange.given(value)
+        self._setters[name] = value, variable.assign(sent)
+        with tf.device(variable.devices[0]):
+            reads = [part.read_value() for part in variable.parts]
+        self._wholes[name] = variable.joined(reads, variable.axis)
 
     def _follow(self, what: str, order: Mapping[str, Any]) -> None:
         """Does, on another machine than the master, what the master does."""
@@ -117,6 +129,10 @@ class Session:
         if what == "step":
             job = self.jobs[order["job"]]
             self._step(job, self._built[job.name], [])
+        elif what == "assign":
+            self.native.run(self._setters[order["name"]][1])
+        elif what == "collect":
+            self.native.run(self._wholes[order["name"]].op)
         else:
             self.native.run(self._given)
 
@@ -158,24 +174,42 @@ class Session:
         assert self._worker is not None
         native = self.native
         assert native is not None
-        return self._worker.submit(lambda: work(native)).result()
+        if self._crew is None:
+            return self._worker.submit(lambda: work(native)).result()
+        return self._worker.submit(self._crew.blaming()(lambda: work(native))).result()
 
     def initialize(self, native: tf.Session, names: list[str] | None = None) -> None:
         """Gives variables their first values; default: all."""
-        chosen = self.variables.by_name if names is None else names
-        native.run([self.variables.by_name[name].initializer for name in chosen])
+        chosen = list(self.variables.by_name if names is None else names)
+        parted = [name for name in chosen if name in self._wholes]
+        found = self.variables.by_name
+        native.run([found[name].initializer for name in chosen if name not in parted])
+        for name in parted:
+            self.assign(native, name, native.run(found[name].initial))
 
     def assign(self, native: tf.Session, name: str, value: Any) -> None:
         """Gives a variable a value."""
         placeholder, operation = self._setters[name]
+        if name in self._wholes:
+            self._tell("assign", name=name)
         native.run(operation, {placeholder: value})
+
+    def value(self, native: tf.Session, name: str) -> Any:
+        """The value of a variable; of one in parts, of all machines'."""
+        if name not in self._wholes:
+            return native.run(self.variables.by_name[name])
+        self._tell("collect", name=name)
+        return native.run(self._wholes[name])
+
+    def _tell(self, what: str, **details: Any) -> None:
+        if self._crew is not None:
+            self._crew.tell(what, **details)
 
     def share(self, native: tf.Session) -> None:
         """Gives all machines the master's values of the variables."""
         if self._crew is not None:
-            with self._crew.blaming():
-                self._crew.tell("share")
-                native.run(self._given)
+            self._crew.tell("share")
+            native.run(self._given)
 
     def drain(self) -> None:
         """Waits for all steps and callbacks."""

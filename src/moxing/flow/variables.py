@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flow import initializers, scope
+from moxing.flow import initializers, placement, scope, shards
 from moxing.flow.blobs import Blob
 from moxing.flow.initializers import Initializer
 
@@ -26,6 +27,7 @@ class Definition:
     initializer: Initializer
     model_name: str
     seed: int | None
+    split: int | None = None
 
 
 class Variables:
@@ -34,10 +36,18 @@ class Variables:
     def __init__(self, graph: tf.Graph) -> None:
         self._graph = graph
         self._definitions: dict[str, tuple[Definition, str]] = {}
-        self.by_name: dict[str, tf.Variable] = {}
+        self.by_name: dict[str, Any] = {}
 
-    def get(self, name: str, definition: Definition, job: str) -> tf.Variable:
+    def get(
+        self, name: str, definition: Definition, job: str, like: shards.Split | None = None
+    ) -> Any:
         """The variable; made where no job has it.
+
+        Args:
+            like: whose devices the parts take, if it is in parts.
+
+        Returns:
+            A variable, or a `shards.Split`.
 
         Raises:
             MoxValueError: another job defines it otherwise.
@@ -46,18 +56,23 @@ class Variables:
             self._check(name, definition, job)
             return self.by_name[name]
         _check_name(name)
+
+        def initial() -> tf.Tensor:
+            return definition.initializer.tensor(
+                definition.shape, definition.dtype, definition.seed
+            )
+
+        def part(shape: Sequence[int], number: int) -> tf.Variable:
+            zeros = functools.partial(tf.zeros, shape, definition.dtype)
+            return _variable(f"{name}/part{number}", shape, definition.dtype, zeros)
+
         # Outside name scopes and control dependencies of the job that happens to be first.
         with self._graph.as_default(), tf.name_scope(None), tf.control_dependencies(None):
-            variable = tf.Variable(
-                lambda: definition.initializer.tensor(
-                    definition.shape, definition.dtype, definition.seed
-                ),
-                trainable=False,
-                use_resource=True,
-                dtype=definition.dtype,
-                shape=definition.shape,
-                name=f"variables/{re.sub(r'[^A-Za-z0-9_./-]', '_', name)}",
-            )
+            if definition.split is None:
+                variable = _variable(name, definition.shape, definition.dtype, initial)
+            else:
+                axis, count = definition.split, len(like.sizes) if like else placement.total()
+                variable = shards.Split(definition.shape, axis, count, part, initial(), like)
         self.by_name[name] = variable
         self._definitions[name] = (definition, job)
         return variable
@@ -77,6 +92,17 @@ class Variables:
                     f" {other}. Jobs that use one name share the variable: give it the same"
                     " definition, or another name."
                 )
+
+
+def _variable(name: str, shape: Sequence[int], dtype: tf.DType, initial: Any) -> tf.Variable:
+    return tf.Variable(
+        initial,
+        trainable=False,
+        use_resource=True,
+        dtype=dtype,
+        shape=shape,
+        name=f"variables/{re.sub(r'[^A-Za-z0-9_./-]', '_', name)}",
+    )
 
 
 def _word(value: Any) -> str:
@@ -110,7 +136,8 @@ def get_variable(
         trainable: whether this job trains it.
         model_name: "weight" (default), "bias" or another; learning rate and l1, l2 go by it.
         random_seed: makes random first values the same in each run.
-        distribute: how it lies on several devices.
+        distribute: `flow.distribute.split(axis)`: each device has a part of it, along that axis;
+            else each reads the whole.
         regularizer: such as `flow.regularizers.l2(1e-4)`.
 
     Raises:
@@ -141,9 +168,13 @@ def get_variable(
         initializer,
         model_name or "weight",
         random_seed,
+        shards.axis_of(distribute, own, shape),
     )
     variable = trace.variables.get(own, definition, trace.name)
-    blob = Blob(variable.read_value(), None, distribute)
+    if isinstance(variable, shards.Split):
+        blob: Blob = shards.SplitBlob(variable, distribute)
+    else:
+        blob = Blob(variable.read_value(), None, distribute)
     trace.blobs[own] = blob
     trace.trainable[own] = trainable
     if regularizer is not None:
@@ -151,14 +182,18 @@ def get_variable(
     return blob
 
 
-def slot(
-    trace: scope.Trace, name: str, like: tf.Variable, value: float = 0, scalar: bool = False
-) -> tf.Variable:
-    """A variable of an optimizer, saved and loaded as those of the model are."""
+def slot(trace: scope.Trace, name: str, like: Any, value: float = 0, scalar: bool = False) -> Any:
+    """A variable of an optimizer, saved and loaded as those of the model are.
+
+    Args:
+        like: a variable, or a `shards.Split`: then the slot has parts beside its parts.
+    """
     shape = (1,) if scalar else tuple(like.shape.as_list())
     initial = Initializer("constant", value)
-    definition = Definition(shape, like.dtype.base_dtype, initial, "slot", None)
-    return trace.variables.get(name, definition, trace.name)
+    parted = isinstance(like, shards.Split) and not scalar
+    axis = like.axis if parted else None
+    definition = Definition(shape, like.dtype.base_dtype, initial, "slot", None, axis)
+    return trace.variables.get(name, definition, trace.name, like if parted else None)
 
 
 def train_step(trace: scope.Trace) -> tf.Variable:

@@ -6,7 +6,7 @@ Names follow the formulas: w variable, g gradient with l1 and l2 in it (but for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -28,6 +28,9 @@ class Update:
         lr: learning rate, of the variable's type.
         step: finished steps, an int64 scalar.
         slot: `slot("m")` is a variable of the optimizer beside this one.
+        size: length of the whole variable, where `w` is a part; else None.
+        slope: that of its whole gradient.
+        shared: what the parts of a variable make once.
     """
 
     variable: tf.Variable
@@ -38,6 +41,9 @@ class Update:
     lr: tf.Tensor
     step: tf.Tensor
     slot: Slot
+    size: tf.Tensor | None = None
+    slope: tf.Tensor | None = None
+    shared: dict[str, Any] = field(default_factory=dict)
 
     @property
     def g(self) -> tf.Tensor:
@@ -83,7 +89,8 @@ def lars(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
 
     The form of the paper (You, Gitman, Ginsburg, 2017); where |w| is 0, local = lr.
     """
-    size, slope = tf.norm(u.w), tf.norm(u.raw)
+    size = tf.norm(u.w) if u.size is None else u.size
+    slope = tf.norm(u.raw) if u.slope is None else u.slope
     ratio = fields["lars_coefficient"] * size / (slope + u.l2 * size + fields["epsilon"])
     ratio = tf.where(size > 0, ratio, tf.ones_like(ratio))
     return _with_momentum(u, fields["momentum_beta"], u.lr * ratio)
@@ -132,8 +139,11 @@ def _store(u: Update, m: tf.Tensor, v: tf.Tensor) -> list[tf.Operation]:
 
 def _powers(u: Update, b1: float, b2: float) -> tuple[Any, Any, list[tf.Operation]]:
     """beta1^(t+1), beta2^(t+1), and what makes the next ones of them."""
+    if "powers" in u.shared:
+        return (*u.shared["powers"], [])
     slots = [u.slot(f"beta{i}_t", b, True) for i, b in ((1, b1), (2, b2))]
     first, second = (slot.read_value() for slot in slots)
+    u.shared["powers"] = first, second
     with tf.control_dependencies([first, second]):
         steps = [slots[0].assign(first * b1).op, slots[1].assign(second * b2).op]
     return first, second, steps

@@ -11,6 +11,7 @@ from moxing.flow import placement
 from moxing.flow.blobs import Blob
 from moxing.flow.scope import Watch
 from moxing.flow.settings import MACHINE
+from moxing.flow.train.reads import Read
 
 
 def elements(loss: Blob) -> tf.Tensor:
@@ -33,13 +34,14 @@ def seed(loss: Blob, value: tf.Tensor) -> tf.Tensor:
     return tf.fill(tf.shape(loss.own), value)
 
 
-def dense(gradients: Sequence[Any], count: int) -> list[tf.Tensor | None]:
-    """The gradients as tensors, the first `count` of them those of all machines."""
+def dense(gradients: Sequence[Any], of_reads: Sequence[Read]) -> list[tf.Tensor | None]:
+    """The gradients as tensors, the first ones, at what the job trains, those of all machines."""
     found = [tf.convert_to_tensor(g) if g is not None else None for g in gradients]
     if MACHINE.exchange is None:
         return found
-    # The last layers' gradients are known first.
-    order = [i for i in reversed(range(count)) if found[i] is not None]
+    # The last layers' gradients are known first. That of a part is whole on its own machine.
+    whole = [i for i, read in enumerate(of_reads) if read.part is None]
+    order = [i for i in reversed(whole) if found[i] is not None]
     sums = MACHINE.exchange.sums([found[i] for i in order], placement.active()[0])
     for index, total in zip(order, sums, strict=True):
         found[index] = total

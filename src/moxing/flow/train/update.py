@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from moxing.flow import placement, variables
 from moxing.flow.blobs import Blob
 from moxing.flow.scope import Trace
 from moxing.flow.train import conf as confs
-from moxing.flow.train import optimizers, schedule, totals
+from moxing.flow.train import optimizers, reads, schedule, totals
 
 
 def step_op(trace: Trace) -> tf.Operation:
@@ -30,16 +31,18 @@ def step_op(trace: Trace) -> tf.Operation:
             )
     _check_losses(trace)
     key, fields = confs.optimizer(train["model_update_conf"])
-    names = [name for name in trace.blobs if trace.trainable[name]]
-    gradients = _gradients(trace, names)
+    read = reads.of(trace)
+    gradients = _gradients(trace, read)
     counter = variables.train_step(trace)
     step = tf.reshape(counter.read_value(), [])
     rates = _rates(train, step)
     done: list[Any] = []
-    for name, gradient in zip(names, gradients, strict=True):
+    for one, gradient in zip(read, gradients, strict=True):
         if gradient is not None:
-            update = _update(trace, name, gradient, rates, step)
-            done += optimizers.BY_KEY[key](update, fields)
+            lengths = reads.lengths(one, read, gradients)
+            with one.place():
+                update = _update(trace, one, gradient, rates, step, lengths)
+                done += optimizers.BY_KEY[key](update, fields)
     done += [target.assign(value).op for target, value in trace.updates]
     with tf.control_dependencies([step]):
         done.append(counter.assign_add([1]).op)
@@ -65,10 +68,10 @@ def _check_losses(trace: Trace) -> None:
             )
 
 
-def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
+def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | None]:
     """The gradients of the sum of the losses' means; also those that `watch_diff` wants."""
     losses = [loss.own for loss in trace.losses]
-    reads = [trace.blobs[name].tensor for name in names]
+    trained = [one.tensor for one in read]
     factor = float(trace.conf.train.get("loss_scale_factor", 1))
     count = totals.elements(trace.losses[0])
     # With a factor, the division comes behind the gradients, else their small values would be lost.
@@ -76,7 +79,7 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
     seeds = [totals.seed(loss, seed) for loss in trace.losses]
     watched = [watch for watch in trace.watches if watch.of_gradient]
     for loss, blob in zip(losses, trace.losses, strict=True):
-        if all(gradient is None for gradient in tf.gradients(loss, reads)):
+        if all(gradient is None for gradient in tf.gradients(loss, trained)):
             raise MoxValueError(
                 f"the loss of job {trace.name}, {blob.location}, depends on no variable that the"
                 " job trains. Pass add_loss a blob that is computed of the model's output."
@@ -86,14 +89,14 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
     parts = [w.blob.parts or (w.blob,) for w in watched]
     found = tf.gradients(
         losses,
-        [*reads, *(part.source for blobs in parts for part in blobs)],
+        [*trained, *(part.source for blobs in parts for part in blobs)],
         seeds,
         colocate_gradients_with_ops=len(placement.active()) > 1,
     )
     if factor != 1:
         found = [None if g is None else g / (tf.cast(count, g.dtype) * factor) for g in found]
-    dense = totals.dense(found, len(reads))
-    rest = iter(dense[len(reads) :])
+    dense = totals.dense(found, read)
+    rest = iter(dense[len(trained) :])
     for watch, blobs in zip(watched, parts, strict=True):
         pieces = [part.in_its_layout(next(rest)) for part in blobs]
         if any(piece is None for piece in pieces):
@@ -102,7 +105,7 @@ def _gradients(trace: Trace, names: Sequence[str]) -> list[tf.Tensor | None]:
                 f" {watch.blob.location}. Watch a blob that they are computed of."
             )
         watch.deliver = tf.concat(pieces, 0) if len(pieces) > 1 else pieces[0]
-    return dense[: len(reads)]
+    return dense[: len(trained)]
 
 
 def _rates(train: Mapping[str, Any], step: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -116,10 +119,15 @@ def _rates(train: Mapping[str, Any], step: tf.Tensor) -> dict[str, tf.Tensor]:
 
 
 def _update(
-    trace: Trace, name: str, gradient: tf.Tensor, rates: Mapping[str, tf.Tensor], step: tf.Tensor
+    trace: Trace,
+    read: reads.Read,
+    gradient: tf.Tensor,
+    rates: Mapping[str, tf.Tensor],
+    step: tf.Tensor,
+    lengths: tuple[tf.Tensor | None, tf.Tensor | None],
 ) -> optimizers.Update:
-    variable, group = trace.variables.by_name[name], trace.variables.model_name(name)
-    w, train = trace.blobs[name].tensor, trace.conf.train
+    name, group = read.name, trace.variables.model_name(read.name)
+    w, train = read.tensor, trace.conf.train
     l1, l2 = (float(train.get(f"{group}_{kind}", 0)) for kind in ("l1", "l2"))
     regularizer = trace.regularizers.get(name)
     if regularizer is not None:
@@ -132,11 +140,15 @@ def _update(
         penalty = extra if penalty is None else penalty + extra
     lr = rates["bias" if group == "bias" else "primary"]
 
-    def slot(suffix: str, value: float = 0, scalar: bool = False) -> tf.Variable:
-        return variables.slot(trace, f"{name}-{suffix}", variable, value, scalar)
-
-    clipped = _clipped(gradient, confs.clip(conf))
-    return optimizers.Update(variable, w, clipped, penalty, l2, tf.cast(lr, w.dtype), step, slot)
+    slot = functools.partial(read.slot, trace)
+    size, slope = lengths
+    scale = _clip_scale(gradient, confs.clip(conf), slope)
+    if scale is not None:
+        gradient, slope = gradient * scale, None if slope is None else slope * scale
+    return optimizers.Update(
+        *(read.variable, w, gradient, penalty, l2, tf.cast(lr, w.dtype), step, slot),
+        *(size, slope, read.shared),
+    )
 
 
 def _penalty(w: tf.Tensor, l1: float, l2: float) -> tf.Tensor | None:
@@ -155,14 +167,21 @@ def _decays(name: str, decay: Mapping[str, Any]) -> bool:
     return not (decay["excludes"] and matches(decay["excludes"]))
 
 
-def _clipped(gradient: tf.Tensor, fields: Mapping[str, Any] | None) -> tf.Tensor:
-    """The gradient, no longer than `clip_norm`; by its own norm, or by the given one."""
+def _clip_scale(
+    gradient: tf.Tensor, fields: Mapping[str, Any] | None, own: tf.Tensor | None
+) -> tf.Tensor | None:
+    """What makes a gradient no longer than `clip_norm`; by its own norm, or by the given one."""
     if fields is None:
-        return gradient
+        return None
     limit = tf.cast(fields["clip_norm"], gradient.dtype)
     norm = fields["global_norm"]
-    norm = tf.norm(gradient) if norm is None else tf.cast(norm, gradient.dtype)
-    return gradient * (limit / tf.maximum(norm, limit))
+    if norm is not None:
+        norm = tf.cast(norm, gradient.dtype)
+    elif own is not None:
+        norm = own
+    else:
+        norm = tf.norm(gradient)
+    return limit / tf.maximum(norm, limit)
 
 
 def add_loss(loss: Blob) -> None:
