@@ -44,7 +44,7 @@ def values(model: Any) -> list[np.ndarray]:
     variables: Any = model.optimizer.variables
     if callable(variables):
         variables = variables()
-    found = [*model.variables, *variables]
+    found = [*model.weights, *variables]
     return [np.asarray(variable.numpy(), np.float64) for variable in found]
 
 

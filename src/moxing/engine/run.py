@@ -333,6 +333,8 @@ class _Run:
                 self._save(opened, progress.global_step, progress.input_ended)
                 self._listeners.end(opened, progress.global_step)
             if job.pauses is not None:
+                if not progress.input_ended:
+                    opened.run(self._given)  # What is not trained, workers have each their own.
                 job.pauses.end(opened, progress.global_step)
             if not stop:
                 self.hooks.end(opened)

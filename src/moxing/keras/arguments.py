@@ -101,7 +101,7 @@ def check_rank(model: Any, given: Arrays | Made) -> None:
         MoxValueError: saying what to pass.
     """
     shape = getattr(model, "input_shape", None) if getattr(model, "built", False) else None
-    if not isinstance(given, Made) or given.dataset is None or not isinstance(shape, tuple):
+    if not isinstance(given, Made) or not isinstance(shape, tuple):
         return
     if not all(size is None or isinstance(size, int) for size in shape):
         return  # Several inputs.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,77 +42,66 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Made:
-    """A tf.data.Dataset of the eager runtime, or a function that makes one.
+    """A tf.data.Dataset of the eager runtime.
 
     Attributes:
-        dataset: the dataset; None: `make` makes it.
-        make: makes a dataset in the graph it is called in.
+        dataset: the dataset.
         batch_size: for a dataset of single samples, how many make a batch; None: it has batches.
-        own: whether `make` gives the batches of this process alone.
+        own: whether it has the batches of this process alone.
         batches: how many batches an epoch has; None: not known.
     """
 
     dataset: Any
-    make: Callable[..., Any] | None
     batch_size: int | None
     own: bool
     batches: int | None
 
+    @property
+    def batched(self) -> Any:
+        """The dataset of batches; call it in the mode, eager or not, that the dataset is of."""
+        return self.dataset if self.batch_size is None else self.dataset.batch(self.batch_size)
 
-def read(data: Any, batch_size: int | None, name: str) -> Arrays | Made:
-    """Recognizes data.
+
+def read(
+    data: Any, batch_size: int | None, name: str, index: int = 0, size: int = 1
+) -> Arrays | Made:
+    """Recognizes data, and calls a function for it.
 
     Args:
         data: what the user gave.
         batch_size: samples in a batch; None: 32 for arrays, and a dataset has batches.
         name: of the argument.
+        index, size: the number of this process, and how many there are.
 
     Raises:
         MoxTypeError, MoxValueError: data of no known form.
     """
-    if is_dataset(data):
+    own = False
+    if callable(data) and not is_dataset(data):
+        own = any(
+            parameter.default is parameter.empty and parameter.kind in _POSITIONAL
+            for parameter in inspect.signature(data).parameters.values()
+        )
         with eager_mode():
-            known = _known(data)
-        return Made(data, None, batch_size, False, _batches(known, batch_size))
-    if callable(data):
-        return _function(data, batch_size, name)
-    return _arrays(data, 32 if batch_size is None else batch_size, name)
-
-
-def input_context(index: int, size: int) -> Any:
-    """What a function of one argument gets, as of `tf.distribute`."""
-    return tf2.distribute.InputContext(size, index, size)
-
-
-def _function(make: Callable[..., Any], batch_size: int | None, name: str) -> Arrays | Made:
-    own = any(
-        parameter.default is parameter.empty and parameter.kind in _POSITIONAL
-        for parameter in inspect.signature(make).parameters.values()
-    )
-    arguments = [input_context(0, 1)] if own else []
+            data = data(*[tf2.distribute.InputContext(size, index, size)] if own else [])
+        if own and not is_dataset(data):
+            raise MoxTypeError(
+                f"{name} is a function of one argument (a tf.distribute.InputContext), so it must"
+                f" return a tf.data.Dataset, not {shown(data)}."
+            )
+    if not is_dataset(data):
+        return _arrays(data, 32 if batch_size is None else batch_size, name)
     with eager_mode():
-        result = make(*arguments)
-        if not is_dataset(result):
-            if own:
-                raise MoxTypeError(
-                    f"{name} is a function of one argument (a tf.distribute.InputContext), so it"
-                    f" must return a tf.data.Dataset, not {shown(result)}."
-                )
-            return _arrays(result, 32 if batch_size is None else batch_size, name)
-        known = _known(result)
-    return Made(None, make, batch_size, own, None if own else _batches(known, batch_size))
+        known = int(data.cardinality().numpy())
+    batches = None if known < 0 else known
+    if batches is not None and batch_size is not None:
+        batches = -(-batches // batch_size)
+    if batches == 0:
+        raise MoxValueError(f"The dataset of {name} is empty.")
+    return Made(data, batch_size, own, batches)
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _known(dataset: Any) -> int | None:
-    count = int(dataset.cardinality().numpy())
-    return count if count >= 0 else None
-
-
-def _batches(count: int | None, batch_size: int | None) -> int | None:
-    return count if count is None or batch_size is None else -(-count // batch_size)
 
 
 def _arrays(data: Any, batch_size: int, name: str) -> Arrays:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from moxing.engine.structure import is_dataset
-from moxing.errors import MoxTypeError
 from moxing.keras import data
 from moxing.keras.data import Arrays
 from moxing.keras.trace import eager_mode
@@ -41,11 +39,4 @@ def _evaluate(model: Any, given: Any, steps: int | None) -> dict[str, Any]:
     if isinstance(given, Arrays):
         x, y, weight = (*given.nest, None, None)[:3]
         return model.evaluate(x, y, sample_weight=weight, batch_size=given.batch_size, **common)
-    dataset = given.dataset
-    if dataset is None:
-        dataset = given.make(*([data.input_context(0, 1)] if given.own else []))
-        if not is_dataset(dataset):
-            raise MoxTypeError("The function of eval_data must return a tf.data.Dataset.")
-    if given.batch_size is not None:
-        dataset = dataset.batch(given.batch_size)
-    return model.evaluate(dataset, **common)
+    return model.evaluate(given.batched, **common)

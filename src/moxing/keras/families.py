@@ -74,8 +74,7 @@ def layers_of(model: Any) -> list[Any]:
 
 def _ready_keras3(model: Any, example: tuple[Any, ...]) -> None:
     model._symbolic_build(data_batch=example)
-    if not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
+    build_optimizer(model)
 
 
 def _ready_tf_keras(model: Any, example: tuple[Any, ...]) -> None:
@@ -85,10 +84,15 @@ def _ready_tf_keras(model: Any, example: tuple[Any, ...]) -> None:
     model.compute_loss(x, y, predicted, weight)
     model.compute_metrics(x, y, predicted, weight)
     model.reset_metrics()
+    build_optimizer(model)
+
+
+def build_optimizer(model: Any) -> None:
+    """Makes what the optimizer keeps for each weight, once."""
     optimizer = model.optimizer
     if hasattr(optimizer, "_create_all_weights"):
         optimizer._create_all_weights(model.trainable_variables)
-    else:
+    elif not getattr(optimizer, "built", getattr(optimizer, "_built", False)):
         optimizer.build(model.trainable_variables)
 
 

@@ -61,7 +61,8 @@ class KerasOptimizer(tf.train.Optimizer):
     ) -> tf.Operation:
         traced = self._step.update(specs_of(gradients))
         flat = tf.nest.flatten([gradients[n] for n in sorted(gradients)], expand_composites=True)
-        with tf.device(next(iter(own.values())).device):
+        # Without copies the update is computed where the step is.
+        with tf.device(next(iter(own.values())).device if device else ""):
             built = build(traced, flat, self._made_for(device, own))
         return tf.group(*built.effects)
 

@@ -10,10 +10,9 @@ import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import feed
-from moxing.engine.structure import is_dataset
-from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxNotSupportedError
 from moxing.keras import shards
-from moxing.keras.data import Arrays, Made, input_context
+from moxing.keras.data import Arrays, Made
 from moxing.keras.trace import eager_mode
 
 _PREFETCH = 2
@@ -99,9 +98,7 @@ class Pipeline:
         return shared.map(gather, num_parallel_calls=tf.data.experimental.AUTOTUNE)
 
     def _of_dataset(self, data: Made, start: int) -> Any:
-        dataset = self._imported(data) if data.make is None else self._made(data)
-        if data.batch_size is not None:
-            dataset = dataset.batch(data.batch_size)
+        dataset = self._imported(data)
         self._structure = tf.data.experimental.get_structure(dataset)
         if (
             any(
@@ -124,33 +121,26 @@ class Pipeline:
     def _imported(self, data: Made) -> Any:
         """A dataset of the eager runtime, in this graph."""
         with eager_mode():
-            spec = data.dataset.element_spec
-            serialized = tf.raw_ops.DatasetToGraphV2(
-                input_dataset=data.dataset._variant_tensor,
-                external_state_policy=1,  # Ignored: Python functions are known in this process.
-                strip_device_assignment=True,
-            ).numpy()
+            dataset = data.batched
+            spec = dataset.element_spec
+            try:
+                serialized = tf.raw_ops.DatasetToGraphV2(
+                    input_dataset=dataset._variant_tensor,
+                    external_state_policy=1,  # Ignored: this process knows its Python functions.
+                    strip_device_assignment=True,
+                ).numpy()
+            except tf.errors.OpError as error:
+                raise MoxNotSupportedError(
+                    "train_data is a dataset that TensorFlow can't take out of its eager runtime"
+                    f" ({error.message}). A dataset may not use lookup tables or variables, and can"
+                    " have 2 GB of arrays; pass larger ones as arrays, not as a dataset."
+                ) from error
+        serialized = _anywhere(serialized)
         with tf.device("/cpu:0"):
             # A constant would be in the graph's definition, which may have 2 GB.
             definition = tf.py_func(lambda: serialized, [], tf.string, name="dataset")
         variant = tf.raw_ops.DatasetFromGraph(graph_def=definition)
         return tf2.data.experimental.from_variant(variant, spec)
-
-    def _made(self, data: Made) -> Any:
-        assert data.make is not None
-        arguments = [input_context(self._index, self._size)] if data.own else []
-        dataset = data.make(*arguments)
-        if not is_dataset(dataset):
-            raise MoxTypeError(
-                f"The function of train_data returned {shown(dataset)}; it must return a"
-                " tf.data.Dataset each time."
-            )
-        if dataset._variant_tensor.graph is not tf.get_default_graph():
-            raise MoxValueError(
-                "The function of train_data returned a dataset that was made outside of it. Make"
-                " it inside, or pass the dataset itself as train_data."
-            )
-        return dataset
 
     def _shared(self, batches: Any) -> Any:
         """This process's shares of each batch, one behind another, with their factors."""
@@ -176,6 +166,14 @@ class Pipeline:
                 lambda number: share(number, flat)
             )
         )
+
+
+def _anywhere(serialized: bytes) -> bytes:
+    """A graph without devices: in a cluster this process has another name than before."""
+    graph = tf.GraphDef.FromString(serialized)
+    for node in (*graph.node, *(n for f in graph.library.function for n in f.node_def)):
+        node.device = ""
+    return graph.SerializeToString()
 
 
 def _element(arguments: tuple[Any, ...]) -> Any:

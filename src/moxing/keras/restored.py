@@ -6,8 +6,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxValueError
 from moxing.keras import families
 from moxing.keras.families import Family
+from moxing.keras.trace import eager_mode
 from moxing.keras.variables import METRIC, Variables
 from moxing.logs import TENSORFLOW
 
@@ -26,8 +28,17 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
             " its model keeps the weights that it has."
         )
         return
+    if not model.built:
+        raise MoxValueError(
+            f"Training was done already (checkpoint {prefix}), and the model, which has no weights"
+            " yet, can't take them. Build it before fit: model.build(shape), or call it on a batch."
+        )
+    with eager_mode():
+        families.build_optimizer(model)
     reader = tf.train.load_checkpoint(prefix)
     known = reader.get_variable_to_shape_map()
-    held = [one for one in Variables(family, model).held.values() if one.kind != METRIC]
+    with tf.Graph().as_default():
+        variables = Variables(family, model)
+    held = [one for one in variables.held.values() if one.kind != METRIC]
     found = [one for one in held if one.name in known]
     families.write([one.eager for one in found], [reader.get_tensor(one.name) for one in found])

@@ -174,8 +174,8 @@ def _behind(name: str, captured: Any, handles: dict[int, Any]) -> Any:
         return variable
     if captured.dtype in (tf.resource, tf.variant):
         raise MoxNotSupportedError(
-            f"{name} uses a resource of TensorFlow that is no variable (a lookup table or an"
-            " iterator, for example), which can't leave TensorFlow's eager runtime. Do such work in"
-            " the dataset: train_data=lambda: dataset.map(...)."
+            f"The model's {name} uses a resource of TensorFlow that is no variable (a lookup table,"
+            " as of keras.layers.StringLookup, for example), which can't leave TensorFlow's eager"
+            " runtime. Apply such a layer to the data before fit."
         )
     return captured.numpy()

@@ -108,7 +108,7 @@ def fit(
     devices = place.devices(num_gpus)
     index, size = (cluster.index, cluster.size) if cluster is not None else (0, 1)
     batch = arguments.count("batch_size", batch_size)
-    given = data.read(train_data, batch, "train_data")
+    given = data.read(train_data, batch, "train_data", index, size)
     arguments.check_rank(model, given)
     per_epoch = arguments.count("steps_per_epoch", steps_per_epoch) or given.batches
     max_steps = arguments.all_steps(epochs, steps, per_epoch)

@@ -28,6 +28,7 @@ class Held:
         kind: WEIGHT, SLOT (of the optimizer) or METRIC.
         trained: whether it is a weight that gradients move.
         graph: the graph's variables: the first, and for a metric one more a device.
+        home: the CPU of this process.
     """
 
     eager: Any
@@ -35,6 +36,7 @@ class Held:
     kind: str
     trained: bool = False
     graph: list[tf.Variable] = field(default_factory=list)
+    home: str = "/cpu:0"
 
     def make(self) -> tf.Variable:
         """The variable in the current graph, with the eager one's value at the start."""
@@ -51,7 +53,8 @@ class Held:
         eager = self.eager
         # A constant would be in the graph's definition, which may have 2 GB.
         with tf.control_dependencies(None):
-            with tf.device("/cpu:0"):
+            # The value comes from this process, wherever the variable is.
+            with tf.device(None), tf.device(self.home):
                 value = tf.py_func(
                     lambda: families.read([eager])[0], [], eager.dtype.base_dtype, name="given"
                 )
@@ -84,6 +87,8 @@ class Variables:
     """
 
     def __init__(self, family: Family, model: Any) -> None:
+        here = tf.DeviceSpec.from_string(tf.no_op().device)
+        self._home = here.replace(device_type="CPU", device_index=0).to_string()
         weights = families.weights(family, model)
         trained = {id(family.plain(v)) for v in model.trainable_variables}
         paths = [family.path(v) for v in weights]
@@ -101,7 +106,8 @@ class Variables:
         self.held: dict[int, Held] = {}
         for (kind, v, _), name in zip(found, names.unique(n for _, _, n in found), strict=True):
             eager = family.plain(v)
-            held = Held(eager, name, kind, kind == WEIGHT and id(eager) in trained)
+            trains = kind == WEIGHT and id(eager) in trained
+            held = Held(eager, name, kind, trains, home=self._home)
             self.held.setdefault(id(eager), held)
 
     @property
@@ -117,7 +123,7 @@ class Variables:
         """What is held for an eager variable; one that Keras keeps to itself becomes known."""
         if id(eager) not in self.held:
             name = names.unique([*(h.name for h in self.held.values()), eager.name.split(":")[0]])
-            self.held[id(eager)] = Held(eager, name[-1], kind)
+            self.held[id(eager)] = Held(eager, name[-1], kind, home=self._home)
         return self.held[id(eager)]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from moxing import notices
 from moxing.errors import MoxError, MoxValueError
-from moxing.legacy import argparse_face, complaints, importer, spawn
+from moxing.legacy import argparse_face, complaints, importer, modern, spawn
 from moxing.legacy.command_line import CommandLine
 
 USAGE = 2
@@ -31,11 +31,13 @@ def run(script: str, arguments: Sequence[str]) -> int:
     Raises:
         SystemExit: the program ended itself.
     """
-    # So that tf.keras and tf.layers are those of TensorFlow 1.x; read when TensorFlow is imported.
-    os.environ["TF_USE_LEGACY_KERAS"] = "1"
     try:
         # Before TensorFlow, which takes seconds to import.
         code = read_program(script)
+        if modern.is_modern(code):
+            return modern.run(script, arguments)
+        # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
+        os.environ["TF_USE_LEGACY_KERAS"] = "1"
         command_line = take_runtime_flags(arguments)
     except SyntaxError as error:
         complaints.say(f"error: {complaints.about_syntax(error)}")
@@ -171,6 +173,7 @@ def _quiet() -> Iterator[None]:
 
     with deprecation.silence(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is deprecated and will be removed", UserWarning)
+        warnings.filterwarnings("ignore", ".*This property should not be used in", UserWarning)
         yield
 
 
