@@ -31,6 +31,10 @@ def _encoded(pixels: np.ndarray) -> bytes:
         return session.run(tf.io.encode_png(pixels))
 
 
+def _sized(width: Any, height: Any) -> Any:
+    return flow.data.ImageResizePreprocessor(width, height)
+
+
 def _write(folder: Path, *rows: dict[str, tuple[str, list[Any]]], name: str = "part-0") -> None:
     records = []
     for row in rows:
@@ -212,7 +216,7 @@ def test_random_data_have_the_type_and_range_of_their_initializer() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: flow.data.ImageResizePreprocessor(2.5, 3), MoxTypeError, "takes width and height"),
+        (lambda: _sized(2.5, 3), MoxTypeError, "takes width and height"),
         (lambda: flow.data.ImagePreprocessor("rgb"), MoxValueError, "'bgr2rgb' or 'mirror', not"),
         (lambda: flow.data.ImageCodec([RAW]), MoxTypeError, "ImageCodec takes image preprocessors"),
         (lambda: flow.data.NormByChannelPreprocessor((1, 2)), MoxValueError,

@@ -56,7 +56,10 @@ truncated_normal_initializer glorot_uniform_initializer xavier_uniform_initializ
 variance_scaling_initializer data.BlobConf data.ImageCodec data.RawCodec data.BytesListCodec
 data.ImageResizePreprocessor data.ImagePreprocessor data.NormByChannelPreprocessor
 data.decode_ofrecord data.decode_random layers.dense layers.conv2d layers.batch_normalization
-layers.layer_norm char float float32 double float64 half float16 int8 int32 int64 uint8
+layers.layer_norm config.cudnn_conv_force_fwd_algo config.cudnn_conv_force_bwd_data_algo
+config.cudnn_conv_force_bwd_filter_algo config.cudnn_conv_enable_pseudo_half
+config.enable_float_compute_for_half_gemm config.prune_cast_to_static_shape_ops
+char float float32 double float64 half float16 int8 int32 int64 uint8
 """
 
 
@@ -493,7 +496,7 @@ def test_a_placement_scope_may_be_a_jobs_default_and_be_entered_again() -> None:
 
     def job(x: Any = flow.FixedTensorDef((2, 3))) -> Any:  # noqa: B008
         sizes.append(flow.placement.current_scope().default_device_tag)
-        with place, place:
+        with place, place, flow.distribute.consistent_strategy():
             sizes.append(flow.placement.current_scope().parallel_size)
         return x
 

@@ -14,6 +14,13 @@ class Distribute:
     kind: str
     axis: int | None = None
 
+    def __enter__(self) -> Distribute:
+        """Strategies may be opened as blocks; inside, devices share samples as outside."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was opened."""
+
 
 def split(axis: int) -> Distribute:
     """Parts along `axis`, from 0 to 10."""

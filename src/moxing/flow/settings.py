@@ -60,10 +60,17 @@ _JOB_BOOLS = (
         "use_xla_jit",
         "use_tensorrt",
         "prune_parallel_cast_ops",
+        "prune_cast_to_static_shape_ops",
+        "prune_amp_white_identity_ops",
+        "cudnn_conv_enable_pseudo_half",
+        "enable_float_compute_for_half_gemm",
+        "allow_cpu_return_op",
         "enable_true_half_config_when_conv",
     ),
 )
 _JOB_INTS = (
+    *("cudnn_conv_force_fwd_algo", "cudnn_conv_force_bwd_data_algo"),
+    "cudnn_conv_force_bwd_filter_algo",
     *("total_batch_num", "concurrency_width", "all_reduce_group_num", "cudnn_buf_limit_mbyte"),
     *("all_reduce_group_min_mbyte", "non_distributed_optimizer_group_size_mbyte"),
 )
