@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import queue
 import re
 import signal
 import socket
+import threading
 import time
 
 import pytest
+
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.dial import dial
+from moxing.cluster.watch import Watch
 
 
 def _dial(address: str, seconds: float = 10) -> socket.socket:
@@ -217,3 +223,37 @@ def test_a_task_that_comes_to_a_running_job_is_refused(ports, start):
         "of its tasks and start them together; they go on from the last checkpoint. If no such "
         "job runs, another program has this port."
     )
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+def test_what_comes_with_the_start_signal_is_not_lost():
+    """Under load a worker reads the signal and the chief's first values at once."""
+    heard: queue.Queue = queue.Queue()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        chief = f"127.0.0.1:{server.getsockname()[1]}"
+        cluster = Cluster((chief, "127.0.0.1:1"), index=1)
+
+        def greet() -> None:
+            connection, _ = server.accept()
+            connection.recv(1 << 16)
+            connection.sendall(
+                b'{"kind":"start","job":"x"}\n{"kind":"value","key":"k#1","value":3}\n'
+            )
+            heard.put(connection)
+
+        threading.Thread(target=greet, daemon=True).start()
+        link, job = dial(cluster, {"kind": "hello"}, time.monotonic() + 10)
+        connection = heard.get(timeout=10)
+        watch = Watch({"worker 0": link}, lambda *what: heard.put(what), _nothing, _nothing)
+        watch.start()
+        try:
+            found = heard.get(timeout=10)
+        finally:
+            watch.end()
+            link.close()
+            connection.close()
+    assert job == "x"
+    assert found == ("worker 0", {"kind": "value", "key": "k#1", "value": 3})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -20,10 +21,11 @@ from moxing.engine import checkpoint
 
 PROGRAM = Path(__file__).with_name("lasting.py")
 SURVIVE = 15.0  # Seconds in which all others have ended.
+MEET = 10.0  # Seconds in which tasks must meet, where one may be killed before.
 STALL = 4.0  # Seconds of silence that end a job, where a task is to fall silent.
 LONGEST = 90.0  # An attempt that takes longer hangs.
 SAVE_STEPS, BATCH = 5, 4
-PAUSE = 0.02  # Seconds a step, where workers go on although another one is gone.
+PAUSE = 0.02  # Seconds a step: workers that share steps go on for a while when another is gone.
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,15 @@ class Fault:
         task: such as `worker 1`.
         step: global step; for a ps it is the chief's.
         kind: `kill`, `stop` (SIGSTOP), `term` (SIGTERM), `term all` (SIGTERM to every task),
-            `raise` (an error of the program), `saving` (killed between writing and committing) or
-            `full` (no space for a commit).
+            `raise` (an error of the program), `saving` (killed between writing and committing),
+            `full` (no space for a commit) or `after` (killed from outside, whatever it does).
+        seconds: after the start of the job, for `after`, which the step does not matter for.
     """
 
     task: str
     step: int
     kind: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class Lasting:
             "steps": steps,
             "save_steps": SAVE_STEPS,
             "batch": BATCH,
-            "pause": PAUSE if shape.shares_steps else 0.0,
+            "pause": PAUSE,
         }
         self._attempt = 0
         self._committed = 0
@@ -105,7 +109,10 @@ class Lasting:
         make_data(folder / "data")
 
     def run(self) -> None:
-        """Starts the job once for each fault, and then until its end."""
+        """Starts the job once for each fault, and then until its end.
+
+        It may end before its last fault where that is to happen some seconds after a start.
+        """
         while not self._try_once():
             pass
 
@@ -124,7 +131,8 @@ class Lasting:
             codes = {task: self._nursery.ends[pid][0] for task, pid in pids.items()}
         finally:
             self._kill(pids)
-        if fault is None:
+        if fault is None or not self._mark.exists():
+            assert fault is None or fault.kind == "after", f"{fault} did not happen"
             assert set(codes.values()) == {0}, (codes, self._texts())
             return True
         self._check_starts()
@@ -140,6 +148,8 @@ class Lasting:
             flags.append("--ps_hosts=" + ",".join(ports[shape.workers :]))
         if fault is not None and fault.kind == "stop":
             flags.append(f"--stall_timeout={STALL:.0f}")
+        if fault is not None and fault.kind == "after":
+            flags.append(f"--session_timeout={MEET:.0f}")
         plan = {**self._plan, "fault": fault and {**asdict(fault), "mark": str(self._mark)}}
         pids = {}
         for task in shape.tasks:
@@ -155,16 +165,22 @@ class Lasting:
 
         A task that was stopped goes on when the others are gone, and has as long to end.
         """
-        until, woken = time.time() + LONGEST, 0.0
+        began, woken = time.time(), 0.0
         ends = self._nursery.ends
         while any(pid not in ends for pid in pids.values()):
             self._nursery.listen(0.05)
             left = {task: pid for task, pid in pids.items() if pid not in ends}
-            if time.time() > until:
+            if time.time() > began + LONGEST:
                 self._give_up(left, "it hangs")
-            if fault is None or not self._mark.exists():
+            if fault is None:
                 continue
-            limit = SURVIVE
+            due = fault.kind == "after" and time.time() > began + fault.seconds
+            if due and fault.task in left and not self._mark.exists():
+                os.kill(left[fault.task], signal.SIGKILL)
+                self._mark.touch()
+            if not self._mark.exists():
+                continue
+            limit = SURVIVE + (MEET if fault.kind == "after" else 0.0)
             if fault.kind == "stop" and not woken:
                 limit += STALL
                 if [*left] == [fault.task]:
@@ -173,8 +189,7 @@ class Lasting:
                 left.pop(fault.task, None)
             if left and time.time() - max(self._mark.stat().st_mtime, woken) >= limit:
                 self._give_up(left, f"{fault} happened")
-        if fault is not None:
-            assert self._mark.exists(), f"{fault} did not happen: {self._texts()}"
+        if fault is not None and self._mark.exists():
             others = [pid for task, pid in pids.items() if task != fault.task]
             seconds = max(ends[pid][1] for pid in others) - self._mark.stat().st_mtime
             self.happened.append((fault, seconds))
@@ -206,16 +221,20 @@ class Lasting:
 
     def _check_reasons(self, fault: Fault, codes: dict[str, int]) -> None:
         """Every survivor names the first cause, and ends as one that may be started again."""
+        others = [code for task, code in codes.items() if task != fault.task]
         if fault.kind.startswith("term"):
             return
+        if fault.kind == "after" and not any(others) and self._committed >= self._plan["steps"]:
+            return  # It had done all its work.
         told = {
             "kill": f"{fault.task} (127.0.0.1",
+            "after": f"{fault.task} (127.0.0.1",
             "saving": f"{fault.task} (127.0.0.1",
             "stop": f"{fault.task} (127.0.0.1",
             "raise": "ArithmeticError: an error of the program",
             "full": "No space left on device",
         }[fault.kind]
-        why = {"kill": "died: ", "saving": "died: ", "stop": "has stood still", "raise": "failed: "}
+        why = {"kill": "died: ", "saving": "died: ", "stop": "has stood still", "after": ""}
         for task in self._shape.tasks:
             if task != fault.task:
                 text = self._text(task)
@@ -243,4 +262,5 @@ class Lasting:
     def _kill(self, pids: dict[str, int]) -> None:
         for pid in pids.values():
             if pid not in self._nursery.ends:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)

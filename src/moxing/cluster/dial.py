@@ -73,8 +73,11 @@ class _Dialer:
                     [link], [link] if link.unsent else [], [], _RETRY_SECONDS
                 )
                 link.flush()
-                for message in link.receive() if ready else ():
+                messages = link.receive() if ready else []
+                while messages:
+                    message = messages.pop(0)
                     if message["kind"] == "start":
+                        link.put_back(messages)
                         return str(message.get("job"))
                     self._note(message)
                 self._check_time()

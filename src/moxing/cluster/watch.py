@@ -44,6 +44,7 @@ class Watch(threading.Thread):
         with selectors.DefaultSelector() as selector:
             for task, link in self._links.items():
                 selector.register(link, selectors.EVENT_READ, task)
+                self._read(link, task)  # Some may have been taken from the network already.
             before = time.monotonic()
             while not self._ended.is_set():
                 self._turn(selector)

@@ -34,6 +34,7 @@ class Link:
         self.foreign = False
         self._in = bytearray()
         self._out = bytearray()
+        self._unread: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         connection.setblocking(False)
         _tune(connection)
@@ -69,6 +70,10 @@ class Link:
                 # What the other side said last may still be unread: `receive` finds the loss.
                 self._out.clear()
 
+    def put_back(self, messages: list[dict[str, Any]]) -> None:
+        """Lets the next `receive` begin with these, which came together with what was wanted."""
+        self._unread += messages
+
     def receive(self) -> list[dict[str, Any]]:
         """The messages that are complete by now; sets `lost` at the end or at nonsense."""
         try:
@@ -85,7 +90,7 @@ class Link:
         return self._messages()
 
     def _messages(self) -> list[dict[str, Any]]:
-        messages = []
+        messages, self._unread = self._unread, []
         while (end := self._in.find(b"\n")) >= 0 and not self.foreign:
             line = bytes(self._in[:end])
             del self._in[: end + 1]
