@@ -21,9 +21,9 @@ from moxing.estimator import (
     jobs,
     predictions,
     runtime,
+    sharing,
 )
 from moxing.estimator.config import RunConfig
-from moxing.estimator.sharing import of_chief
 from moxing.estimator.spec import ModeKeys
 from moxing.estimator.specs import check_hooks, check_steps
 from moxing.estimator.steps import counted_from_here
@@ -148,7 +148,8 @@ class Estimator:
         )
         if steps is not None:
             job = counted_from_here(job, steps, self._step)
-        run.execute(job)
+        with sharing.training():
+            run.execute(job)
         return self
 
     def evaluate(
@@ -185,7 +186,7 @@ class Estimator:
         cluster = runtime.cluster()
         if cluster is None or cluster.job == EVALUATOR:
             return here()
-        return of_chief(jobs.training(self, input_fn, None, (), (), False), here)
+        return sharing.of_chief(jobs.training(self, input_fn, None, (), (), False), here)
 
     def predict(
         self,

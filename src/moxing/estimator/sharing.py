@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,21 @@ from moxing.engine.job import Job
 _KEY = "estimator's evaluation"
 _LIMIT_SECONDS = 3600.0  # For the chief to come to it, and to be done.
 
+_inside = ContextVar("inside a training", default=False)
+
+
+@contextmanager
+def training() -> Iterator[None]:
+    """In the block nothing is shared: hooks and listeners run in one process, or at other times."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
 
 def of_chief(job: Job, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `make` returns in the chief, in every worker.
+    """What `make` returns in the chief, in every worker; inside of a training, in this one only.
 
     Args:
         job: says where this process is. A parameter server stays inside.
@@ -25,7 +39,7 @@ def of_chief(job: Job, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         MoxRuntimeError: the chief did not come to it.
         PeerFailureError: it was lost, or failed.
     """
-    if job.cluster is None or job.cluster.alone:
+    if job.cluster is None or job.cluster.alone or _inside.get():
         return make()
     crew = team.enter(job)
     if not crew.cluster.is_chief:

@@ -15,7 +15,7 @@ from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import run
 from moxing.engine.job import TRAIN
 from moxing.errors import MoxTypeError, shown
-from moxing.estimator import checkpoints, jobs, runtime
+from moxing.estimator import checkpoints, jobs, runtime, sharing
 from moxing.estimator.estimator import Estimator
 from moxing.estimator.evaluations import evaluate
 from moxing.estimator.evaluator import follow
@@ -64,16 +64,16 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
         return values, _export(estimator, eval_spec)
     evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
     evaluations = _Evaluations(estimator, eval_spec)
-    run.execute(
-        jobs.training(
-            estimator,
-            train_spec.input_fn,
-            train_spec.max_steps,
-            train_spec.hooks,
-            (*train_spec.saving_listeners, *((evaluations,) if evaluates else ())),
-            again=False,
-        )
+    job = jobs.training(
+        estimator,
+        train_spec.input_fn,
+        train_spec.max_steps,
+        train_spec.hooks,
+        (*train_spec.saving_listeners, *((evaluations,) if evaluates else ())),
+        again=False,
     )
+    with sharing.training():
+        run.execute(job)
     if not evaluates:
         return None, []
     return evaluations.last(), _export(estimator, eval_spec)
