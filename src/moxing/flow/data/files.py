@@ -50,9 +50,7 @@ def read(path: str) -> Iterator[tuple[Place, bytes]]:
             begin = offset + _LENGTH.size
             if len(head) < _LENGTH.size:
                 place = Place(path, number, begin, 0)
-                raise MoxValueError(
-                    f"{place} is cut short: the file ends in its length. {_MEND}"
-                )
+                raise MoxValueError(f"{place} is cut short: the file ends in its length. {_MEND}")
             (length,) = _LENGTH.unpack(head)
             place = Place(path, number, begin, length)
             if not 0 <= length <= MOST_BYTES:
