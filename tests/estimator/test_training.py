@@ -57,6 +57,27 @@ def test_during_training(often: tfe.Estimator, read: Read, said: Any) -> None:
     assert again == pytest.approx(result, rel=1e-5)
 
 
+def test_evaluations_are_in_the_metrics(often: tfe.Estimator, read: Read) -> None:
+    """Those during training, and that of its own."""
+    tfe.train_and_evaluate(often, *specs(read, throttle_secs=0, name="test"))
+    result = often.evaluate(read(epochs=1))
+
+    lines = Path(often.model_dir, "metrics.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [
+        (line["kind"], line["global_step"], line.get("name"))
+        for line in found
+        if line["kind"] != "train"
+    ] == [
+        *(("validation", step, "test") for step in (10, 20, 30)),
+        ("evaluation", 30, None),
+    ]
+    assert found[-1]["values"] == pytest.approx(
+        {"loss": result["loss"], "accuracy": result["accuracy"]}, rel=1e-6
+    )
+    assert Path(often.model_dir, "report.html").exists()
+
+
 def test_data_that_ends(often: tfe.Estimator, read: Read, said: Any) -> None:
     def spec() -> Any:
         return tfe.TrainSpec(read(100, epochs=4))

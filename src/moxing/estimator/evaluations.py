@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import run
 from moxing.engine.home import local_path
+from moxing.engine.records import recorder as recorders
 from moxing.engine.summaries import SummaryWriter
 from moxing.estimator import checkpoints, jobs
 from moxing.framework import file
@@ -31,6 +33,10 @@ def evaluate(
     """The metrics of a checkpoint, by name; "loss" and "global_step" too."""
     results: dict[str, Any] = {}
     job = jobs.evaluation(estimator, input_fn, steps, hooks, checkpoint_path, results)
+    training = recorders.of_graph()
+    if training is None and checkpoint_path == estimator.latest_checkpoint():
+        # So that the run is in the metrics and the report of the model's directory.
+        job = dataclasses.replace(job, log_dir=estimator.model_dir, checkpoint_path=None)
     done = run.execute(job)
     step = done.global_step or checkpoints.step(checkpoint_path)
     values = {"loss": done.metrics["loss"], **results}
@@ -41,8 +47,14 @@ def evaluate(
         step,
         ", ".join(f"{key} = {float(value):.6g}" for key, value in shown.items()),
     )
+    if training is not None:
+        training.evaluated(name or "", _numbers(shown), None, done.seconds, after=step)
     _summarize(local_path_of(estimator, name), step, shown)
     return {**values, "global_step": step}
+
+
+def _numbers(values: dict[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}
 
 
 def local_path_of(estimator: Estimator, name: str | None) -> str:
