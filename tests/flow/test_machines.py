@@ -11,15 +11,19 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError
-from moxing.flow import machines
+from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError
+from moxing.flow import crew, machines, placement, scope
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
-from moxing.flow.settings import MACHINE, Machine
+from moxing.flow.exchange import Exchange
+from moxing.flow.settings import MACHINE, JobConf, Machine
+from moxing.flow.variables import Variables
 
 PROGRAM = """\
 import argparse
@@ -32,6 +36,7 @@ parser.add_argument("-n", default="")
 parser.add_argument("-load", default="")
 parser.add_argument("-save", default="")
 parser.add_argument("-steps", type=int, default=4)
+parser.add_argument("-fail", action="store_true")
 parser.add_argument("-first", type=int, default=0)
 parser.add_argument("-width", type=int, default=16)
 parser.add_argument("-parts", type=int, default=3)
@@ -82,6 +87,15 @@ def read():
 
 
 @flow.function
+def read_on_one_device():
+    numbers = flow.data.BlobConf("n", (1,), flow.int32, flow.data.RawCodec())
+    with flow.fixed_placement("cpu", "0:0"):
+        noise = flow.data.decode_random((3,), flow.float, 2)
+        numbers = flow.data.decode_ofrecord("records", [numbers], 4, 3)[0]
+        return numbers + numbers, noise - flow.identity(noise)
+
+
+@flow.function
 def mirrored(x=flow.MirroredTensorDef((4, 3))):
     flow.config.train.primary_lr(0.1)
     flow.config.train.model_update_conf({"naive_conf": {}})
@@ -94,7 +108,7 @@ def mirrored(x=flow.MirroredTensorDef((4, 3))):
 flow.config.gpu_device_num(args.g)
 if args.n:
     flow.env.machine(args.n.split(","))
-    flow.env.start_timeout(40 if args.steps else 1)
+    flow.env.start_timeout(100 if args.steps else 1)
 point = flow.train.CheckPoint()
 point.load(args.load) if args.load else point.init()
 random = np.random.default_rng(3)
@@ -110,6 +124,10 @@ print("eval", evaluate(x, y).get().mean())
 own = [np.full((size, 3), size, np.float32) for size in (1, 4)]
 print("mirrored", *(loss.sum() for loss in mirrored(own).get()[0].ndarray_list()))
 print("mirrored", *mirrored(own).get()[1].ravel())
+if args.fail:
+    raise ValueError("mine")
+numbers, nothing = read_on_one_device().get()
+print("one", *numbers.ravel(), nothing.sum())
 print("read", *read().get().ravel())
 """
 
@@ -155,7 +173,7 @@ class Fleet:
                 env={**os.environ, machines.VARIABLE: str(number), "CUDA_VISIBLE_DEVICES": "-1"},
             )
 
-    def codes(self, seconds: float = 90) -> list[int]:
+    def codes(self, seconds: float = 150) -> list[int]:
         """The exit codes of all, by number."""
         limit = time.monotonic() + seconds
         return [
@@ -170,7 +188,7 @@ class Fleet:
         return (self.folder / f"err{number}").read_text()
 
     def wait_for_steps(self, count: int) -> None:
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 120
         while len([line for line in self.lines(0) if line.startswith("loss")]) < count:
             assert time.monotonic() < limit, self.error(0)
             assert self.processes[0].poll() is None, self.error(0)
@@ -209,12 +227,14 @@ def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) ->
     wanted = fleet.lines(0)
 
     assert [line.split()[0] for line in wanted] == [
-        "traced", "gradient", "loss", "gradient", "loss", "eval", "mirrored", "mirrored", "read"
-    ]  # fmt: skip
+        *("traced", "gradient", "loss", "gradient", "loss", "eval", "mirrored", "mirrored"),
+        *("one", "read"),
+    ]
     np.testing.assert_allclose(_numbers(rest), _numbers(wanted), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(_numbers(again), _numbers(wanted), rtol=1e-4, atol=1e-5)
     # The first has parts 0 and 1, the second part 2, which it begins again.
     assert found[-1] == wanted[-1] == "read 0 1 20 21"
+    assert found[-2] == wanted[-2] == "one 0 2 20 22 0.0"
 
 
 @pytest.mark.slow
@@ -227,7 +247,7 @@ def test_a_machine_that_dies_is_named_by_the_other_and_checkpoints_stay(
     fleet.wait_for_steps(4)
     fleet.processes[victim].send_signal(signal.SIGKILL)
 
-    codes = fleet.codes(20)
+    codes = fleet.codes(40)
 
     other = 1 - victim
     assert codes[victim] == -signal.SIGKILL
@@ -283,6 +303,48 @@ def test_an_error_of_one_machine_is_told_on_the_other(fleet: Fleet) -> None:
     sentence = "there is no part records/part-2, which machine 1 is to read."
     assert sentence in fleet.error(1)
     assert f"worker 1 ({fleet.addresses[1]}) failed: {sentence}" in fleet.error(0)
+
+
+@pytest.mark.slow
+def test_an_error_of_the_program_ends_the_other_machine_too(fleet: Fleet) -> None:
+    for machine in (0, 1):
+        fleet.start(machine, "-steps", "1", "-fail")
+    assert fleet.codes() == [1, 1]
+    assert fleet.error(0).rstrip().endswith("ValueError: mine")
+    assert (
+        f"worker 0 ({fleet.addresses[0]}) failed: ValueError: mine. So machine 1 ends."
+        in fleet.error(1)
+    )
+
+
+def test_a_second_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MACHINE, "exchange", Exchange(0, 2))
+    with pytest.raises(MoxNotSupportedError, match="with several machines a program has one sess"):
+        crew.enter(lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ("2:0", "placement on '2:0': machine 2 is not among the 2 of flow.config.machine, which"),
+        ("1:0-1", "with 2 machines, a scope names one device, or the same devices of every"),
+        (["0:0-1", "1:0"], "with 2 machines, a scope names one device, or the same devices of"),
+    ],
+)
+def test_scopes_of_some_devices_of_some_machines_are_refused(
+    ids: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MACHINE, "exchange", Exchange(0, 2))
+    monkeypatch.setitem(MACHINE.values, "gpu_device_num", 2)
+    graph = tf.Graph()
+    trace = scope.Trace("job", JobConf(), Variables(graph), graph)
+    with (
+        graph.as_default(),
+        scope.tracing(trace),
+        pytest.raises((MoxValueError, MoxNotSupportedError), match=message),
+        placement.fixed_placement("gpu", ids),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,19 @@ class Crew:
             PeerFailureError: a machine was lost, or its program failed.
         """
         TENSORFLOW.info("machine %d serves until the program of machine 0 ends", self.index)
-        while (order := self._team.member.broadcast("next", None, None))["what"] != _END:
+        while (order := self._next())["what"] != _END:
             handle(order["what"], order)
             self._steps += order["what"] == "step"
             self._team.member.report_step(self._steps)
         TENSORFLOW.info("the program of machine 0 has ended: machine %d ends", self.index)
         raise SystemExit(0)
+
+    def _next(self) -> Mapping[str, Any]:
+        try:
+            return self._team.member.broadcast("next", None, None)
+        except PeerFailureError:
+            reason = self._team.member.first_failure()
+            raise PeerFailureError(f"{reason}. So machine {self.index} ends.") from None
 
     @contextlib.contextmanager
     def blaming(self) -> Iterator[None]:
@@ -177,21 +184,19 @@ def facts(graph: tf.Graph, variables: Mapping[str, Any], jobs: Mapping[str, Any]
     for name, variable in variables.items():
         found[f"variable {name}"] = f"{variable.dtype.base_dtype.name} {variable.shape}"
     for name in jobs:
-        kinds = sorted(op.type for op in graph.get_operations() if op.name.startswith(f"{name}/"))
-        # One side of a transfer sends, the other receives.
-        same = " ".join(kind for kind in kinds if kind not in _ONE_SIDED)
-        found[f"the graph of job {name}"] = hashlib.sha256(same.encode()).hexdigest()[:12]
+        sent = [_exchanged(op) for op in graph.get_operations() if op.name.startswith(f"{name}/")]
+        text = " ".join(item for item in sent if item)
+        found[f"what job {name} exchanges"] = hashlib.sha256(text.encode()).hexdigest()[:12]
     return found
 
 
-_ONE_SIDED = (
-    "CollectiveBcastSendV2",
-    "CollectiveBcastRecvV2",
-    "Const",
-    "Identity",
-    "Shape",
-    "Fill",
-)
+def _exchanged(op: tf.Operation) -> str:
+    """What an operation does with other machines, worded alike on all of them; empty: nothing."""
+    if not op.type.startswith("Collective"):
+        return ""
+    if op.type.startswith("CollectiveBcast"):  # One side sends, the others receive.
+        return f"give {op.outputs[0].dtype.name}"
+    return f"{op.type} {op.outputs[0].dtype.name} {op.outputs[0].shape}"
 
 
 def _job(cluster: Cluster) -> Job:
