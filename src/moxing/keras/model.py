@@ -27,9 +27,13 @@ class TrainedModel:
         model: compiled.
         pipeline: packs what the model is trained on.
         first: the number of this process's first share.
+        fuses: as of `Step`.
     """
 
-    def __init__(self, family: Family, model: Any, pipeline: Pipeline, first: int) -> None:
+    def __init__(
+        self, family: Family, model: Any, pipeline: Pipeline, first: int, fuses: bool
+    ) -> None:
+        self._fuses = fuses
         self._family, self._model, self._pipeline = family, model, pipeline
         self._shares = itertools.count(first)
         self._gradients: dict[str, Sequence[Any]] = {}
@@ -94,7 +98,7 @@ class TrainedModel:
                     " fit is to train, and compile it again."
                 )
             self.variables = Variables(self._family, self._model)
-            self._step = Step(self._family, self._model, self.variables.eager)
+            self._step = Step(self._family, self._model, self.variables.eager, self._fuses)
         return self._step, self.variables
 
 

@@ -7,14 +7,14 @@ Between the two the gradients of all devices and processes meet. The first part 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError
-from moxing.keras import shards
+from moxing.keras import fused, shards
 from moxing.keras.families import Family
 from moxing.keras.trace import Traced, trace
 
@@ -28,9 +28,12 @@ class Step:
         family: of the model.
         model: compiled and with all its variables built.
         known: every eager variable of it.
+        fuses: whether one operation may take a weight and what the optimizer keeps for it: not
+            where these are on several servers.
     """
 
-    def __init__(self, family: Family, model: Any, known: Sequence[Any]) -> None:
+    def __init__(self, family: Family, model: Any, known: Sequence[Any], fuses: bool) -> None:
+        self._fuses = fuses
         self._model, self._known = model, known
         self.plain = family.plain
         self._forward: dict[Any, Traced] = {}
@@ -77,7 +80,8 @@ class Step:
                     [specs[n] for n in numbers], list(flat), expand_composites=True
                 )
                 pairs = zip(gradients, [trained[n] for n in numbers], strict=True)
-                optimizer.apply_gradients(pairs)
+                with fused.updates(optimizer) if self._fuses else nullcontext():
+                    optimizer.apply_gradients(pairs)
 
             flat = tf.nest.flatten([specs[n] for n in numbers], expand_composites=True)
             self._updates[key] = trace("optimizer", update, flat, self._known)

@@ -116,8 +116,7 @@ def fit(
     chief = cluster is None or cluster.is_chief
     evaluate = evaluation.maker(model, eval_data, batch, arguments.count("eval_steps", eval_steps))
     pipeline = Pipeline(given, per_epoch, bool(shuffle), devices, index, size)
-    own = isinstance(given, data.Made) and given.own
-    trained = TrainedModel(family, model, pipeline, 0 if own else index * devices)
+    trained = TrainedModel(family, model, pipeline, index * devices, fuses=not parameter_server)
     called = Callbacks(callbacks, model, chief, family.package)
     every = arguments.count("eval_every", eval_every)
     pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called)
