@@ -47,6 +47,10 @@ class Interrupts:
             _leave(number)
         self._signal, self._asked, self._late = number, time.monotonic(), self._ends
         self._drop()
+        TENSORFLOW.warning(
+            "%s: stopping after this step. Send it again to stop at once.",
+            signal.Signals(number).name,
+        )
         if not self._ends:
             raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
