@@ -4,9 +4,9 @@ Contestants, in processes of their own, taking turns:
 
 - mox.run: `--num_gpus=2 --variable_update=replicated`,
 - towers: the same model in a bare session, as programs of TensorFlow 1.x write it: a variable scope
-  a tower, the mean of their gradients, an optimizer a tower, one `make_callable`.
+  and an optimizer a tower, the mean of what their `compute_gradients` give, one `make_callable`.
 
-Both read one element a device and step from memory and fetch the loss of each device.
+Both read one element a device and step from memory, and print the loss every tenth step.
 
     python benchmarks/replicated_towers.py [--nets mlp,conv] [--rounds N] [--steps N]
 """
@@ -14,6 +14,7 @@ Both read one element a device and step from memory and fetch the loss of each d
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import statistics
 import sys
@@ -28,7 +29,8 @@ import rounds
 
 DEVICES, BATCH = 2, 64
 RATE, MOMENTUM = 0.01, 0.9
-STEPS = {"mlp": 300, "conv": 40}
+LOGGED = 10
+STEPS = {"mlp": 300, "conv": 60}
 
 
 def input_fn(mode: str) -> Any:
@@ -77,8 +79,14 @@ def mox_run(net: str, turns: rounds.Turns) -> None:
 
     def model_fn(inputs: Any, mode: str) -> Any:
         loss = loss_of(net, *inputs)
-        return mox.ModelSpec(loss=loss, log_info={"loss": loss}, output_info={"loss": loss})
+        return mox.ModelSpec(loss=loss, log_info={"loss": loss})
 
+    class Ticks(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage().startswith("step: "):
+                turns.tick()
+
+    logging.getLogger("tensorflow").addHandler(Ticks())
     mox.set_flag("num_gpus", DEVICES)
     mox.set_flag("variable_update", "replicated")
     mox.run(
@@ -86,9 +94,7 @@ def mox_run(net: str, turns: rounds.Turns) -> None:
         model_fn=model_fn,
         optimizer_fn=mox.get_optimizer_fn("momentum", learning_rate=RATE, momentum=MOMENTUM),
         run_mode=mox.ModeKeys.TRAIN,
-        output_fn=lambda outputs: turns.tick(),
-        output_every_n_steps=1,
-        log_every_n_steps=sys.maxsize,
+        log_every_n_steps=LOGGED,
         max_number_of_steps=sys.maxsize,
     )
 
@@ -101,12 +107,13 @@ def towers(net: str, turns: rounds.Turns) -> None:
         with tf.device("/cpu:0"):
             step_number = tf.train.get_or_create_global_step()
             batches = input_fn("TRAIN"), input_fn("TRAIN")
-        losses, gradients, updates = [], [], []
+        losses, optimizers, gradients, updates = [], [], [], []
         for index, batch in enumerate(batches):
             with tf.device(f"/cpu:{index}"), tf.variable_scope(f"tower_{index}") as scope:
                 losses.append(loss_of(net, *batch))
+                optimizers.append(tf.train.MomentumOptimizer(RATE, MOMENTUM))
                 own = tf.trainable_variables(scope.name)
-                gradients.append(list(zip(tf.gradients(losses[-1], own), own, strict=True)))
+                gradients.append(optimizers[-1].compute_gradients(losses[-1], own))
                 updates += tf.get_collection(tf.GraphKeys.UPDATE_OPS, scope.name)
         applied = []
         with tf.device("/cpu:0"):
@@ -117,18 +124,19 @@ def towers(net: str, turns: rounds.Turns) -> None:
         with tf.control_dependencies(updates):
             for index, pairs in enumerate(gradients):
                 with tf.device(f"/cpu:{index}"):
-                    optimizer = tf.train.MomentumOptimizer(RATE, MOMENTUM)
                     moved = zip(means, (variable for _, variable in pairs), strict=True)
                     number = step_number if index == 0 else None
-                    applied.append(optimizer.apply_gradients(moved, number))
+                    applied.append(optimizers[index].apply_gradients(moved, number))
         train = tf.group(*applied)
         initialize = tf.global_variables_initializer()
     config = tf.ConfigProto(device_count={"CPU": DEVICES}, allow_soft_placement=True)
     with tf.Session(graph=graph, config=config) as session:
         session.run(initialize)
-        step = session.make_callable([*losses, train])
+        step, last = session.make_callable(train), session.make_callable([losses[0], train])
         while True:
-            step()
+            for _ in range(LOGGED - 1):
+                step()
+            print(f"loss: {last()[0]:.3f}", file=sys.stderr)
             turns.tick()
 
 
@@ -144,7 +152,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.contestant:
         net = arguments.nets
-        CONTESTANTS[arguments.contestant](net, rounds.Turns(arguments.steps or STEPS[net]))
+        CONTESTANTS[arguments.contestant](
+            net, rounds.Turns((arguments.steps or STEPS[net]) // LOGGED)
+        )
     for net in arguments.nets.split(","):
         own = ("--nets", net, "--steps", str(arguments.steps))
         playing = [
@@ -161,7 +171,7 @@ def report(net: str, playing: list[rounds.Contestant], load: str) -> None:
     ours, theirs = playing
     print(f"{net}, {DEVICES} devices, batch {BATCH} each, {len(ours.rounds)} rounds, {load}")
     for contestant in playing:
-        wall, cpu = contestant.median("wall") * 1e3, contestant.median("cpu") * 1e3
+        wall, cpu = (contestant.median(key) * 1e3 / LOGGED for key in ("wall", "cpu"))
         print(f"  {contestant.name:8} {wall:8.3f} ms a step, {cpu:8.3f} ms of CPU time")
     for key in ("wall", "cpu"):
         each = [b[key] / a[key] for a, b in zip(ours.rounds, theirs.rounds, strict=True)]

@@ -209,3 +209,18 @@ def test_an_error_inside_names_the_function() -> None:
     (note,) = caught.value.__notes__
     assert note.startswith("openmox: raised while calling input_fn broken (test_inputs.py:")
     assert note.endswith("mode TRAIN")
+
+
+@pytest.mark.parametrize(
+    ("buffer", "devices", "buffers"),
+    [(None, 1, [2]), (1, 1, [1]), (tf.data.AUTOTUNE, 2, [-1]), (2, 2, [2]), (1, 2, [1, 4])],
+)
+def test_elements_are_buffered_once(buffer: int | None, devices: int, buffers: list[int]) -> None:
+    def input_fn(mode: str) -> Any:
+        data = tf.data.Dataset.range(20).batch(2)
+        return once(data if buffer is None else data.prefetch(buffer)).get_next()
+
+    with tf.Graph().as_default() as graph:
+        inputs.build(input_fn, "TRAIN", None, False, devices=devices)
+        ends = [op for op in graph.get_operations() if op.type == "PrefetchDataset"]
+        assert [int(tf.get_static_value(op.inputs[1])) for op in ends] == buffers

@@ -134,7 +134,7 @@ def _from_dataset(
     padded = devices > 1 and mode != TRAIN
     if padded:
         dataset = groups.pad(dataset, devices)
-    iterator = tf.data.make_initializable_iterator(dataset.prefetch(_PREFETCH * devices))
+    iterator = tf.data.make_initializable_iterator(_prefetched(dataset, devices))
     elements, wait = _next(iterator, devices)
     known = batch_size if make_batches and mode == TRAIN else None
     real = tuple(element.pop() for element in elements) if padded else ()
@@ -146,6 +146,15 @@ def _from_dataset(
         cut,
         real=real,
     )
+
+
+def _prefetched(dataset: Any, devices: int) -> Any:
+    """The dataset with a buffer of some steps; a second one would only hand elements over."""
+    end = tf.data.experimental.to_variant(dataset).op
+    size = tf.get_static_value(end.inputs[1]) if end.type == "PrefetchDataset" else 0
+    if size is not None and (size == tf.data.AUTOTUNE or size >= devices):
+        return dataset
+    return dataset.prefetch(_PREFETCH * devices)
 
 
 def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
