@@ -152,8 +152,9 @@ def show_v1_face(folder: str, command_line: CommandLine) -> importer.UserCode:
     """
     import tensorflow.compat.v1 as tf
 
-    from moxing.legacy import catalog
+    from moxing.legacy import catalog, marks
 
+    marks.leave_out()
     with _quiet():
         tf.disable_v2_behavior()
         tf.enable_resource_variables()
