@@ -83,6 +83,11 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "flow.config.gpu_device_num was called after the session started; call it before the first"
         " CheckPoint call and the first job call.",
     ),
+    "machines behind the start": (
+        JOB + 'flow.train.CheckPoint().init()\nflow.config.machine("127.0.0.1")  # here\n',
+        "flow.config.machine was called after the session started; call it before the first"
+        " CheckPoint call and the first job call.",
+    ),
     "configuration behind an operation": (
         JOB.replace(
             "    return w",

@@ -165,7 +165,10 @@ class Machine:
         if twice:
             raise MoxValueError(f"flow.config.machine names {', '.join(twice)} twice.")
         if self.started:
-            raise MoxRuntimeError("flow.config.machine was called after the session started.")
+            raise MoxRuntimeError(
+                "flow.config.machine was called after the session started; call it before the first"
+                " CheckPoint call and the first job call."
+            )
         self.values["machine"] = machines
 
 
