@@ -51,6 +51,8 @@ def open_session(
     config = _config(job, graph, team)
     session = tf.Session(team.target if team else "", graph=graph, config=config)
     threads: list[threading.Thread] = []
+    if team is not None:
+        team.session = session
     try:
         with graph.as_default(), session.as_default():
             with blame.noted(graph, "while variables were initialized"):
@@ -120,6 +122,8 @@ def _end(
     pipeline's speed. Where closing takes long, the session is left to a thread that waits for it;
     so also where a process is lost that would have to answer.
     """
+    if team is not None:
+        team.session = None
     until = time.monotonic() + _END_SECONDS
     fault = _join(coordinator, threads)
     closing = threading.Thread(target=session.close, name="close session", daemon=True)

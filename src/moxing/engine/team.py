@@ -54,6 +54,7 @@ class Team:
         synchronous: whether workers update together.
         stack: what is left at the end of the process.
         request: signals that this process got in the current run.
+        session: that of the current run, until its last step.
     """
 
     def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
@@ -61,7 +62,7 @@ class Team:
         self.synchronous = job.synchronous
         self.request: StopRequest | None = None
         self._closed = False
-        self._session: tf.Session | None = None  # That which runs steps now.
+        self.session: tf.Session | None = None
         self._runs = 0
         config = tf.ConfigProto()
         self.configure(config, job)
@@ -105,11 +106,9 @@ class Team:
         """While the block runs steps, breaks off one that waits for a process without more data.
 
         TensorFlow does so by itself only where the others were waiting already. What is left of
-        the session is `alive`'s to say. A step that waits for a process that is lost is broken off
-        too.
+        the session is `alive`'s to say.
         """
         over = threading.Event()
-        self._session = session
         name = f"{_INPUT_ENDED} {self._runs}"
 
         def watch() -> None:
@@ -125,7 +124,7 @@ class Team:
         try:
             yield
         finally:
-            self._session = None
+            self.session = None  # What is saved now is not to be broken off.
             over.set()
 
     def check(self, step: int) -> None:
@@ -236,10 +235,9 @@ class Team:
         """Gets the main thread out of a step after a loss, or else ends the process."""
         TENSORFLOW.log(logging.INFO if self.member.was_stopped() else logging.ERROR, "%s", reason)
         time.sleep(_OWN_END_SECONDS)
-        session = self._session
+        session = self.session
         if session is not None:
-            closing = threading.Thread(target=session.close, name="break off", daemon=True)
-            closing.start()
+            threading.Thread(target=session.close, name="break off", daemon=True).start()
         time.sleep(_BREAK_SECONDS)
         TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
         os._exit(PeerFailureError.exit_code)
