@@ -350,7 +350,7 @@ def test_no_checkpoint(estimator: tfe.Estimator, read: Read) -> None:
         (
             lambda fn: tfe.Estimator(fn, "a").train(fn, steps=0),
             MoxValueError,
-            "Estimator.train has steps=0; it must be above 0, or None.",
+            "Estimator.train has steps=0; it must be a number above 0, or None.",
         ),
         (
             lambda fn: tfe.Estimator(fn, "a").train(fn, steps=1, max_steps=2),

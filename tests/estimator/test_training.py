@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
@@ -226,7 +227,7 @@ def test_the_evaluator_does_not_wait_for_ever(often: tfe.Estimator, read: Read) 
         (
             lambda fn: tfe.TrainSpec(fn, max_steps=0),
             MoxValueError,
-            "TrainSpec has max_steps=0; it must be above 0, or None.",
+            "TrainSpec has max_steps=0; it must be a number above 0, or None.",
         ),
         (
             lambda fn: tfe.EvalSpec(fn, throttle_secs=-1),
@@ -245,6 +246,11 @@ def test_mistakes(make: Any, kind: type[Exception], message: str, model_fn: Any)
     with pytest.raises(kind) as caught:
         make(model_fn)
     assert str(caught.value) == message
+
+
+def test_numbers_as_programs_write_them(model_fn: Any) -> None:
+    assert tfe.TrainSpec(model_fn, 1e4).max_steps == 10000  # type: ignore[arg-type]
+    assert tfe.EvalSpec(model_fn, np.int64(7)).steps == 7  # type: ignore[arg-type]
 
 
 def test_mistaken_arguments(often: tfe.Estimator, model_fn: Any) -> None:

@@ -6,13 +6,17 @@ import copy
 import os
 from typing import Any
 
+import numpy as np
+
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.resolve import resolve
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
+from moxing.estimator.counts import whole
 from moxing.estimator.strategies import Strategy, check
 
 _UNSET: Any = object()
 _SAVE_SECS = 600
+_NUMBER = int | float | np.integer | np.floating
 
 
 class RunConfig:
@@ -192,15 +196,16 @@ def _schedule(steps: Any, seconds: Any) -> tuple[int | None, float | None]:
             f"{shown(seconds)}; give one of them."
         )
     for name, value in (("save_checkpoints_steps", steps), ("save_checkpoints_secs", seconds)):
-        if value is not None and not (isinstance(value, int | float) and value > 0):
+        if value is not None and not (isinstance(value, _NUMBER) and value > 0):
             raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be above 0, or None.")
-    return (None if steps is None else int(steps)), seconds
+    return (None if steps is None else int(steps)), (None if seconds is None else float(seconds))
 
 
 def _count(name: str, value: Any) -> int | None:
     """A number of something; None and 0 mean all or none."""
     if value is None or value == 0:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    count = whole(value)
+    if count is None or count < 0:
         raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be a number, or None.")
-    return value
+    return count

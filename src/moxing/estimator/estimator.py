@@ -56,7 +56,7 @@ class Estimator:
     ) -> None:
         if not callable(model_fn):
             raise MoxTypeError(f"Estimator has model_fn={shown(model_fn)}, which is no function.")
-        if not functions.names(model_fn) & {"features", "**"} and not functions.names(model_fn):
+        if not functions.names(model_fn):
             raise MoxValueError("Estimator's model_fn takes no arguments; it needs features.")
         if config is not None and not isinstance(config, RunConfig):
             raise MoxTypeError(
@@ -132,8 +132,8 @@ class Estimator:
             raise MoxValueError(
                 f"Estimator.train has steps={steps} and max_steps={max_steps}; give one of them."
             )
-        check_steps("Estimator.train", "steps", steps)
-        check_steps("Estimator.train", "max_steps", max_steps)
+        steps = check_steps("Estimator.train", "steps", steps)
+        max_steps = check_steps("Estimator.train", "max_steps", max_steps)
         cluster = runtime.cluster()
         if cluster is not None and cluster.job == EVALUATOR:
             TENSORFLOW.info("%s leaves the training to the workers.", cluster.task)
@@ -176,12 +176,12 @@ class Estimator:
         Raises:
             CheckpointError: there is no checkpoint.
         """
-        check_steps("Estimator.evaluate", "steps", steps)
+        count = check_steps("Estimator.evaluate", "steps", steps)
         own = check_hooks("Estimator.evaluate", hooks)
 
         def here() -> dict[str, Any]:
             path = self._checkpoint(checkpoint_path)
-            return evaluations.evaluate(self, input_fn, steps, own, path, name)
+            return evaluations.evaluate(self, input_fn, count, own, path, name)
 
         cluster = runtime.cluster()
         if cluster is None or cluster.job == EVALUATOR:

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.estimator.counts import whole
 from moxing.estimator.exporters import FinalExporter
 
 _UNUSABLE = (
@@ -38,7 +39,8 @@ class TrainSpec:
 
     def __post_init__(self) -> None:
         check_input_fn("TrainSpec", self.input_fn)
-        check_steps("TrainSpec", "max_steps", self.max_steps)
+        steps = check_steps("TrainSpec", "max_steps", self.max_steps)
+        object.__setattr__(self, "max_steps", steps)
         object.__setattr__(self, "hooks", check_hooks("TrainSpec", self.hooks))
         object.__setattr__(self, "saving_listeners", tuple(self.saving_listeners or ()))
 
@@ -71,7 +73,7 @@ class EvalSpec:
 
     def __post_init__(self) -> None:
         check_input_fn("EvalSpec", self.input_fn)
-        check_steps("EvalSpec", "steps", self.steps)
+        object.__setattr__(self, "steps", check_steps("EvalSpec", "steps", self.steps))
         object.__setattr__(self, "hooks", check_hooks("EvalSpec", self.hooks))
         given = self.exporters or ()
         given = tuple(given) if isinstance(given, list | tuple | set) else (given,)
@@ -93,12 +95,16 @@ def check_input_fn(where: str, function: Any) -> None:
         raise MoxTypeError(f"{where} has input_fn={shown(function)}, which is no function.")
 
 
-def check_steps(where: str, name: str, value: Any) -> None:
-    """Refuses what is no number of steps."""
+def check_steps(where: str, name: str, value: Any) -> int | None:
+    """A number of steps; programs write 1e4, too."""
     if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise MoxValueError(f"{where} has {name}={shown(value)}; it must be above 0, or None.")
+        return None
+    count = whole(value)
+    if count is None or count <= 0:
+        raise MoxValueError(
+            f"{where} has {name}={shown(value)}; it must be a number above 0, or None."
+        )
+    return count
 
 
 def check_hooks(where: str, hooks: Any) -> tuple[tf.train.SessionRunHook, ...]:
