@@ -223,6 +223,9 @@ class Lasting:
         """Every survivor names the first cause, and ends as one that may be started again."""
         others = [code for task, code in codes.items() if task != fault.task]
         if fault.kind.startswith("term"):
+            assert set(codes.values()) == {143}, (fault, codes, self._texts())
+            told = f"Stopped by SIGTERM at step {self._committed}, which worker 0 saves."
+            assert told in self._text("worker 1"), self._texts()
             return
         if fault.kind == "after" and not any(others) and self._committed >= self._plan["steps"]:
             return  # It had done all its work.
