@@ -149,6 +149,35 @@ def without_clip(loss: tf.Tensor, _: Any) -> Any:
     return tf.train.GradientDescentOptimizer(0.1).minimize(loss, step())
 
 
+def test_a_run_that_is_built_twice(tmp_path: Path, problem: SimpleNamespace) -> None:
+    """Where a model reads its input past its arguments, the engine builds the run again."""
+    kept: dict[str, Any] = {}
+    calls: list[str] = []
+
+    class Hook(tf.train.SessionRunHook):
+        def begin(self) -> None:
+            calls.append("begin")
+
+    def input_fn() -> Any:
+        data = tf.data.Dataset.from_tensor_slices((problem.x, problem.y)).batch(600).repeat()
+        kept["x"], y = tf.data.make_one_shot_iterator(data).get_next()
+        return {"x": kept["x"]}, y
+
+    def model_fn(features: Any, labels: Any, mode: str) -> tfe.EstimatorSpec:
+        calls.append("model_fn")
+        weights = tf.get_variable("w", [5, 1], initializer=tf.zeros_initializer())
+        error = tf.matmul(kept["x"], weights)[:, 0] - tf.cast(labels, tf.float32)
+        loss = tf.reduce_mean(tf.square(error)) + 0 * tf.reduce_sum(features["x"])
+        return tfe.EstimatorSpec(mode, loss=loss, train_op=without_clip(loss, None))
+
+    estimator = tfe.Estimator(model_fn, tmp_path).train(input_fn, hooks=[Hook()], max_steps=3)
+
+    assert calls == ["model_fn", "model_fn", "begin"]
+    np.testing.assert_allclose(
+        estimator.get_variable_value("w"), descended(problem, 3, 0.1), atol=1e-5
+    )
+
+
 def by_assignment(loss: tf.Tensor, weights: Any) -> Any:
     return weights.assign_sub(0.1 * tf.gradients(loss, weights)[0])
 

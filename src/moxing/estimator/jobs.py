@@ -39,21 +39,19 @@ def training(
     shares = config.train_distribute is not None
     seconds, every = config.save_checkpoints_secs, config.save_checkpoints_steps
     saving = sorted_out(hooks, listeners, every, seconds)
-    calls = 0
 
     def model_fn(inputs: Any, mode: str) -> Model:
-        nonlocal calls
         del mode
-        calls += 1
+        first = updates.begin() == 0
         with captured() as noted:
             spec = _call(estimator, inputs, ModeKeys.TRAIN)
         updates.add(noted, spec.train_op)
         refuse_saver_hooks(spec.training_hooks or (), spec.training_chief_hooks or ())
-        own = (*(saving.hooks if calls == 1 else ()), *(spec.training_hooks or ()))
-        if chief and calls == 1:
+        own = tuple(spec.training_hooks or ())
+        if first:
+            own = (*saving.hooks, *own, *hooks_of_scaffold(spec.scaffold, True, None))
+        if first and chief:
             own += tuple(spec.training_chief_hooks or ())
-        if calls == 1:
-            own += hooks_of_scaffold(spec.scaffold, True, None)
         assert spec.loss is not None
         return Model(
             losses=tuple(Loss(spec.loss) for _ in noted), log={"loss": spec.loss}, hooks=own

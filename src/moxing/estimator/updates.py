@@ -20,8 +20,19 @@ class Updates:
     """
 
     def __init__(self) -> None:
+        self._graph: tf.Graph | None = None
         self._calls: list[tuple[list[Update], Any]] = []
         self._made = 0
+
+    def begin(self) -> int:
+        """Notes a call of the model function; returns which one of the current graph it is.
+
+        A run may be built more than once, as where its placement is found by trying.
+        """
+        graph = tf.get_default_graph()
+        if graph is not self._graph:
+            self._graph, self._calls, self._made = graph, [], 0
+        return len(self._calls)
 
     def add(self, updates: list[Update], train_op: Any) -> None:
         """Takes what one call of the model function gave.
