@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any
 
 import keras
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 import moxing.keras
 
 
-def digits() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def digits() -> tuple[Any, Any]:
     """Images of 8x8 and labels: 1,497 to train on, 300 to evaluate on."""
     from sklearn.datasets import load_digits
 
@@ -27,7 +28,7 @@ def digits() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarra
     return (images[:-300], labels[:-300]), (images[-300:], labels[-300:])
 
 
-def mnist(folder: str) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def mnist(folder: str) -> tuple[Any, Any]:
     """Images of 28x28 and labels: 60,000 to train on, 10,000 to evaluate on."""
     from moxing.framework import idx
 

@@ -196,3 +196,40 @@ def test_batches_of_arrays_are_counted() -> None:
     assert data.read(samples(), 32, "train_data").batches == 5
     assert data.read(samples().batch(32), None, "train_data").batches == 5
     assert data.read(samples().batch(32).repeat(), None, "train_data").batches is None
+
+
+def test_dataset_with_a_lookup_table(trained: Any) -> None:
+    keys, values = [f"class {n}" for n in range(3)], [0, 1, 2]
+    initial = tf.lookup.KeyValueTensorInitializer(keys, tf.constant(values, tf.int64))
+    table = tf.lookup.StaticHashTable(initial, -1)
+    named = tf.data.Dataset.from_tensor_slices((X, [keys[y] for y in Y]))
+    model = dense("keras")
+    found = named.map(lambda x, name: (x, table.lookup(name))).batch(BATCH)
+    moxing.keras.fit(model, found, epochs=2)
+    assert_equal(model, trained)
+
+
+def test_layer_with_a_lookup_table_is_refused() -> None:
+    keras: Any = importlib.import_module("keras")
+    layers = keras.layers
+    lookup = layers.StringLookup(vocabulary=["a", "b"])
+    model = keras.Sequential(
+        [layers.Input((1,), dtype="string"), lookup, layers.Embedding(3, 2), layers.Flatten()]
+    )
+    model.compile("sgd", "mse")
+    words = (np.array([["a"], ["b"]] * 8), np.zeros((16, 2), np.float32))
+    refused(MoxNotSupportedError, "lookup table", "before fit", model=model, train_data=words)
+
+
+@pytest.mark.parametrize("package", FAMILIES)
+def test_mixed_precision_with_a_loss_scale(package: str) -> None:
+    keras: Any = importlib.import_module(package)
+    keras.mixed_precision.set_global_policy("mixed_float16")
+    try:
+        theirs, ours = dense(package), dense(package)
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
+    theirs.fit(X, Y, batch_size=BATCH, shuffle=False, verbose=0)
+    moxing.keras.fit(ours, (X, Y), batch_size=BATCH, shuffle=False)
+    assert type(ours.optimizer).__name__.startswith("LossScaleOptimizer")
+    assert_equal(theirs, ours, 1e-4)

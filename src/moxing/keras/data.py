@@ -98,6 +98,8 @@ def read(
         batches = -(-batches // batch_size)
     if batches == 0:
         raise MoxValueError(f"The dataset of {name} is empty.")
+    if own and size > 1:
+        batches = None  # It may differ between processes, which must agree.
     return Made(data, batch_size, own, batches)
 
 

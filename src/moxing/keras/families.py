@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.keras.trace import eager_mode
@@ -78,7 +77,7 @@ def _ready_keras3(model: Any, example: tuple[Any, ...]) -> None:
 
 
 def _ready_tf_keras(model: Any, example: tuple[Any, ...]) -> None:
-    x, y, weight = (*tf.nest.map_structure(tf.convert_to_tensor, example), None, None)[:3]
+    x, y, weight = (*example, None, None)[:3]
     predicted = model(x, training=False)
     # Losses and metrics make their variables when they are first called.
     model.compute_loss(x, y, predicted, weight)

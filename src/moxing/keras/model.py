@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.job import Loss, Model
@@ -81,14 +80,13 @@ class TrainedModel:
     def _ready(self, specs: Sequence[tf.TensorSpec]) -> tuple[Step, Variables]:
         """Builds what Keras builds at the first batch, and makes the list of all variables."""
         if self._step is None or self.variables is None:
-            example = self._pipeline.pack(
-                [
-                    np.zeros(
-                        [size or 1 for size in spec.shape.as_list()], spec.dtype.as_numpy_dtype
-                    )
-                    for spec in specs
-                ]
-            )
+            with eager_mode():
+                example = self._pipeline.pack(
+                    [
+                        tf.zeros([size or 1 for size in spec.shape.as_list()], spec.dtype)
+                        for spec in specs
+                    ]
+                )
             example = example if isinstance(example, tuple) else (example,)
             with eager_mode():
                 self._family.ready(self._model, example)

@@ -21,7 +21,7 @@ def renumbered(named: Iterable[Any], paths: Iterable[str] = ()) -> dict[str, str
         named: the model, its layers in order, and the optimizer.
         paths: of weights, for the names of seed generators, which are no layers.
     """
-    stems = [(_snake(type(one).__name__), one.name) for one in named]
+    stems = [(_snake(type(one).__name__), getattr(one, "name", "")) for one in named]
     stems += [(_SEEDS, part) for path in paths for part in path.split("/")]
     counts: dict[str, int] = {}
     names: dict[str, str] = {}

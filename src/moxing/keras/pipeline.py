@@ -132,8 +132,8 @@ class Pipeline:
             except tf.errors.OpError as error:
                 raise MoxNotSupportedError(
                     "train_data is a dataset that TensorFlow can't take out of its eager runtime"
-                    f" ({error.message}). A dataset may not use lookup tables or variables, and can"
-                    " have 2 GB of arrays; pass larger ones as arrays, not as a dataset."
+                    f" ({error.message}). A dataset can have 2 GB of arrays: pass larger ones as"
+                    " arrays, not as a dataset."
                 ) from error
         serialized = _anywhere(serialized)
         with tf.device("/cpu:0"):
@@ -176,7 +176,7 @@ def _anywhere(serialized: bytes) -> bytes:
     return graph.SerializeToString()
 
 
-def _element(arguments: tuple[Any, ...]) -> Any:
+def _element(arguments: Any) -> Any:
     """What a dataset's map function got: the parts of a tuple, or one element that is none."""
     return arguments if len(arguments) > 1 else arguments[0]
 
