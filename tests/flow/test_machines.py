@@ -37,6 +37,7 @@ parser.add_argument("-load", default="")
 parser.add_argument("-save", default="")
 parser.add_argument("-steps", type=int, default=4)
 parser.add_argument("-fail", action="store_true")
+parser.add_argument("-late", action="store_true")
 parser.add_argument("-first", type=int, default=0)
 parser.add_argument("-width", type=int, default=16)
 parser.add_argument("-parts", type=int, default=3)
@@ -120,6 +121,9 @@ for step in range(args.steps):
     print("loss", train(x, y).get().mean(), flush=True)
     if step == 1 and args.save:
         point.save(args.save)
+if args.late:
+    read()  # Nobody waits for it.
+    raise SystemExit(0)
 print("eval", evaluate(x, y).get().mean())
 own = [np.full((size, 3), size, np.float32) for size in (1, 4)]
 print("mirrored", *(loss.sum() for loss in mirrored(own).get()[0].ndarray_list()))
@@ -315,6 +319,30 @@ def test_an_error_of_the_program_ends_the_other_machine_too(fleet: Fleet) -> Non
         f"worker 0 ({fleet.addresses[0]}) failed: ValueError: mine. So machine 1 ends."
         in fleet.error(1)
     )
+
+
+@pytest.mark.slow
+def test_an_error_of_a_last_step_that_nobody_waits_for_ends_both_machines(fleet: Fleet) -> None:
+    part = fleet.folder / "records" / "part-0"  # One that machine 0 reads.
+    part.write_bytes(part.read_bytes()[:-3])
+    for machine in (0, 1):
+        fleet.start(machine, "-steps", "1", "-late")
+    assert 0 not in fleet.codes()
+    assert "records/part-0" in fleet.error(0)
+    assert f"worker 0 ({fleet.addresses[0]}) failed" in fleet.error(1)
+
+
+@pytest.mark.slow
+def test_a_signal_to_the_master_ends_both_machines_as_stopped(fleet: Fleet) -> None:
+    for machine in (0, 1):
+        fleet.start(machine, "-steps", "100000")
+    fleet.wait_for_steps(3)
+    fleet.processes[0].send_signal(signal.SIGTERM)
+    master, other = fleet.codes(60)
+    assert master == 143
+    assert other != 0
+    assert "SIGTERM: stopped after step" in fleet.error(0)
+    assert "So machine 1 ends." in fleet.error(1), fleet.error(1)
 
 
 def test_a_second_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

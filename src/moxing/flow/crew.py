@@ -123,23 +123,27 @@ class Crew:
         self._over = True
         self._team.leave(error)
 
-    def end(self, finish: Callable[[], None]) -> None:
+    def end(self, finish: Callable[[], int]) -> None:
         """On the master, as its process ends: ends the others too.
 
         Args:
-            finish: waits for what is still queued.
+            finish: waits for what is still queued; the exit code that a signal asked for, else 0.
+
+        Raises:
+            Exception: whatever `finish` raises; the others are told of it first.
         """
         if self._over:
             return
-        error = getattr(sys, "last_value", None)
+        error: BaseException | None = getattr(sys, "last_value", None)
         try:
             if error is None:
-                finish()
+                asked = finish()
+                error = SystemExit(asked) if asked else None
+            if error is None:
                 self.tell(_END)
-        except PeerFailureError:
-            raise
         except BaseException as fault:
-            error = fault
+            self.leave(fault)
+            raise
         if error is not None:
             self.leave(error)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from moxing.errors import MoxError
 
 
-def finish(close: Callable[[], None]) -> None:
+def finish(close: Callable[[], object]) -> None:
     """Closes a session as the process ends.
 
     Python drops what exit handlers raise, and exits with 0.

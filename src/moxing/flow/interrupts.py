@@ -59,6 +59,11 @@ class Interrupts:
         """Whether a signal came."""
         return self._signal is not None
 
+    @property
+    def exit_code(self) -> int:
+        """What a shell says of a process that ends by the signal; 0 where none came."""
+        return 128 + self._signal if self._signal is not None else 0
+
     def end_begins(self) -> None:
         """From now on a signal raises nothing: the session ends anyhow."""
         self._ends = True

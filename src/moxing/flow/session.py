@@ -216,14 +216,17 @@ class Session:
         if self._worker is not None:
             self._worker.drain()
 
-    def close(self, exiting: bool = False) -> None:
+    def close(self, exiting: bool = False) -> int:
         """Waits for queued steps, and ends the session.
 
         Args:
             exiting: whether the process ends.
+
+        Returns:
+            The exit code that a signal asked for; 0 where none came.
         """
         if self.closed:
-            return
+            return 0
         self.closed = True
         if self._interrupts is not None:
             self._interrupts.end_begins()
@@ -238,6 +241,7 @@ class Session:
                 self.native.close()
             if self._interrupts is not None:
                 self._interrupts.ended(reached, exiting)
+        return self._interrupts.exit_code if self._interrupts is not None else 0
 
     def _reached(self) -> str:
         """How far train jobs came."""
@@ -321,9 +325,9 @@ def clear_default_session() -> None:
     DEFAULTS.values.clear()
 
 
-def _finish() -> None:
-    for session in _default:
-        session.close(exiting=True)
+def _finish() -> int:
+    """Ends the session as the process ends; the exit code that a signal asked for, else 0."""
+    return max((session.close(exiting=True) for session in _default), default=0)
 
 
 atexit.register(exits.finish, _finish)
@@ -332,7 +336,7 @@ atexit.register(exits.finish, _finish)
 def _end(crew: Crew) -> None:
     """The end of a process that is one of several machines."""
     if crew.index == 0:
-        crew.end(_finish)
+        exits.finish(lambda: crew.end(_finish))
 
 
 def _done(fetched: Any) -> tf.Operation:
