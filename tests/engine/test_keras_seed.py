@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import random
 
-import pytest
 import tensorflow.compat.v1 as tf
+import tf_keras
 
 from moxing.engine import keras_seed
 
 
 def first_weight(seed: int | None) -> float:
     with tf.Graph().as_default(), keras_seed.fixed(seed), tf.Session() as session:
-        weight = tf.keras.layers.Dense(1)
+        weight = tf_keras.layers.Dense(1)
         weight.build([1, 4])
         session.run(tf.global_variables_initializer())
         return float(session.run(weight.kernel)[0, 0])
-
-
-@pytest.fixture(autouse=True)
-def legacy_keras() -> None:
-    pytest.importorskip("tf_keras")
 
 
 def test_layers_of_one_seed_start_alike() -> None:
