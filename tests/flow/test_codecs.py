@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,6 @@ from moxing.flow.data import files
 
 RAW = flow.data.RawCodec()
 PIXELS = np.random.default_rng(4).integers(0, 256, (4, 6, 3)).astype(np.uint8)
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _encoded(pixels: np.ndarray) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +15,10 @@ from moxing.errors import MoxValueError
 from moxing.flow import session
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
-from moxing.flow.settings import MACHINE
 
 BATCH = 4
 X = np.random.default_rng(3).normal(size=(BATCH, 3, 5, 5)).astype(np.float32)
 LABELS = np.array([0, 2, 1, 2], np.int32)
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
-@pytest.fixture
-def devices(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Begins a session on that many devices."""
-
-    def begin(count: int) -> None:
-        flow.clear_default_session()
-        monkeypatch.setitem(MACHINE.values, "gpu_device_num", count)
-
-    return begin
 
 
 def _ones(name: str, *shape: int) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,6 @@ from moxing.errors import (
 
 ONE = flow.FixedTensorDef((2,))
 X = np.array([1, 2], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _counter() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,25 +10,8 @@ import pytest
 
 import moxing.flow as flow
 from moxing.errors import MoxNotSupportedError, MoxValueError
-from moxing.flow.settings import MACHINE
 
 X = [np.arange(6, dtype=np.float32).reshape(2, 3), np.full((1, 3), 9, np.float32)]
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
-@pytest.fixture
-def devices(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    def begin(count: int) -> None:
-        flow.clear_default_session()
-        monkeypatch.setitem(MACHINE.values, "gpu_device_num", count)
-
-    return begin
 
 
 def _job(function: Callable[[Any], Any]) -> Any:

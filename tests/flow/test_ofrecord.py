@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,6 @@ from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
 
 RAW = flow.data.RawCodec()
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _record(**features: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,6 @@ from moxing.errors import MoxTypeError, MoxValueError
 X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -6.0]], np.float32)
 P = np.abs(X)
 I32 = np.array([2, 0], np.int32)
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:

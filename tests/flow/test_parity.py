@@ -5,7 +5,7 @@ On one, two and four devices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,6 @@ STEPS, BATCH, CLASSES = 10, 4, 10
 ALEXNET = ((64, 11, 4, "VALID"), (192, 5, 1, "SAME"), (384, 3, 1, "SAME"))
 DENSE = (64, 32, CLASSES)
 Builder = Callable[[Any, Any], Any]
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _initializer() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import moxing.flow as flow
 from moxing.engine import ancestry
 from moxing.errors import MoxNotSupportedError, MoxValueError
 from moxing.flow import session
-from moxing.flow.settings import MACHINE
 
 X = np.random.default_rng(3).normal(size=(8, 6)).astype(np.float32)
 LABELS = np.array([0, 2, 1, 2, 4, 3, 0, 1], np.int32)
@@ -26,22 +25,6 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "corrected adam": {"adam_conf": {"do_bias_correction": True}},
     "lazy adam": {"lazy_adam_conf": {}},
 }
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
-@pytest.fixture
-def devices(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    def begin(count: int) -> None:
-        flow.clear_default_session()
-        monkeypatch.setitem(MACHINE.values, "gpu_device_num", count)
-
-    return begin
 
 
 def _split(axis: int, parted: bool) -> Any:

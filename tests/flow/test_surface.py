@@ -63,13 +63,6 @@ char float float32 double float64 half float16 int8 int32 int64 uint8
 """
 
 
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 @pytest.mark.parametrize("name", NAMES.split())
 def test_every_name_is_there(name: str) -> None:
     found: Any = flow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,6 @@ from moxing.errors import MoxValueError
 LR, START = 0.1, np.array([0.5, -1.0, 2.0])
 PULL = np.array([1.0, -2.0, 0.25])  # The gradient of the loss at w, whatever w is.
 Variables = dict[str, dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _job(

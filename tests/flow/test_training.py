@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,6 @@ W = np.array([[0.5, -1.0, 2.0]], np.float32)
 X = np.array([[1.0, 2.0, -0.5], [0.5, -1.0, 3.0]], np.float32)
 LR = 0.1
 STEPS = 4
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _train(update: dict[str, Any], **settings: Any) -> tuple[list[np.ndarray], list[float]]:

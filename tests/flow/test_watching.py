@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,6 @@ from moxing.errors import MoxValueError
 from moxing.flow.settings import MACHINE
 
 IMAGES = np.random.default_rng(3).normal(size=(4, 6, 6, 3)).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def _session() -> Iterator[None]:
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
 
 
 def _train() -> None:
