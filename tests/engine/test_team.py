@@ -59,8 +59,10 @@ def test_every_placement_learns_the_same(
 
 
 def test_workers_without_synchronization_share_the_steps(tmp_path: Path) -> None:
-    job = Job(tmp_path, plan(tmp_path, runs=["classifier/sgd"]), 2, 1, "--sync_replicas=false")
+    asked = plan(tmp_path, runs=["classifier/sgd"], late=1.0)
+    job = Job(tmp_path, asked, 2, 1, "--sync_replicas=false")
     assert set(job.codes().values()) == {0}, job.text("worker0")[-3000:]
+    assert "Trained 100 steps, from global step 0 to 100" in job.text("worker1")
     assert int(weights(tmp_path / "log" / "classifier" / "sgd")["global_step"]) == 100
 
 

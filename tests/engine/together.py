@@ -3,7 +3,8 @@
     python together.py PLAN [flags of openmox]
 
 PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer],
-"steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers)}.
+"steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers),
+"late" (seconds by which the last worker's session is ready after the others')}.
 A model named m.WxD computes what W workers of D devices would, in one. What follows a dot in the
 name of an optimizer tells runs of it apart.
 A run model/optimizer@N ends at step N, and the next one of that name goes on from there. Those of
@@ -65,6 +66,15 @@ def slowly(x: np.ndarray) -> np.ndarray:
     return x
 
 
+class Late(mox.AggregativeSessionRunHook):
+    """Keeps the last worker from its first step for a while."""
+
+    def after_create_session(self, session: tf.Session, coord: tf.train.Coordinator) -> None:
+        count, index = workers()
+        if index == count - 1:
+            time.sleep(PLAN["late"])
+
+
 def dense(x: Any, units: int, seed: int, **others: Any) -> Any:
     start = tf.glorot_uniform_initializer(seed=seed)
     return tf.layers.dense(x, units, kernel_initializer=start, **others)
@@ -76,7 +86,8 @@ def classifier(inputs: Any, mode: str) -> Any:
     logits = dense(hidden, 3, 2, kernel_regularizer=lambda w: 0.001 * tf.nn.l2_loss(w))
     loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
     loss += tf.add_n(mox.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES))
-    return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+    hooks = [Late()] if "late" in PLAN else None
+    return mox.ModelSpec(loss=loss, log_info={"loss": loss}, hooks=hooks)
 
 
 def normalized(inputs: Any, mode: str, workers: int = 1, devices: int = 1) -> Any:

@@ -135,6 +135,9 @@ class Course:
             stack.enter_context(session.threads_of_hooks(hook_threads))
             self.hooks.after_create_session(opened, hook_threads)
             first = self._first = int(opened.run(built.global_step))
+            if self._crew is not None and not job.synchronous:
+                # Who trains before another reads the step takes steps away from it.
+                self._crew.barrier("first", None)
             self._check_first(first)
             summaries.start(first)
             self._recorder.start(first)
