@@ -12,7 +12,7 @@ import tensorflow as tf
 from models import BATCH, FAMILIES, X, Y, assert_equal, dense
 
 import moxing.keras
-from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.errors import CheckpointError, MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.keras import data
 
 
@@ -161,6 +161,11 @@ def test_what_is_refused_says_what_to_do() -> None:
     refused(MoxTypeError, "it must be arrays", train_data=None)
     refused(MoxTypeError, "must hold Keras callbacks", callbacks=["x"])
     refused(MoxValueError, "batch_size=0", batch_size=0)
+    refused(MoxValueError, "it must be at most 4611686018427387904", batch_size=10**30)
+    refused(MoxTypeError, "fit has seed='a'; it must be a whole number.", seed="a")
+    refused(MoxTypeError, "must be a number of seconds", save_every_secs="a")
+    refused(MoxValueError, "fit has save_every_secs=-1; it must be above 0.", save_every_secs=-1)
+    refused(MoxTypeError, "fit has start_timeout='a'", start_timeout="a")
     refused(
         MoxNotSupportedError,
         "resumes by itself",
@@ -178,6 +183,24 @@ def test_what_is_refused_says_what_to_do() -> None:
         "of tf_keras, but the model is of keras",
         callbacks=[old.callbacks.Callback()],
     )
+
+
+def test_evaluation_data_without_a_batch_or_without_end_is_refused() -> None:
+    nothing = samples().filter(lambda x, y: y > 99).batch(BATCH)
+    refused(MoxValueError, "The dataset of eval_data is empty", eval_data=nothing)
+    endless = samples().repeat().batch(BATCH)
+    refused(MoxValueError, "has no end", "Pass eval_steps=", eval_data=endless)
+    result = moxing.keras.fit(dense("keras"), (X, Y), endless, epochs=1, eval_steps=2)
+    assert len(result.history["val_loss"]) == 1
+
+
+def test_finished_run_of_another_model_is_no_result(tmp_path: Path) -> None:
+    keras: Any = importlib.import_module("keras")
+    moxing.keras.fit(dense("keras"), (X, Y), epochs=1, output_dir=tmp_path)
+    other = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(3, name="other")])
+    other.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    words = ("with another model", "other/kernel is not there", "choose a new output_dir")
+    refused(CheckpointError, *words, model=other, output_dir=tmp_path)
 
 
 def test_model_without_compile_gets_it_from_fit() -> None:
@@ -233,3 +256,29 @@ def test_mixed_precision_with_a_loss_scale(package: str) -> None:
     moxing.keras.fit(ours, (X, Y), batch_size=BATCH, shuffle=False)
     assert type(ours.optimizer).__name__.startswith("LossScaleOptimizer")
     assert_equal(theirs, ours, 1e-4)
+
+
+def test_finished_run_of_a_model_with_a_weight_that_it_does_not_use(tmp_path: Path) -> None:
+    keras: Any = importlib.import_module("keras")
+
+    class Idle(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.idle = keras.layers.Dense(3), keras.layers.Dense(2)
+
+        def build(self, shape: Any) -> None:
+            self.used.build(shape)
+            self.idle.build(shape)
+            self.built = True
+
+        def call(self, x: Any) -> Any:
+            return self.used(x)
+
+    models = []
+    for _ in range(2):
+        model = Idle()
+        model.build((None, 8))
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        moxing.keras.fit(model, (X, Y), epochs=1, output_dir=tmp_path)
+        models.append(model)
+    np.testing.assert_array_equal(*(model.used.kernel.numpy() for model in models))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from typing import Any
 
@@ -13,6 +14,8 @@ from moxing.keras.trace import eager_mode
 
 # A limit that no run reaches: it ends with its data, which is repeated.
 _ENDLESS = 1 << 40
+# TensorFlow counts in 64 bits; half of that leaves room for sums.
+_MOST = 1 << 62
 
 
 def count(name: str, value: Any) -> int | None:
@@ -27,6 +30,36 @@ def count(name: str, value: Any) -> int | None:
         raise MoxTypeError(f"fit has {name}={shown(value)}; it must be a whole number.")
     if int(value) < 1:
         raise MoxValueError(f"fit has {name}={value}; it must be at least 1.")
+    if int(value) > _MOST:
+        raise MoxValueError(f"fit has {name}={value}; it must be at most {_MOST}.")
+    return int(value)
+
+
+def seconds(name: str, value: Any) -> float | None:
+    """A number of seconds above 0, or None.
+
+    Raises:
+        MoxTypeError, MoxValueError: anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise MoxTypeError(f"fit has {name}={shown(value)}; it must be a number of seconds.")
+    if not float(value) > 0:
+        raise MoxValueError(f"fit has {name}={value}; it must be above 0.")
+    return float(value)
+
+
+def seed_of(value: Any) -> int | None:
+    """A whole number of any size, or None.
+
+    Raises:
+        MoxTypeError: anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise MoxTypeError(f"fit has seed={shown(value)}; it must be a whole number.")
     return int(value)
 
 

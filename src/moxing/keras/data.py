@@ -103,6 +103,14 @@ def read(
     return Made(data, batch_size, own, batches)
 
 
+def endless(given: Arrays | Made) -> bool:
+    """Whether it is a dataset that TensorFlow knows to have no end."""
+    if isinstance(given, Arrays):
+        return False
+    with eager_mode():
+        return int(given.dataset.cardinality().numpy()) == tf2.data.INFINITE_CARDINALITY
+
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 

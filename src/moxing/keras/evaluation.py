@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from moxing.errors import MoxValueError
 from moxing.keras import data
 from moxing.keras.data import Arrays
 from moxing.keras.trace import eager_mode
@@ -15,20 +16,35 @@ def maker(
 ) -> Callable[[], dict[str, float]] | None:
     """A function that gives the model's metrics on data, by name; None: there is no data.
 
+    The function raises MoxValueError where a dataset turns out to have no batch.
+
     Args:
         model: compiled.
         eval_data: in a form that `fit` takes.
         batch_size: as of `fit`.
         steps: batches to take; None: all.
+
+    Raises:
+        MoxTypeError, MoxValueError: data of no known form, or without end.
     """
     if eval_data is None:
         return None
     given = data.read(eval_data, batch_size, "eval_data")
+    if steps is None and data.endless(given):
+        raise MoxValueError(
+            "The dataset of eval_data has no end, so an evaluation of all of it would have none."
+            " Pass eval_steps=, or leave .repeat() out."
+        )
 
     def evaluate() -> dict[str, float]:
         with eager_mode():
             values = _evaluate(model, given, steps)
             model.reset_metrics()
+        if not values:
+            raise MoxValueError(
+                "The dataset of eval_data is empty: it ended before the first batch. Check the"
+                " path, pattern or filter that it reads with."
+            )
         return {name: float(value) for name, value in values.items()}
 
     return evaluate

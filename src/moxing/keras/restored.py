@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxValueError
+from moxing.errors import CheckpointError, MoxValueError
 from moxing.keras import families
 from moxing.keras.families import Family
 from moxing.keras.trace import eager_mode
-from moxing.keras.variables import METRIC, Variables
+from moxing.keras.variables import METRIC, Held, Variables
 from moxing.logs import TENSORFLOW
 
 
@@ -21,6 +22,10 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
         family: of the model.
         model: compiled; as far as it has variables by now.
         prefix: of the checkpoint; None: this process can't read it.
+
+    Raises:
+        MoxValueError: the model has no variables yet.
+        CheckpointError: it is not the model that was trained.
     """
     if prefix is None:
         TENSORFLOW.warning(
@@ -40,5 +45,26 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
     with tf.Graph().as_default():
         variables = Variables(family, model)
     held = [one for one in variables.held.values() if one.kind != METRIC]
+    _check(prefix, held, known)
     found = [one for one in held if one.name in known]
     families.write([one.eager for one in found], [reader.get_tensor(one.name) for one in found])
+
+
+def _check(prefix: str, held: Sequence[Held], known: Mapping[str, Sequence[int]]) -> None:
+    """Raises where anything has another shape, or weights of another model are there instead."""
+    lacking = [one.name for one in held if one.trained and one.name not in known]
+    # A weight that the model does not use is in no checkpoint of its own, and none is in its place.
+    parts = {name.rpartition("/")[2] for name in lacking}
+    others = set(known) - {one.name for one in held}
+    replaced = any(name.rpartition("/")[2] in parts for name in others)
+    wrong = [f"{name} is not there" for name in lacking] if replaced else []
+    for one in held:
+        there, here = list(known.get(one.name, ())), one.eager.shape.as_list()
+        if one.name in known and there != here:
+            wrong.append(f"{one.name} has shape {there} there and {here} in the model")
+    if wrong:
+        raise CheckpointError(
+            f"Training was done already (checkpoint {prefix}), with another model: "
+            + "; ".join(wrong)
+            + ". Go back to that model, or choose a new output_dir."
+        )

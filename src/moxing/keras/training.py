@@ -20,6 +20,7 @@ from moxing.keras.restored import restore
 from moxing.keras.result import FitResult
 
 _SAVE_SECS = 60.0
+_START_SECS = 300.0
 _said: list[bool] = []
 
 
@@ -48,7 +49,7 @@ def fit(
     num_gpus: int | None = None,
     parameter_server: bool = False,
     seed: int | None = None,
-    start_timeout: float = 300.0,
+    start_timeout: float = _START_SECS,
 ) -> FitResult:
     """Trains a model on every device of every process that TF_CONFIG names, as one would.
 
@@ -107,7 +108,7 @@ def fit(
     cluster = place.cluster()
     devices = place.devices(num_gpus)
     index, size = (cluster.index, cluster.size) if cluster is not None else (0, 1)
-    batch = arguments.count("batch_size", batch_size)
+    batch, seed = arguments.count("batch_size", batch_size), arguments.seed_of(seed)
     given = data.read(train_data, batch, "train_data", index, size)
     arguments.check_rank(model, given)
     per_epoch = arguments.count("steps_per_epoch", steps_per_epoch) or given.batches
@@ -121,6 +122,7 @@ def fit(
     every = arguments.count("eval_every", eval_every)
     pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called)
     saves = arguments.count("save_every", save_every)
+    save_secs = arguments.seconds("save_every_secs", save_every_secs)
     job = Job(
         mode=TRAIN,
         input_fn=pipeline.input_fn,
@@ -130,7 +132,7 @@ def fit(
         log_dir=directory,
         log_every=arguments.count("log_every", log_every) or 1,
         save_steps=saves,
-        save_secs=save_every_secs if save_every_secs is not None or saves else _SAVE_SECS,
+        save_secs=save_secs if save_secs is not None or saves else _SAVE_SECS,
         keep=arguments.count("keep", keep),
         pauses=pauses,
         automatic_summaries=True,
@@ -141,7 +143,7 @@ def fit(
         digest=place.digest(
             epochs=epochs, steps=steps, steps_per_epoch=per_epoch, batch_size=batch, seed=seed
         ),
-        start_timeout=float(start_timeout),
+        start_timeout=arguments.seconds("start_timeout", start_timeout) or _START_SECS,
     )
     result = run.execute(job)
     if not result.steps and not pauses.ended:
