@@ -375,3 +375,17 @@ def test_mistakes(make: Any, kind: type[Exception], message: str, model_fn: Any)
     with pytest.raises(kind) as caught:
         make(model_fn)
     assert str(caught.value) == message
+
+
+def test_listeners_that_are_none(estimator: tfe.Estimator, read: Read) -> None:
+    listener = tf.train.CheckpointSaverListener()
+    with pytest.raises(MoxTypeError, match=r"give a list: saving_listeners=\[it\]\."):
+        estimator.train(read(), steps=1, saving_listeners=listener)  # type: ignore[arg-type]
+    with pytest.raises(MoxTypeError, match="has the saving listener 3, which is no"):
+        tfe.TrainSpec(read(), max_steps=1, saving_listeners=[3])  # type: ignore[list-item]
+
+
+def test_a_variable_that_is_not_there(estimator: tfe.Estimator, read: Read) -> None:
+    estimator.train(read(), steps=1)
+    with pytest.raises(MoxValueError, match="no variable 'global_stop'. Did you mean"):
+        estimator.get_variable_value("global_stop")

@@ -134,7 +134,10 @@ def test_it_is_the_v1_face_of_the_real_tensorflow(faces: Faces) -> None:
         ("tensorflow.contrib.seq2seq", "Use tf.nn.dynamic_rnn or tf.nn.raw_rnn instead."),
         ("tensorflow.contrib.tensor_forest", "openmox restores layers, slim, framework"),
         ("tensorflow.examples.speech_commands", "tutorials.mnist.input_data has a stand-in."),
-        ("tensorflow.contrib.learn.Estimator", "tf.contrib.learn became tf.estimator, which openmox has"),
+        (
+            "tensorflow.contrib.learn.Estimator",
+            "tf.contrib.learn became tf.estimator, which openmox has",
+        ),
         ("tensorflow.reduce_meen", "Did you mean 'reduce_mean'"),
     ],
 )

@@ -12,7 +12,14 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import run
-from moxing.errors import CheckpointError, MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.errors import (
+    CheckpointError,
+    MoxNotSupportedError,
+    MoxTypeError,
+    MoxValueError,
+    near_matches,
+    shown,
+)
 from moxing.estimator import (
     checkpoints,
     evaluations,
@@ -25,7 +32,7 @@ from moxing.estimator import (
 )
 from moxing.estimator.config import RunConfig
 from moxing.estimator.spec import ModeKeys
-from moxing.estimator.specs import check_hooks, check_steps
+from moxing.estimator.specs import check_hooks, check_listeners, check_steps
 from moxing.estimator.steps import counted_from_here
 from moxing.logs import TENSORFLOW
 
@@ -143,7 +150,7 @@ class Estimator:
             input_fn,
             max_steps,
             check_hooks("Estimator.train", hooks),
-            tuple(saving_listeners or ()),
+            check_listeners("Estimator.train", saving_listeners),
             again=True,
         )
         if steps is not None:
@@ -274,8 +281,18 @@ class Estimator:
             return [name for name, _ in tf.train.list_variables(prefix)]
 
     def get_variable_value(self, name: str) -> Any:
-        """The value of a variable in the newest checkpoint, as an array."""
+        """The value of a variable in the newest checkpoint, as an array.
+
+        Raises:
+            MoxValueError: it has no such variable.
+        """
         with checkpoints.at_hand(self._checkpoint(None)) as prefix:
+            names = [known for known, _ in tf.train.list_variables(prefix)]
+            if name not in names:
+                raise MoxValueError(
+                    f"the newest checkpoint of {self.model_dir} has no variable {name!r}."
+                    f"{near_matches(str(name), names)} get_variable_names() lists them."
+                )
             return tf.train.load_variable(prefix, name)
 
     def eval_dir(self, name: str | None = None) -> str:

@@ -42,7 +42,8 @@ class TrainSpec:
         steps = check_steps("TrainSpec", "max_steps", self.max_steps)
         object.__setattr__(self, "max_steps", steps)
         object.__setattr__(self, "hooks", check_hooks("TrainSpec", self.hooks))
-        object.__setattr__(self, "saving_listeners", tuple(self.saving_listeners or ()))
+        listeners = check_listeners("TrainSpec", self.saving_listeners)
+        object.__setattr__(self, "saving_listeners", listeners)
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,19 @@ def check_hooks(where: str, hooks: Any) -> tuple[tf.train.SessionRunHook, ...]:
                 f"{where} has the hook {shown(hook)}, which is no tf.train.SessionRunHook."
             )
     return tuple(hooks or ())
+
+
+def check_listeners(where: str, given: Any) -> tuple[tf.train.CheckpointSaverListener, ...]:
+    """The listeners as a tuple, if they are listeners."""
+    kind = tf.train.CheckpointSaverListener
+    if isinstance(given, kind):
+        raise MoxTypeError(
+            f"{where} has saving_listeners={shown(given)}; give a list: saving_listeners=[it]."
+        )
+    for listener in given or ():
+        if not isinstance(listener, kind):
+            raise MoxTypeError(
+                f"{where} has the saving listener {shown(listener)}, which is no"
+                " tf.train.CheckpointSaverListener."
+            )
+    return tuple(given or ())

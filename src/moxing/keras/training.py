@@ -11,7 +11,7 @@ import moxing
 from moxing import logs, notices
 from moxing.engine import run
 from moxing.engine.job import TRAIN, Job
-from moxing.keras import arguments, data, evaluation, families, place
+from moxing.keras import arguments, checks, data, evaluation, families, place
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.epochs import Epochs
 from moxing.keras.model import TrainedModel
@@ -102,6 +102,7 @@ def fit(
             parameter server that is done.
     """
     _say_hello()
+    checks.require_eager()
     family = families.of(model)
     families.check_backend(family)
     arguments.compile_model(model, optimizer, loss, metrics, loss_weights)
@@ -149,6 +150,7 @@ def fit(
     if not result.steps and not pauses.ended:
         restore(family, model, result.checkpoint)
     arguments.finalize(model)
+    checks.require_finite(family, model, result.global_step)
     return FitResult(
         history=pauses.history,
         epoch=pauses.epochs,

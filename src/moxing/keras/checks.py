@@ -1,0 +1,50 @@
+"""Checks where `fit` is called, and what it hands back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.finite import NotFiniteError
+from moxing.errors import MoxRuntimeError
+from moxing.keras.families import Family
+
+_NAMED = 3
+
+
+def require_eager() -> None:
+    """Raises where models are parts of a graph, which is not theirs alone.
+
+    Raises:
+        MoxRuntimeError: eager execution is off.
+    """
+    if not tf.executing_eagerly():
+        raise MoxRuntimeError(
+            "moxing.keras.fit needs eager execution, which is off here. `mox run` and `mox launch`"
+            " leave it on for a program that imports moxing.keras itself: where only a module of"
+            " yours does, write `import moxing.keras` into the program too. Call fit outside of"
+            " tf.Graph().as_default() and tf.function, and do not call tf.disable_v2_behavior()."
+        )
+
+
+def require_finite(family: Family, model: Any, step: int) -> None:
+    """Raises where training has spoiled the model's weights; a commit checks them by itself.
+
+    Raises:
+        NotFiniteError: naming weights that hold nan or inf.
+    """
+    bad = [
+        getattr(weight, "path", weight.name)
+        for weight in model.trainable_weights
+        if np.issubdtype(np.asarray(weight).dtype, np.floating)
+        and not np.isfinite(np.asarray(weight)).all()
+    ]
+    if bad:
+        more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+        raise NotFiniteError(
+            f"after step {step} the weights {', '.join(bad[:_NAMED])}{more} of the {family.package}"
+            " model hold nan or inf. Look for nan in the data, lower the learning rate, or clip"
+            " gradients. With output_dir= the last good checkpoint is kept."
+        )

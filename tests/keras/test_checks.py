@@ -1,0 +1,32 @@
+"""What `moxing.keras.fit` refuses to begin with, and to hand back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import BATCH, FAMILIES, X, Y, dense
+
+import moxing.keras
+from moxing.engine.finite import NotFiniteError
+from moxing.errors import MoxRuntimeError
+
+
+def test_a_model_of_a_graph_is_refused() -> None:
+    with tf.Graph().as_default(), pytest.raises(MoxRuntimeError) as caught:
+        moxing.keras.fit(object(), (X, Y), steps=1)
+    assert str(caught.value) == (
+        "moxing.keras.fit needs eager execution, which is off here. `mox run` and `mox launch`"
+        " leave it on for a program that imports moxing.keras itself: where only a module of"
+        " yours does, write `import moxing.keras` into the program too. Call fit outside of"
+        " tf.Graph().as_default() and tf.function, and do not call tf.disable_v2_behavior()."
+    )
+
+
+@pytest.mark.parametrize("package", FAMILIES)
+def test_weights_that_nan_has_spoiled_are_not_handed_back_as_if_fine(package: str) -> None:
+    model = dense(package, "sgd")
+    with pytest.raises(NotFiniteError) as caught:
+        moxing.keras.fit(model, (np.full_like(X, np.nan), Y), batch_size=BATCH, steps=2)
+    assert "hold nan or inf" in str(caught.value)
+    assert "kernel" in str(caught.value)
