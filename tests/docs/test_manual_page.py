@@ -14,13 +14,13 @@ def listed() -> list[str]:
     return re.findall(r"^\| (\d-\d-\d) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def tested() -> list[str]:
+def shown_by_tests() -> list[str]:
     found = re.findall(r"^def test_pitfall_(\d_\d_\d)_", TESTS.read_text("utf-8"), re.MULTILINE)
     return [number.replace("_", "-") for number in found]
 
 
 def test_every_pitfall_of_the_table_has_a_test_and_every_test_a_row() -> None:
-    assert listed() == tested()
+    assert listed() == shown_by_tests()
     assert len(set(listed())) == len(listed()) == 21
 
 
