@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,8 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
+
+from moxing.launch.plan import free_ports
 
 ALONE = ("openmox", "keras/1", "keras/10", "keras/50")
 TWO = ("openmox", "mirrored/1", "mirrored/10")
@@ -121,7 +122,7 @@ def measured(place: str, who: str, kind: str, steps: int) -> float:
     command = [sys.executable, __file__, "--run", place, who, kind, str(steps)]
     configs: list[dict[str, str]] = [{}]
     if place == "two":
-        addresses = [f"127.0.0.1:{port}" for port in ports(2)]
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
         configs = [
             {
                 "TF_CONFIG": json.dumps(
@@ -149,16 +150,6 @@ def measured(place: str, who: str, kind: str, steps: int) -> float:
         if not out.strip():
             raise SystemExit(f"{who} failed: {errors[-2000:]}")
     return min(json.loads(out.strip().splitlines()[-1])["rate"] for out, _ in outputs)
-
-
-def ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    found = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return found
 
 
 def main() -> None:

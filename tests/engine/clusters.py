@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -14,19 +13,10 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.launch.plan import free_ports
+
 PROGRAM = Path(__file__).with_name("together.py")
 LIMIT = 90.0
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on."""
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 class Job:

@@ -14,10 +14,10 @@ from typing import NoReturn
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-from clusters import free_ports
 from gang import Nursery
 
 from moxing.engine import checkpoint
+from moxing.launch.plan import free_ports
 
 PROGRAM = Path(__file__).with_name("lasting.py")
 SURVIVE = 15.0  # Seconds in which all others have ended.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from moxing.flow.data import files
 from moxing.flow.exchange import Exchange
 from moxing.flow.settings import MACHINE, JobConf, Machine
 from moxing.flow.variables import Variables
+from moxing.launch.plan import free_ports
 
 PROGRAM = """\
 import argparse
@@ -136,16 +136,6 @@ print("read", *read().get().ravel())
 """
 
 
-def _ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
-
-
 class Fleet:
     """Processes of the program, each as one machine, with its output in files."""
 
@@ -159,7 +149,7 @@ class Fleet:
                     record = OFRecord()
                     record.feature["n"].int32_list.value.append(number)
                     writer.write(record)
-        self.addresses = [f"127.0.0.1:{port}" for port in _ports(2)]
+        self.addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
 
     def start(self, machine: int | None, *arguments: str) -> None:
         """Starts a machine; None: a process without others."""
@@ -403,7 +393,7 @@ def test_processes_of_one_host_take_the_machines_in_the_order_of_their_start(
 ) -> None:
     monkeypatch.delenv(machines.VARIABLE, raising=False)
     monkeypatch.setattr(machines, "_claims", [])
-    own = [("127.0.0.1", port) for port in _ports(2)]
+    own = [("127.0.0.1", port) for port in free_ports(2)]
     monkeypatch.setattr(MACHINE, "values", {"machine": own})
     found = [machines.cluster() for _ in range(2)]
     assert [cluster.index for cluster in found if cluster] == [0, 1]

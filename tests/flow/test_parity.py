@@ -137,6 +137,18 @@ def _plain_losses(build: Any, data: list[Any], lr: float, folder: Path) -> list[
             return [float(session.run([loss, step], {images: x, labels: y})[0]) for x, y in data]
 
 
+def _data(seed: int, count: int, shape: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Batches of images, NHWC, and labels."""
+    random = np.random.default_rng(seed)
+    return [
+        (
+            random.normal(size=(BATCH, *shape)).astype(np.float32),
+            random.integers(0, CLASSES, BATCH).astype(np.int32),
+        )
+        for _ in range(count)
+    ]
+
+
 @pytest.mark.parametrize("devices", [1, 2, 4])
 @pytest.mark.parametrize(
     ("ours", "plain", "shape"),
@@ -152,14 +164,7 @@ def test_ten_losses_equal_those_of_plain_tensorflow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
-    random = np.random.default_rng(5)
-    data = [
-        (
-            random.normal(size=(BATCH, *shape)).astype(np.float32),
-            random.integers(0, CLASSES, BATCH).astype(np.int32),
-        )
-        for _ in range(STEPS)
-    ]
+    data = _data(5, STEPS, shape)
 
     found = _flow_losses(ours, data, 0.002, tmp_path / "start")
     wanted = _plain_losses(plain, data, 0.002, tmp_path / "start")
@@ -201,14 +206,7 @@ def test_training_that_was_saved_and_loaded_goes_on_with_the_same_losses(
 ) -> None:
     """Momentum and the schedule go on too: they are in the checkpoint."""
     monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
-    random = np.random.default_rng(9)
-    data = [
-        (
-            random.normal(size=(BATCH, *shape)).astype(np.float32),
-            random.integers(0, CLASSES, BATCH).astype(np.int32),
-        )
-        for _ in range(6)
-    ]
+    data = _data(9, 6, shape)
     train, point = _job(build, shape), flow.train.CheckPoint()
     point.init()
     for batch in data[:3]:

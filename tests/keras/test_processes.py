@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,19 +16,10 @@ import pytest
 from models import BATCH, X, Y, assert_histories, dense, values
 
 import moxing.keras
+from moxing.launch.plan import free_ports
 
 PROGRAM = Path(__file__).with_name("program.py")
 LIMIT = 120.0
-
-
-def free_ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 class Processes:

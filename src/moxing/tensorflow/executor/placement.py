@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from typing import Any, Final
 
+from moxing.cluster import script
 from moxing.cluster.resolve import resolve
 from moxing.tensorflow import flags
 
@@ -76,9 +76,4 @@ def _digest() -> dict[str, str]:
         for name in sorted(flags.FLAG_NAMES - PERSONAL)
         for value in [flags.get_flag(name)]
     }
-    try:
-        with open(sys.argv[0], "rb") as script:
-            facts["the text of the script"] = hashlib.sha256(script.read()).hexdigest()[:12]
-    except OSError:
-        pass  # An interactive program has no file.
-    return facts
+    return facts | script.facts()
