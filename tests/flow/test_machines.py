@@ -291,7 +291,7 @@ def test_a_machine_that_does_not_come_is_named(fleet: Fleet) -> None:
 @pytest.mark.slow
 def test_an_error_of_one_machine_is_told_on_the_other(fleet: Fleet) -> None:
     for machine in (0, 1):
-        fleet.start(machine, "-parts", "4")  # The fourth would be machine 1's; nobody else reads it.
+        fleet.start(machine, "-parts", "4")  # The fourth: only machine 1 reads it.
     assert 0 not in fleet.codes()
     sentence = "there is no part records/part-3, which machine 1 is to read."
     assert sentence in fleet.error(1)
