@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from moxing.launch.plan import free_ports
 
 PROGRAM = Path(__file__).with_name("task.py")
 
@@ -35,13 +36,13 @@ class Task:
     def last_line(self) -> str:
         return self.output.splitlines()[-1]
 
-    def wait_for(self, text: str, seconds: float = 20) -> None:
+    def wait_for(self, text: str, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while text not in self.output:
             assert time.monotonic() < deadline, f"no {text!r} in:\n{self.output}"
             time.sleep(0.02)
 
-    def end(self, seconds: float = 20) -> int:
+    def end(self, seconds: float = 60) -> int:
         """The exit code."""
         return self.process.wait(timeout=seconds)
 
@@ -52,15 +53,7 @@ class Task:
 @pytest.fixture
 def ports() -> Callable[[int], list[str]]:
     """Makes addresses on loopback that are free."""
-
-    def make(count: int) -> list[str]:
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-        addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-        for each in sockets:
-            each.close()
-        return addresses
-
-    return make
+    return lambda count: [f"127.0.0.1:{port}" for port in free_ports(count)]
 
 
 @pytest.fixture

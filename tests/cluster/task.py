@@ -13,13 +13,15 @@ import time
 from typing import Any
 
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.hub import Hub, Peer
 from moxing.cluster.member import Member, join
 from moxing.cluster.serve import serve_ps
+from moxing.cluster.spoke import Spoke
 from moxing.errors import MoxError
 
 
 def _train(member: Member, given: dict[str, Any]) -> None:
-    member.barrier("start", 20)
+    member.barrier("start", 60)
     print("started", flush=True)
     step = 0
     while given.get("steps", 0) == 0 or step < given["steps"]:
@@ -29,6 +31,24 @@ def _train(member: Member, given: dict[str, Any]) -> None:
             raise ValueError("the loss is not a number")
         if member.wait_failure(0.02) is not None:
             raise RuntimeError("aborted")
+    print(f"stepped at {time.time()}", flush=True)
+
+
+def _tell_what_is_heard() -> None:
+    """Prints of whom a heartbeat with a step has come: its death is told with a step from then."""
+    beat, receive = Hub._beat, Spoke.receive
+
+    def of_other(hub: Hub, peer: Peer, step: Any) -> None:
+        beat(hub, peer, step)
+        if step:
+            print(f"heard {peer.task}", flush=True)
+
+    def of_chief(spoke: Spoke, task: str, message: dict[str, Any]) -> None:
+        receive(spoke, task, message)
+        if message["kind"] == "beat" and message.get("step"):
+            print("heard worker 0", flush=True)
+
+    Hub._beat, Spoke.receive = of_other, of_chief  # type: ignore[method-assign]
 
 
 def main(given: dict[str, Any]) -> None:
@@ -36,11 +56,12 @@ def main(given: dict[str, Any]) -> None:
     cluster = Cluster(
         tuple(given["workers"]), tuple(given["ps"]), given["job"], given["index"], "flags"
     )
+    _tell_what_is_heard()
     try:
         with join(
             cluster,
             digest=given.get("digest", {}),
-            timeout=given.get("timeout", 20),
+            timeout=given.get("timeout", 60),
             stall_timeout=given.get("stall_timeout", 30),
         ) as member:
             if cluster.job == "ps":

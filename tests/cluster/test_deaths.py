@@ -13,7 +13,11 @@ import pytest
 def _await_start(tasks) -> None:
     for task in tasks.values():
         task.wait_for("started")
-    time.sleep(1.2)  # So that a heartbeat has carried a step.
+    workers = {name: task for name, task in tasks.items() if name.startswith("worker")}
+    for name in workers:  # A death is told with the step that a heartbeat has carried.
+        for listener in tasks.values() if name == "worker 0" else [tasks["worker 0"]]:
+            if listener is not tasks[name]:
+                listener.wait_for(f"heard {name}\n")
 
 
 @pytest.mark.parametrize("victim", ["worker 0", "worker 1", "worker 2", "ps 0"])
@@ -23,8 +27,8 @@ def test_survivors_name_the_task_that_was_killed(gang, victim):
     tasks[victim].send(signal.SIGKILL)
     began = time.monotonic()
     survivors = [task for name, task in tasks.items() if name != victim]
-    assert [task.end(15) for task in survivors] == [1, 1, 1]
-    assert time.monotonic() - began < 4
+    assert [task.end() for task in survivors] == [1, 1, 1]
+    assert time.monotonic() - began < 15  # Long before a silence would count.
     causes = {task.last_line for task in survivors}
     assert len(causes) == 1
     at = r"" if victim == "ps 0" else r" at step [1-9]\d*"
@@ -53,7 +57,7 @@ def test_a_stopped_task_is_a_stall(gang, victim):
     _await_start(tasks)
     tasks[victim].send(signal.SIGSTOP)
     survivors = [task for name, task in tasks.items() if name != victim]
-    assert [task.end(15) for task in survivors] == [1, 1, 1]
+    assert [task.end() for task in survivors] == [1, 1, 1]
     at = r" at step [1-9]\d*"
     name = rf"{victim} \(127\.0\.0\.1:\d+\)"
     for task in survivors:
@@ -61,30 +65,33 @@ def test_a_stopped_task_is_a_stall(gang, victim):
             rf"{name} has sent nothing for \d s{at}; the job ends when that lasts 4 s", task.output
         )
         assert re.fullmatch(
-            rf"PeerFailureError: {name} has stood still{at} for [45] s", task.last_line
+            rf"PeerFailureError: {name} has stood still{at} for [4-9] s", task.last_line
         )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["worker 0", "worker 1"])
 def test_a_task_that_goes_on_in_time_is_no_failure(gang, victim):
-    tasks = gang(2, 1, stall_timeout=8, steps=400)
+    tasks = gang(2, 1, stall_timeout=9, steps=400)
     _await_start(tasks)
     tasks[victim].send(signal.SIGSTOP)
-    time.sleep(4.5)
-    tasks[victim].send(signal.SIGCONT)
-    assert [task.end(20) for task in tasks.values()] == [0, 0, 0]
     other = tasks["worker 1" if victim == "worker 0" else "worker 0"]
-    assert re.search(rf"{victim} \(127\.0\.0\.1:\d+\) is back after [45] s", other.output)
+    other.wait_for(f"{victim} (")
+    tasks[victim].send(signal.SIGCONT)
+    assert [task.end() for task in tasks.values()] == [0, 0, 0]
+    name = rf"{victim} \(127\.0\.0\.1:\d+\)"
+    assert re.search(rf"{name} has sent nothing for [4-8] s", other.output)
+    assert re.search(rf"{name} is back after [4-8] s", other.output)
 
 
 def test_ps_ends_with_the_last_worker(gang):
     tasks = gang(2, 2, each={"worker 0": {"steps": 5}, "worker 1": {"steps": 60}})
     assert [task.end() for task in tasks.values()] == [0, 0, 0, 0]
     ends = {name: float(task.last_line.split()[-1]) for name, task in tasks.items()}
-    assert ends["ps 0"] - ends["worker 1"] < 2
+    assert ends["ps 0"] - ends["worker 1"] < 10  # Not when a silence would count.
     # The chief stays for the others: its server and the channel end with it.
-    assert ends["worker 0"] > ends["worker 1"] - 0.5
+    (stepped,) = re.findall(r"^stepped at (.+)$", tasks["worker 1"].output, re.M)
+    assert ends["worker 0"] > float(stepped)
 
 
 def test_a_worker_that_is_finished_may_go(gang):
