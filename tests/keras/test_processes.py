@@ -120,7 +120,11 @@ def test_two_workers_train_what_one_trains(
         assert_histories(told["history"], result.history)
         assert told["chief"] == (name == chief)
     assert "Saving checkpoints for 10" in job.text(chief)
-    assert "Saving checkpoints" not in job.text("worker0")
+    assert "[EVAL] step: 10 " in job.text(chief)
+    assert "[epoch 2] step: 10 " in job.text(chief)
+    for of_chief in ("Saving checkpoints", "[EVAL]", "[epoch"):
+        assert of_chief not in job.text("worker0")
+    assert "sample/sec" in job.text("worker0")
     # The checkpoint is one process's too.
     again = dense(package)
     last = moxing.keras.fit(again, data, output_dir=tmp_path / "run", **arguments)

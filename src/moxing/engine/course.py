@@ -12,6 +12,7 @@ from moxing.engine import (
     checkpoint,
     exchange,
     facts,
+    options,
     program,
     replicas,
     report,
@@ -218,10 +219,10 @@ class Course:
         """Raises where a run on other weights would end before its first step."""
         start, job = self._start, self._job
         if job.training and first >= job.max_steps and start is not None and not start.resume:
+            name = options.option("max_number_of_steps")
             raise MoxValueError(
-                f"The checkpoint {start.prefix} is at global step {first} already, and"
-                f" max_number_of_steps is {job.max_steps}: there is nothing to train. Raise"
-                " max_number_of_steps, or count from 0 with"
+                f"The checkpoint {start.prefix} is at global step {first} already, and {name} is"
+                f" {job.max_steps}: there is nothing to train. Raise {name}, or count from 0 with"
                 " --checkpoint_exclude_patterns=global_step."
             )
 

@@ -8,6 +8,7 @@ import os
 import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
+from moxing.engine.options import option
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 
@@ -33,8 +34,8 @@ def local(count: int) -> tuple[str, ...]:
     present = len(tf.config.list_physical_devices("GPU"))
     if kind == "GPU" and count > present:
         raise MoxValueError(
-            f"--num_gpus={count}, but this machine has {present} that TensorFlow can use. Lower it,"
-            " or look at CUDA_VISIBLE_DEVICES."
+            f"{option('--num_gpus')}={count}, but this machine has {present} that TensorFlow"
+            " can use. Lower it, or look at CUDA_VISIBLE_DEVICES."
         )
     if kind == "CPU" and count > 1:
         TENSORFLOW.info(

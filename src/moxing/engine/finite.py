@@ -7,13 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.options import option
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
-
-_CURES = (
-    "Lower the learning rate, clip gradients, or look for a logarithm or division of 0; in 16 bits"
-    " keep the loss in float32 and set --loss_scale or --dynamic_loss_scale."
-)
 
 
 class NotFiniteError(MoxRuntimeError):
@@ -58,7 +54,8 @@ class FiniteVariables:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
             raise NotFiniteError(
                 f"at global step {step} the variable {', '.join(bad[:3])}{more} holds nan or inf,"
-                f" so the step is not saved. The last checkpoint is {last_good or 'none'}. {_CURES}"
+                f" so the step is not saved. The last checkpoint is {last_good or 'none'}."
+                f" {_cures()}"
             )
 
 
@@ -74,7 +71,15 @@ def check_losses(step: int, losses: Mapping[str, float]) -> None:
     """
     for name, value in losses.items():
         if not math.isfinite(value):
-            raise NotFiniteError(f"the loss {name} is {value} at global step {step}. {_CURES}")
+            raise NotFiniteError(f"the loss {name} is {value} at global step {step}. {_cures()}")
+
+
+def _cures() -> str:
+    scale = option("--loss_scale")
+    return (
+        "Lower the learning rate, clip gradients, or look for a logarithm or division of 0; in 16"
+        f" bits keep the loss in float32{f' and set {scale}' if scale else ''}."
+    )
 
 
 def warn_of_metrics(metrics: Mapping[str, float]) -> None:

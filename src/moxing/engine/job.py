@@ -94,6 +94,7 @@ class Job:
         on_servers: whether variables live on the cluster's parameter servers.
         trial: whether `copied` and `on_servers` are to be found by trying what is faster.
         compressed: whether gradients travel between processes as float16.
+        names: what messages call options, by the engine's names of them; see `options`.
         digest: what has to be equal in all processes, by name.
         settings: what the dialect was told beside its arguments, by name, for the report.
         start_timeout: seconds to wait for the other processes.
@@ -144,6 +145,7 @@ class Job:
     on_servers: bool = False
     trial: bool = False
     compressed: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
     digest: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     start_timeout: float = 300.0

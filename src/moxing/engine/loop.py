@@ -16,6 +16,7 @@ from moxing.engine.finite import check_losses
 from moxing.engine.hooks import HookChain
 from moxing.engine.job import EVAL, Job
 from moxing.engine.means import Means
+from moxing.engine.options import option
 from moxing.engine.program import Program
 from moxing.engine.records.recorder import Recorder
 from moxing.engine.summaries import SummaryWriter
@@ -434,6 +435,6 @@ def check_data(progress: Progress) -> None:
     """Raises if the input ended before it gave a single batch."""
     if progress.input_ended and progress.step == 0:
         raise MoxValueError(
-            "input_fn gave no data: it ended before the first step. Check the path, pattern or"
-            " number of epochs it reads, and that a batch is not larger than the data."
+            f"{option('input_fn')} gave no data: it ended before the first step. Check the path,"
+            " pattern or number of epochs it reads, and that a batch is not larger than the data."
         )

@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import SupportsFloat
 
+from moxing.engine.options import limit, option
+
 _SMALL = 1e-3
 _HUGE = 1e16  # From here on, doubles have no decimals to show.
 
@@ -66,14 +68,16 @@ def saving_checkpoint(step: int, path: str) -> str:
 
 def ignoring_checkpoint_path(log_dir: str) -> str:
     """Said where both a checkpoint in the log directory and another path were given."""
-    return f"Ignoring --checkpoint_path because a checkpoint already exists in {log_dir}"
+    return (
+        f"Ignoring {option('--checkpoint_path')} because a checkpoint already exists in {log_dir}"
+    )
 
 
 def already_reached(log_dir: str, step: int, max_steps: int) -> str:
     """Why a run ends at once: its checkpoint is at or past the last step."""
     return (
-        f"checkpoint in {log_dir} is already at step {step} >= max_number_of_steps {max_steps};"
-        " nothing to train: raise it or use another log_dir"
+        f"checkpoint in {log_dir} is already at step {step} >= {limit(max_steps)};"
+        f" nothing to train: raise it or use another {option('log_dir')}"
     )
 
 
@@ -81,7 +85,8 @@ def input_already_ended(log_dir: str, step: int) -> str:
     """Why a run ends at once: an earlier one trained on all the data that the input has."""
     return (
         f"checkpoint in {log_dir} is already at step {step}, where its input ended; nothing to"
-        " train: give more data with another max_number_of_steps, or use another log_dir"
+        f" train: give more data with another {option('max_number_of_steps')}, or use another"
+        f" {option('log_dir')}"
     )
 
 
@@ -105,7 +110,8 @@ def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = Fal
     if by_chief:
         return f"Stopped by {signal} at step {step}, which worker 0 saves."
     if checkpoint is None:
-        return f"Stopped by {signal} at step {step}; no log_dir was given, so nothing was saved."
+        name = option("log_dir")
+        return f"Stopped by {signal} at step {step}; no {name} was given, so nothing was saved."
     return (
         f"Stopped by {signal} at step {step}, which is saved: {checkpoint}. The same command goes"
         " on from there."
@@ -189,7 +195,7 @@ def training_summary(
     if by_chief:
         sentences.append("Worker 0 saves for all.")
     elif not any(places.values()):
-        sentences.append("No log_dir was given, so nothing was saved.")
+        sentences.append(f"No {option('log_dir')} was given, so nothing was saved.")
     return " ".join(sentences)
 
 
@@ -272,5 +278,5 @@ def dropped(task: str, step: int, count: tuple[int, bool]) -> str:
     return (
         f"The data of {task} ended after {step} steps, so training ends for all. Dropped here:"
         f" data of {more}{steps} steps. Give every worker as much data, or repeat it"
-        " (Dataset.repeat) and limit max_number_of_steps."
+        f" (Dataset.repeat) and limit {option('max_number_of_steps')}."
     )

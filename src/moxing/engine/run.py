@@ -6,7 +6,7 @@ import dataclasses
 from contextlib import ExitStack
 from typing import Any
 
-from moxing.engine import checkpoint, export, facts, outcome, program, team, trial
+from moxing.engine import checkpoint, export, facts, options, outcome, program, team, trial
 from moxing.engine.checkpoint import Checkpoint
 from moxing.engine.course import Course
 from moxing.engine.home import run_at_home
@@ -28,8 +28,11 @@ def execute(job: Job) -> Result:
         SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
             parameter server whose workers are done.
     """
-    if job.cluster is None or job.cluster.alone:
-        return _execute(job)
+    with options.spoken(job.names):
+        return _execute(job) if job.cluster is None or job.cluster.alone else _execute_among(job)
+
+
+def _execute_among(job: Job) -> Result:
     crew = team.enter(job)
     try:
         if not job.training:

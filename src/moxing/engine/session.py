@@ -14,6 +14,7 @@ from moxing.engine import blame, devices, executor
 from moxing.engine.checkpoint import Restorer
 from moxing.engine.job import Job
 from moxing.engine.lift import PYTHON_CALLS
+from moxing.engine.options import option
 from moxing.engine.team import Team
 from moxing.logs import TENSORFLOW
 
@@ -135,8 +136,9 @@ def _end(
         closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
         if closing.is_alive():
             TENSORFLOW.warning(
-                "input_fn still runs %.0f seconds after the last step; going on without it. Look in"
+                "%s still runs %.0f seconds after the last step; going on without it. Look in"
                 " its generator, py_func or queue for a wait without a limit.",
+                option("input_fn"),
                 _END_SECONDS,
             )
     if closing.is_alive():

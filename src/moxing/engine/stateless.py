@@ -18,6 +18,7 @@ from contextlib import contextmanager
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import ancestry
+from moxing.engine.options import option
 from moxing.engine.replicas import PREFIX
 
 # What the names of operations of a device after the first begin with.
@@ -194,8 +195,9 @@ def _of_process(process: int) -> str:
 def _warn(left: Sequence[tf.Operation]) -> None:
     if left:
         _LOG.warning(
-            "--seed can't fix the random operation %s (%s) over a resumed run: TensorFlow has no"
+            "%s can't fix the random operation %s (%s) over a resumed run: TensorFlow has no"
             " stateless form of it here.",
+            option("--seed"),
             left[0].name,
             left[0].type,
         )

@@ -69,6 +69,7 @@ def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any
     seed = flags.get_flag("seed")
     return {
         **placed,
+        "names": _NAMES,
         **_threads(config.session_config),
         "compute_dtype": "bfloat16" if flags.get_flag("use_bf16") else None,
         "restore_include": flags.patterns("checkpoint_include_patterns"),
@@ -83,6 +84,14 @@ def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any
 
 
 _DEFAULT_TIMEOUT = 7200
+# What the engine's messages call an Estimator's options, by the engine's names.
+_NAMES = {
+    "log_dir": "model_dir",
+    "max_number_of_steps": "max_steps",
+    "limit": "max_steps={}",
+    "--checkpoint_path": "warm_start_from",
+    "--loss_scale": "",
+}
 
 
 def _devices(config: RunConfig, flagged: int) -> int:

@@ -98,6 +98,22 @@ def all_steps(epochs: Any, steps: Any, per_epoch: int | None) -> int:
     return per_epoch * (passes or 1)
 
 
+def option_names(epochs: int | None, steps: int | None) -> dict[str, str]:
+    """What the engine's messages call the options of `fit`, by the engine's names."""
+    passes = "epochs" if steps is None else "steps"
+    given = "steps={}" if steps is not None else f"epochs={epochs or 1} ({{}} steps)"
+    return {
+        "log_dir": "output_dir",
+        "max_number_of_steps": passes,
+        "limit": given,
+        "input_fn": "train_data",
+        "--checkpoint_path": "",
+        "--loss_scale": "",
+        "--num_gpus": "num_gpus",
+        "--seed": "seed",
+    }
+
+
 def compile_model(model: Any, optimizer: Any, loss: Any, metrics: Any, loss_weights: Any) -> None:
     """Compiles the model where that was asked for.
 

@@ -34,6 +34,7 @@ class Epochs:
         every: steps between evaluations; None: one at the end of each epoch.
         evaluate: gives the metrics of the eager model, by name; None: there is no evaluation.
         callbacks: of the user.
+        speaks: whether this process logs metrics, which are the same in all.
     """
 
     def __init__(
@@ -45,10 +46,11 @@ class Epochs:
         every: int | None,
         evaluate: Callable[[], dict[str, float]] | None,
         callbacks: Callbacks,
+        speaks: bool = True,
     ) -> None:
         self._family, self._model, self._trained = family, model, trained
         self._epoch, self._every, self._evaluate = epoch, every, evaluate
-        self._callbacks = callbacks
+        self._callbacks, self._speaks = callbacks, speaks
         self.history: dict[str, list[float]] = {}
         self.epochs: list[int] = []
         self.ended = False
@@ -98,7 +100,7 @@ class Epochs:
         self._closed = global_step
         for name, value in logs.items():
             self.history.setdefault(name, []).append(value)
-        TENSORFLOW.info("%s", report.hook_line(f"[epoch {number + 1}]", global_step, logs))
+        self._say(f"[epoch {number + 1}]", global_step, logs)
         return self._call_back(session, number, logs)
 
     def _call_back(self, session: tf.Session, number: int, logs: Mapping[str, float]) -> bool:
@@ -152,7 +154,11 @@ class Epochs:
         if recorder is not None:
             seconds = time.perf_counter() - started
             recorder.evaluated("[EVAL]", self._values, None, seconds, after=global_step)
-        TENSORFLOW.info("%s", report.hook_line("[EVAL]", global_step, self._values))
+        self._say("[EVAL]", global_step, self._values)
+
+    def _say(self, prefix: str, global_step: int, values: Mapping[str, float]) -> None:
+        if self._speaks:
+            TENSORFLOW.info("%s", report.hook_line(prefix, global_step, values))
 
     def _of_kind(self, *kinds: str) -> list[Held]:
         assert self._trained.variables is not None

@@ -121,7 +121,7 @@ def fit(
     trained = TrainedModel(family, model, pipeline, index * devices, fuses=not parameter_server)
     called = Callbacks(callbacks, model, chief, family.package)
     every = arguments.count("eval_every", eval_every)
-    pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called)
+    pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief)
     saves = arguments.count("save_every", save_every)
     save_secs = arguments.seconds("save_every_secs", save_every_secs)
     job = Job(
@@ -141,6 +141,7 @@ def fit(
         cluster=cluster,
         on_servers=parameter_server and cluster is not None,
         seed=seed,
+        names=arguments.option_names(epochs, steps),
         digest=place.digest(
             epochs=epochs, steps=steps, steps_per_epoch=per_epoch, batch_size=batch, seed=seed
         ),

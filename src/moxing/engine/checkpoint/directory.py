@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import tempfile
 
+from moxing.engine.options import option
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 
-def ensure_directory(path: str, what: str = "log_dir") -> None:
+def ensure_directory(path: str, what: str | None = None) -> None:
     """Makes a directory and those above it, and makes sure that files can be written there.
 
     Args:
         path: of the directory, which may exist.
-        what: what the user knows it as.
+        what: what the user knows it as; None: as the directory of the run.
 
     Raises:
         MoxValueError: the path is empty, or a file is in the way.
         MoxRuntimeError: the operating system refuses.
     """
+    what = option("log_dir") if what is None else what
     if not path:
         raise MoxValueError(
             f"{what} is an empty string. Give it a directory, or None to write no files."

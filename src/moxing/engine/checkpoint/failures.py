@@ -17,7 +17,7 @@ _REMEDIES = {
     errno.EFBIG: "Raise the limit on the size of files (ulimit -f).",
     errno.EACCES: "Make the directory writable.",
     errno.EPERM: "Make the directory writable.",
-    errno.EROFS: "Use a log_dir on a file system that can be written.",
+    errno.EROFS: "Choose a file system that can be written.",
     errno.ENOENT: "The directory, or a part of its path, has been removed during the run.",
     errno.EIO: "The disk may be failing.",
 }

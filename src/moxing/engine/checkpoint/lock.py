@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from moxing.engine.options import option
 from moxing.errors import MoxRuntimeError
 
 _LOG = logging.getLogger("tensorflow")
@@ -40,7 +41,7 @@ class Held:
             raise MoxRuntimeError(
                 f"{os.path.dirname(self._path)} was removed or replaced while this run trained in"
                 " it; another run may train there now. Nothing was saved there. Start again, with a"
-                " log_dir of its own for each run."
+                f" {option('log_dir')} of its own for each run."
             )
 
 
@@ -110,5 +111,5 @@ def _refusal(root: str) -> str:
         who = "a process that has not written who it is"
     return (
         f"Another run is training in {root}: {who}. Wait for its end or stop it, or give this run a"
-        " log_dir of its own."
+        f" {option('log_dir')} of its own."
     )

@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.entries import Entry
 from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.reader import Stored
+from moxing.engine.options import option
 from moxing.errors import CheckpointError, near_matches
 
 _LOG = logging.getLogger("tensorflow")
@@ -173,11 +174,11 @@ def _complaints(stored: Stored, plan: Plan) -> list[str]:
 def _changed_model(stored: Stored, plan: Plan, names: Sequence[str]) -> str:
     bad = [*plan.unfit, *plan.missing]
     line = Filter().line_excluding(bad, [name for name in names if name not in bad])
-    lines = _complaints(stored, plan)
+    lines, start = _complaints(stored, plan), option("--checkpoint_path")
     lines.append(
-        "The model, or its optimizer, is not the one that was trained in this log_dir. Go back to"
-        " that one, or choose a new log_dir and start from these weights with"
-        f" --checkpoint_path={stored.prefix} {line}"
+        f"The model, or its optimizer, is not the one that was trained in this {option('log_dir')}."
+        f" Go back to that one, or choose a new {option('log_dir')}"
+        + (f" and start from these weights with {start}={stored.prefix} {line}" if start else ".")
     )
     return "\n".join(lines)
 

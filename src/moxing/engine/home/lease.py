@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from moxing.engine.home import process
+from moxing.engine.options import option
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
@@ -138,7 +139,7 @@ class Lease:
     def _refusal(self, found: dict[str, Any]) -> str:
         return (
             f"Another run is training in {self._directory}: {_who(found)}. Wait for its end or stop"
-            " it, or give this run a log_dir of its own."
+            f" it, or give this run a {option('log_dir')} of its own."
         )
 
     def _read(self) -> dict[str, Any] | None:

@@ -1,0 +1,54 @@
+"""What options are called in messages: as the face that the user called knows them.
+
+The engine's own names are those of `mox.run`. Another dialect gives its names in `Job.names`; for
+the time of the run they are spoken wherever a message names an option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+# The names that a dialect may give; "limit" has the place of a number of steps in it. An empty one
+# says that the face has no such option.
+_ENGINES = {
+    "log_dir": "log_dir",
+    "max_number_of_steps": "max_number_of_steps",
+    "limit": "max_number_of_steps {}",
+    "input_fn": "input_fn",
+    "--checkpoint_path": "--checkpoint_path",
+    "--loss_scale": "--loss_scale or --dynamic_loss_scale",
+    "--num_gpus": "--num_gpus",
+    "--seed": "--seed",
+}
+_spoken: ContextVar[Mapping[str, str]] = ContextVar("names of options", default=_ENGINES)
+
+
+@contextmanager
+def spoken(names: Mapping[str, str]) -> Iterator[None]:
+    """In the block messages have these names, and the engine's for all others.
+
+    Args:
+        names: by the names that the engine has.
+
+    Raises:
+        KeyError: the engine never speaks of such an option.
+    """
+    for name in names:
+        _ENGINES[name]
+    token = _spoken.set({**_ENGINES, **names})
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def option(name: str) -> str:
+    """The name for a message of an option that the engine knows as `name`; "": there is none."""
+    return _spoken.get()[name]
+
+
+def limit(steps: int) -> str:
+    """`max_number_of_steps 65`: the option that says where training ends, with its value."""
+    return _spoken.get()["limit"].format(steps)
