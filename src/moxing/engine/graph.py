@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import ancestry, callbacks, exchange, gates, precision, rates
+from moxing.engine import callbacks, exchange, gates, precision, rates, reads
 from moxing.engine.job import Loss
 from moxing.engine.precision import LossScale
 from moxing.engine.reduce import Spread
@@ -17,7 +17,6 @@ from moxing.errors import MoxTypeError, MoxValueError
 
 GradsAndVars = list[tuple[Any, tf.Variable]]
 _NO_SCALE = LossScale()
-_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 
 def train_op(
@@ -60,13 +59,14 @@ def _step(
         for index, optimizer in enumerate(optimizers)
     ]
     first: list[tf.Operation] = [op for replica in spread.replicas for op in replica.updates]
-    first += _reads(spread.replicas)
+    read = reads.of(spread.replicas)
     gradients = [gradient for pairs in moments for gradient, _ in pairs]
     if not spread.applies:
         return tf.group(*(gradient.op for gradient in gradients))
     if count == 1 and not scale.dynamic:
-        with tf.control_dependencies(first):
+        with tf.control_dependencies([*first, *reads.unordered(read, optimizers[0], moments[0])]):
             return _apply(optimizers[0], moments[0], global_step)
+    first += [tf.group(*read)] if read else []
 
     def update() -> tf.Operation:
         return tf.group(
@@ -192,19 +192,6 @@ def _gradients(
             " differentiable operations (argmax, round, cast to int and py_func have none)."
         )
     return pairs
-
-
-def _reads(parts: Sequence[Replica]) -> list[tf.Operation]:
-    """What reads variables for the values of a step, which are those of before the update."""
-    models = [part.model for part in parts]
-    values = [loss.tensor for model in models for loss in model.losses]
-    values += [v for m in models for v in (*m.log.values(), *m.outputs.values())]
-    reads = [
-        op
-        for op in ancestry.behind(values)
-        if op.type in _READS and op._get_control_flow_context() is None
-    ]
-    return [tf.group(*reads)] if reads else []
 
 
 def _apply(
