@@ -104,12 +104,16 @@ def test_a_checkpoint_of_before_can_be_evaluated(estimator: tfe.Estimator, read:
 
 
 def test_predictions_come_one_by_one(
-    estimator: tfe.Estimator, read: Read, problem: SimpleNamespace
+    estimator: tfe.Estimator, read: Read, problem: SimpleNamespace, said: Any
 ) -> None:
     estimator.train(read(), steps=10)
+    before = len(said())
     made = list(estimator.predict(read(64, epochs=1, shuffle=False)))
 
     assert len(made) == 600
+    restoring, summary = said()[before:]
+    assert restoring.startswith("Restoring parameters from")
+    assert summary.startswith("Predicted 600 samples in 10 batches at global step 10 in ")
     expected = problem.x @ estimator.get_variable_value("w")
     np.testing.assert_allclose([one["logits"] for one in made], expected, atol=1e-5)
     assert [one["class"] for one in made] == expected.argmax(1).tolist()

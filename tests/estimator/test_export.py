@@ -14,6 +14,7 @@ import tensorflow.compat.v2 as tf2
 
 import moxing.estimator as tfe
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.estimator import publishing
 
 Read = Callable[..., Any]
 
@@ -167,3 +168,61 @@ def test_what_is_not_exported(trained: tfe.Estimator, tmp_path: Path) -> None:
     with pytest.raises(MoxValueError) as value:
         tfe.export.ClassificationOutput()
     assert str(value.value) == "ClassificationOutput needs scores, classes or both."
+
+
+def test_where_nothing_can_be_exported_is_said_before_any_work(
+    trained: tfe.Estimator, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    refusal = f"can't be a directory: {tmp_path}/file is a file. Choose another export_dir_base."
+    for base in ("file", "file/below"):
+        with pytest.raises(MoxValueError) as caught:
+            trained.export_saved_model(tmp_path / base, lambda: pytest.fail("called"))
+        assert str(caught.value) == f"export_dir_base '{tmp_path}/{base}' {refusal}"
+    assert (tmp_path / "file").read_text() == "mine"
+
+    for name, path, words in (
+        ("../a", tmp_path / "file", "has the name '../a', which leads out of assets.extra"),
+        ("a", tmp_path / "gone", f"['a'] is '{tmp_path}/gone', which is no file"),
+    ):
+        with pytest.raises(MoxValueError) as asset:
+            trained.export_saved_model(tmp_path / "e", raw, assets_extra={name: str(path)})
+        assert words in str(asset.value)
+    assert not (tmp_path / "e").exists()
+
+
+def test_an_exporter_without_a_place_is_refused_before_training(
+    estimator: tfe.Estimator, read: Read
+) -> None:
+    Path(estimator.model_dir).mkdir()
+    Path(estimator.model_dir, "export").write_text("")
+    spec = tfe.EvalSpec(read(epochs=1), exporters=tfe.FinalExporter("served", raw))
+    with pytest.raises(MoxValueError) as caught:
+        tfe.train_and_evaluate(estimator, tfe.TrainSpec(read(), 3), spec)
+    assert str(caught.value) == (
+        f"export_dir_base '{estimator.model_dir}/export/served' can't be a directory:"
+        f" {estimator.model_dir}/export is a file. Choose another export_dir_base."
+    )
+    assert estimator.latest_checkpoint() is None
+
+
+def test_an_export_that_another_process_is_faster_with_gets_the_next_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "model"
+    made.mkdir()
+    (made / "saved_model.pb").write_text("mine")
+    monkeypatch.setattr(publishing.time, "time", lambda: 100.5)
+    real = publishing.file.exists
+
+    def exists(path: Any) -> bool:
+        """Sees nothing of what another process made at the same moment."""
+        return False if str(path).endswith("/100") else real(path)
+
+    monkeypatch.setattr(publishing.file, "exists", exists)
+    other = tmp_path / "e" / "100"
+    other.mkdir(parents=True)
+    (other / "saved_model.pb").write_text("theirs")
+    assert publishing.publish(str(made), str(tmp_path / "e")) == str(tmp_path / "e" / "101")
+    assert (other / "saved_model.pb").read_text() == "theirs"
+    assert sorted(path.name for path in (tmp_path / "e").iterdir()) == ["100", "101"]

@@ -65,7 +65,7 @@ class Job:
         log_dir: checkpoints, summaries and exports; None: no files at all.
         cached: whether log_dir is written to a local cache first, as one in a store always is.
         checkpoint_path: where to start from when log_dir holds no checkpoint.
-        log_every: steps between log lines.
+        log_every: steps between log lines; 0: none.
         output_fn, output_every: given the outputs of so many steps at a time.
         summary_every: steps between summaries.
         save_secs, save_steps: time or steps between saves; both None: only first and last.

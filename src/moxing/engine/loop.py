@@ -14,7 +14,7 @@ from moxing.engine.console import Console
 from moxing.engine.exchange import Rests
 from moxing.engine.finite import check_losses
 from moxing.engine.hooks import HookChain
-from moxing.engine.job import EVAL, Job
+from moxing.engine.job import EVAL, PREDICT, Job
 from moxing.engine.means import Means
 from moxing.engine.options import option
 from moxing.engine.program import Program
@@ -37,7 +37,7 @@ class Progress:
         wait: share of sampled steps' time spent waiting for data; None: not measured.
         input_ended: whether the input had no more data.
         values: the values last logged.
-        means: sample-weighted means of the logged values, in EVAL.
+        means: sample-weighted means of the logged values, in EVAL; in PREDICT of none.
         running: last values of streaming metrics, in EVAL.
         ended_by: the other process whose data ended; None: this one's, or none did.
         shared_step: the global step, where other processes move it too; None: only these steps do.
@@ -132,7 +132,9 @@ class Loop:
                 error.add_note(f"openmox: raised {where}.")
             raise
         progress.seconds = time.perf_counter() - started
-        if progress.samples:
+        if self._job.mode == PREDICT:
+            progress.samples = int(progress.means.samples or 0)
+        elif progress.samples:
             # The steps after the last log line had, as far as is known, batches of the same size.
             progress.samples += (progress.step - self._mark[1]) * self._batch
         return progress
@@ -232,7 +234,7 @@ class Loop:
     def _due(self, step: int) -> tuple[str, ...]:
         """The names of what this step fetches beside the train op."""
         due = ("team", *self._always) if self._together else self._always
-        if step % self._job.log_every == 0:
+        if self._job.log_every and step % self._job.log_every == 0:
             due = (*due, "log")
         if self._summaries.due(self.progress.first + step):
             due = (*due, "summary")
@@ -262,7 +264,9 @@ class Loop:
     def _next_due(self, step: int) -> int:
         """The first step after this one that needs more than the step itself."""
         job, first = self._job, self.progress.first
-        due = [self._last_step(), _next_multiple(step, job.log_every)]
+        due = [self._last_step()]
+        if job.log_every:
+            due.append(_next_multiple(step, job.log_every))
         if self._summaries.op is not None:
             due.append(_next_multiple(first + step, job.summary_every) - first)
         if self._reports_rate:
@@ -293,6 +297,10 @@ class Loop:
                     progress.means.add(batch["values"], batch.get("samples", count))
             first = values["means"][0]["values"]
             progress.running.update({name: first[name] for name in self._streaming})
+        if "seen" in values:
+            for one, count in zip(values["seen"], self._counts, strict=True):
+                if one.get("real", True):
+                    progress.means.add({}, one.get("samples", count))
         if "outputs" in values:
             real = [one["values"] for one in values["outputs"] if one.get("real", True)]
             self._outputs += real
@@ -388,6 +396,7 @@ def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, 
         "step": program.step_op,
         "log": {"values": dict(program.log), "losses": losses, **samples, **wait},
         "means": means,
+        "seen": each,
         "outputs": outputs,
     }
     if program.team is not None:
@@ -418,6 +427,8 @@ def _always(job: Job) -> tuple[str, ...]:
     names = []
     if job.mode == EVAL:
         names.append("means")
+    elif job.mode == PREDICT:
+        names.append("seen")
     if job.output_fn is not None:
         names.append("outputs")
     return tuple(names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.estimator import publishing
 
 if TYPE_CHECKING:
     from moxing.estimator.estimator import Estimator
@@ -38,10 +39,22 @@ class FinalExporter:
                 f"{shown(self.serving_input_receiver_fn)}, which is no function."
             )
 
+    def directory(self, estimator: Estimator) -> str:
+        """Where the exports of an estimator go."""
+        return os.path.join(estimator.model_dir, "export", self.name)
+
+    def check(self, estimator: Estimator) -> None:
+        """Raises, before training, where nothing could be exported.
+
+        Raises:
+            MoxValueError: a file is in the way, or an asset is not there.
+        """
+        publishing.check(self.directory(estimator), self.assets_extra or {})
+
     def export(self, estimator: Estimator) -> bytes:
         """Exports the newest checkpoint; returns the directory."""
         return estimator.export_saved_model(
-            os.path.join(estimator.model_dir, "export", self.name),
+            self.directory(estimator),
             self.serving_input_receiver_fn,
             assets_extra=self.assets_extra,
             as_text=self.as_text,

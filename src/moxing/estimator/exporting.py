@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
-import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator import checkpoints, jobs
+from moxing.estimator import checkpoints, jobs, publishing
 from moxing.estimator.export import ExportOutput, PredictOutput, ServingInputReceiver
 from moxing.estimator.spec import EstimatorSpec, ModeKeys
-from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
 if TYPE_CHECKING:
@@ -41,6 +37,7 @@ def export(
             f"export_saved_model has serving_input_receiver_fn={shown(receiver_fn)}, which is no"
             " function."
         )
+    publishing.check(base, assets)
     with (
         checkpoints.at_hand(checkpoint_path) as source,
         tempfile.TemporaryDirectory(prefix="moxing-export-") as room,
@@ -48,11 +45,8 @@ def export(
         made = os.path.join(room, "model")
         with _without_lines_about(room):
             _write(estimator, receiver_fn, source, made, as_text)
-        for name, path in assets.items():
-            place = os.path.join(made, "assets.extra", name)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            file.copy(path, place)
-        target = _publish(made, base)
+        publishing.add_assets(made, assets)
+        target = publishing.publish(made, base)
     TENSORFLOW.info("SavedModel written to: %s", target)
     return target.encode()
 
@@ -146,22 +140,3 @@ def _signature(fed: Mapping[str, Any], output: ExportOutput) -> Any:
 
 
 _PREDICT = tf.saved_model.PREDICT_METHOD_NAME
-
-
-def _publish(made: str, base: str) -> str:
-    """Moves the model to where servers look for it, under a name that no other has."""
-    number = int(time.time())
-    if file.is_remote(base):
-        while file.exists(f"{base.rstrip('/')}/{number}"):
-            number += 1
-        target = f"{base.rstrip('/')}/{number}"
-        file.copy_parallel(made, target)
-        return target
-    os.makedirs(base, exist_ok=True)
-    aside = os.path.join(base, f".unfinished-{secrets.token_hex(4)}")
-    shutil.copytree(made, aside)
-    while os.path.lexists(os.path.join(base, str(number))):
-        number += 1
-    target = os.path.join(base, str(number))
-    os.rename(aside, target)
-    return target

@@ -132,6 +132,7 @@ def prediction(
         model_fn=_presented(estimator, model_fn),
         max_steps=ENDLESS,
         checkpoint_path=checkpoint_path,
+        log_every=0,
         **runtime.fields(estimator.config, PREDICT, None),
     )
 

@@ -57,6 +57,8 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
                 f" tf.estimator.{kind.__name__}."
             )
     cluster = runtime.cluster()
+    for exporter in eval_spec.exporters:
+        exporter.check(estimator)
     if cluster is not None and cluster.job == EVALUATOR:
         placed = runtime.fields(estimator.config, TRAIN, None)
         limit = total(train_spec.max_steps, placed)

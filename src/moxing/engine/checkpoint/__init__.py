@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.directory import ensure_directory, refuse_file
 from moxing.engine.checkpoint.lock import Held, lock
 from moxing.engine.checkpoint.manifest import read_extra
 from moxing.engine.checkpoint.names import Checkpoint
@@ -22,4 +22,5 @@ __all__ = [
     "lock",
     "newest",
     "read_extra",
+    "refuse_file",
 ]

@@ -25,12 +25,7 @@ def ensure_directory(path: str, what: str | None = None) -> None:
         raise MoxValueError(
             f"{what} is an empty string. Give it a directory, or None to write no files."
         )
-    if (file := _file_in_the_way(path)) is not None:
-        raise MoxValueError(
-            f"{what} {path!r} can't be a directory: {file} is"
-            f" {'a link that leads nowhere' if os.path.islink(file) else 'a file'}. Choose another"
-            f" {what}."
-        )
+    refuse_file(path, what)
     try:
         os.makedirs(path, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
@@ -44,6 +39,20 @@ def ensure_directory(path: str, what: str | None = None) -> None:
             f"Can't write into {what} {path!r}: [Errno {error.errno}] {error.strerror}. Make it"
             f" writable, or choose another {what}."
         ) from error
+
+
+def refuse_file(path: str, what: str) -> None:
+    """Raises where a path can't be a directory, and makes nothing.
+
+    Raises:
+        MoxValueError: a file is in the way.
+    """
+    if (file := _file_in_the_way(path)) is not None:
+        raise MoxValueError(
+            f"{what} {path!r} can't be a directory: {file} is"
+            f" {'a link that leads nowhere' if os.path.islink(file) else 'a file'}. Choose another"
+            f" {what}."
+        )
 
 
 def _file_in_the_way(path: str) -> str | None:

@@ -1,0 +1,95 @@
+"""Puts an exported model where servers look for it: whole, and under a name of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Mapping
+
+from moxing.engine import checkpoint
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.framework import file
+
+_WHAT = "export_dir_base"
+
+
+def check(base: str, assets: Mapping[str, str]) -> None:
+    """Raises where nothing could be exported; makes nothing.
+
+    Args:
+        base: the directory of all exports.
+        assets: files by their path within `assets.extra`.
+
+    Raises:
+        MoxValueError: a file is in the way, or an asset is not there.
+    """
+    if not base:
+        raise MoxValueError(f"{_WHAT} is an empty string. Name a directory.")
+    if not file.is_remote(base):
+        checkpoint.refuse_file(base, _WHAT)
+    for name, path in assets.items():
+        if os.path.isabs(name) or os.pardir in name.split("/"):
+            raise MoxValueError(
+                f"assets_extra has the name {name!r}, which leads out of assets.extra. Give the"
+                " path that the file shall have within it."
+            )
+        if not file.is_file(path):
+            raise MoxValueError(
+                f"assets_extra[{name!r}] is {os.fspath(path)!r}, which is no file. Name a file, or"
+                " leave it out."
+            )
+
+
+def add_assets(made: str, assets: Mapping[str, str]) -> None:
+    """Copies files into `assets.extra` of an export."""
+    for name, path in assets.items():
+        place = os.path.join(made, "assets.extra", name)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        file.copy(path, place)
+
+
+def publish(made: str, base: str) -> str:
+    """Copies the model to a new directory of `base` that is named by the time, and returns it.
+
+    Raises:
+        MoxValueError, MoxRuntimeError: the operating system refuses.
+    """
+    if file.is_remote(base):
+        target = f"{base.rstrip('/')}/{_free(base, int(time.time()))}"
+        file.copy_parallel(made, target)
+        return target
+    checkpoint.ensure_directory(base, _WHAT)
+    aside = os.path.join(base, f".unfinished-{secrets.token_hex(4)}")
+    try:
+        shutil.copytree(made, aside)
+        return _renamed(aside, base)
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise MoxRuntimeError(
+            f"Can't export into {_WHAT} {base!r}: {error}. The checkpoint is as it was: export it"
+            " again once there is room."
+        ) from error
+
+
+def _renamed(aside: str, base: str) -> str:
+    number = int(time.time())
+    while True:
+        number = _free(base, number)
+        target = os.path.join(base, str(number))
+        try:
+            os.rename(aside, target)
+        except OSError:
+            if not os.path.lexists(target):
+                raise
+            number += 1  # Another process has taken the name just now.
+        else:
+            return target
+
+
+def _free(base: str, number: int) -> int:
+    """The first number from this one on that no export has."""
+    while file.exists(os.path.join(base, str(number))):
+        number += 1
+    return number
