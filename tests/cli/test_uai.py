@@ -184,6 +184,18 @@ def test_what_comes_back_is_listed(tmp_path: Path) -> None:
     lines = uai._contents(tmp_path)
     assert lines[:3] == [f"In {tmp_path}:", "  a/00 (0 bytes)", "  a/01 (1,000 bytes)"]
     assert lines[-1] == "  and 2 more files"
+    (tmp_path / "a" / "20").unlink()
+    assert uai._contents(tmp_path)[-1] == "  and 1 more file"
+
+
+def test_locks_and_saves_cut_short_are_nothing_that_comes_back(tmp_path: Path) -> None:
+    (tmp_path / ".mox-tmp-1@host.x").mkdir()
+    for name in (".mox.lock", ".mox.lock.json", ".mox-tmp-1@host.x/model.ckpt-5.index"):
+        (tmp_path / name).touch()
+    (tmp_path / "gone").symlink_to("nowhere")
+    assert uai._contents(tmp_path) == [f"The program has written nothing to {tmp_path}."]
+    (tmp_path / ".hidden").touch()
+    assert uai._contents(tmp_path)[1:] == ["  .hidden (0 bytes)"]
 
 
 @pytest.mark.parametrize("arguments", ["--a=1 --b='x y'", "--help"])

@@ -129,12 +129,15 @@ def test_the_command_as_typed_into_the_platform(
         ("", {}, "The command '' does not begin with a program, such as \"train.py --epochs=5\"."),
         ("train.py 'x", {}, "The command can't be read (No closing quotation): train.py 'x"),
         ("none.py", {}, "there is no file none.py in CODE; --code names its folder."),
+        ("train.py", {"nodes": 256, "ps": 1}, "257 processes on one machine are too many; 256"),
+        ("train.py", {"nodes": 10**30}, f"{10**30} processes on one machine are too many; 256"),
     ],
 )
 def test_mistakes(code: Path, command: str, given: dict[str, int], message: str) -> None:
     with pytest.raises(MoxValueError) as caught:
         made(code, command, **given)
-    assert str(caught.value) == message.replace("CODE", str(code))
+    wanted = message.replace("CODE", str(code))
+    assert str(caught.value) in (wanted, f"{wanted} is the most.")
 
 
 def test_folders_that_are_not_there(code: Path, tmp_path: Path) -> None:
@@ -149,4 +152,54 @@ def test_folders_that_are_not_there(code: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(MoxValueError) as caught:
             training("train.py", *folders)
+        assert str(caught.value) == message
+
+
+def test_folders_that_are_none_of_this_machine(code: Path, tmp_path: Path) -> None:
+    for folders, message in (
+        (("", "d", "o"), "--code is empty; it names a folder."),
+        ((str(code), "", "o"), "--data is empty; it names a folder."),
+        ((str(code), str(tmp_path), ""), "--output is empty; it names a folder."),
+        (
+            (str(code), "s3://bucket/mnist", "o"),
+            "--data=s3://bucket/mnist: the platform gives programs folders, so this must be one of"
+            " this machine. The program itself may read and write such a URL.",
+        ),
+        (
+            (str(code), str(tmp_path), "s3://bucket/o"),
+            "--output=s3://bucket/o: the platform gives programs folders, so this must be one of"
+            " this machine. The program itself may read and write such a URL.",
+        ),
+    ):
+        with pytest.raises(MoxValueError) as caught:
+            training("train.py", *folders)
+        assert str(caught.value) == message
+    assert not Path("s3:").exists()
+
+
+def test_an_output_that_would_overwrite_what_is_read(code: Path, tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    for output, name in ((f"{code}/../data", "data"), (f"{code}/", "code")):
+        with pytest.raises(MoxValueError) as caught:
+            training("train.py", str(code), data, output)
+        assert str(caught.value) == (
+            f"--output={output} is the folder of --{name}, which the program would write into; name"
+            " another."
+        )
+    # As on the platform, where it is within the folder of the code.
+    assert training("train.py", str(code), data, f"{code}/output").output == code / "output"
+
+
+def test_folders_that_this_user_may_not_use(
+    code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may do all, so what the system says of a folder is replaced."""
+    data, out = tmp_path / "data", tmp_path / "out"
+    for denied, message in (
+        (data, f"--data={data}: this user may not read that folder."),
+        (out, f"--output={out}: nothing can be written to that folder."),
+    ):
+        monkeypatch.setattr("os.access", lambda path, _, denied=denied: path != denied)
+        with pytest.raises(MoxValueError) as caught:
+            training("train.py", str(code), str(data), str(out))
         assert str(caught.value) == message

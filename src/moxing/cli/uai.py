@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ _DESCRIPTION = """\
 Runs a program as the platform does: with TF_CONFIG where there are several processes, and with
 --work_dir, --data_dir, --output_dir and --num_gpus at the end of its command."""
 _SHOWN = 20
+_OURS = ".mox"  # Locks, and saves that were cut short.
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,13 +79,26 @@ def main(arguments: Sequence[str]) -> int:
 
 def _contents(folder: Path) -> list[str]:
     """What the user gets back: a line for each file."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    found = (Path(base, name) for base, _, names in os.walk(folder) for name in names)
+    sizes = ((path.relative_to(folder), _size(path)) for path in found)
+    files = sorted(
+        (path, size)
+        for path, size in sizes
+        if size is not None and not any(part.startswith(_OURS) for part in path.parts)
+    )
     if not files:
         return [f"The program has written nothing to {folder}."]
     lines = [f"In {folder}:"]
-    lines += [
-        f"  {path.relative_to(folder)} ({path.stat().st_size:,} bytes)" for path in files[:_SHOWN]
-    ]
-    if len(files) > _SHOWN:
-        lines.append(f"  and {len(files) - _SHOWN} more files")
+    lines += [f"  {path} ({size:,} bytes)" for path, size in files[:_SHOWN]]
+    more = len(files) - _SHOWN
+    if more > 0:
+        lines.append(f"  and {more:,} more file" + "s" * (more > 1))
     return lines
+
+
+def _size(path: Path) -> int | None:
+    """None: it is no file, or has just gone."""
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except OSError:
+        return None

@@ -130,6 +130,7 @@ def _end(
     for task in tasks:
         if task.code is None:
             task.send(stop.signal or signal.SIGTERM)
+            task.send(signal.SIGCONT)  # One that was stopped hears nothing else.
     asked = stop.count
     _until(lambda: _all_ended(tasks) or stop.count > asked, tasks, selector, limits.stop)
 

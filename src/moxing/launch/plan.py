@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moxing.cluster.cluster import PS, WORKER
-from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.errors import MoxRuntimeError, MoxValueError, shown
 from moxing.launch import gpus
 from moxing.launch.start import Start
 
 HOST = "127.0.0.1"
 # Below the ports that Linux gives to outgoing connections, which could take one meanwhile.
 _PORTS = range(20000, 32768)
+MOST = 256  # Processes of one machine; more are a slip, and would take it down.
 _OWN_FLAGS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
 
 
@@ -59,6 +60,7 @@ class Plan:
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
         """How to start each task, on ports that are free now."""
+        check_count(self.workers + self.ps)
         shared = environment(environ)
         shares = gpus.shares(self.workers, self.num_gpus, shared)
         shares += [gpus.hidden(shared)] * self.ps
@@ -85,6 +87,18 @@ def check(plan: Plan) -> None:
         name = "--" + argument.lstrip("-").partition("=")[0]
         if argument.startswith("-") and name in taken:
             raise MoxValueError(f"{argument} after the script: mox launch sets {name} itself.")
+
+
+def check_count(processes: int) -> None:
+    """Refuses more processes than a machine can carry.
+
+    Raises:
+        MoxValueError: with their number.
+    """
+    if processes > MOST:
+        raise MoxValueError(
+            f"{shown(processes)} processes on one machine are too many; {MOST} is the most."
+        )
 
 
 def commands(plan: Plan) -> dict[str, list[str]]:

@@ -8,7 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from moxing.launch import gang
+from moxing.errors import MoxRuntimeError
+from moxing.launch import console, gang
 from moxing.launch.gang import Limits, Outcome
 from moxing.launch.start import Startable
 from moxing.launch.stop import Stop, noted
@@ -39,9 +40,9 @@ def supervise(
         0; 1 to 127 as the program that failed ended; 128 + number after a signal.
 
     Raises:
-        MoxError: a task can't be started.
+        MoxError: a task can't be started, or its output not be kept.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     with noted() as stop:
         for restarts in range(max_restarts + 1):
             starts = job.starts(os.environ)
@@ -77,7 +78,17 @@ def described(code: int) -> str:
 
 def say(job: Startable, text: str) -> None:
     """Prints a line of the launcher's own."""
-    print(f"{job.title}: {text}", file=sys.stderr, flush=True)
+    console.put(sys.stderr, f"{job.title}: {text}")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MoxRuntimeError(
+            f"the output of the tasks can't be kept in {folder}: {error.strerror}. --logs=DIR names"
+            " another folder."
+        ) from error
 
 
 def _is_lost(job: Startable, code: int) -> bool:
@@ -92,11 +103,10 @@ def _report(job: Startable, outcome: Outcome) -> None:
     say(job, f"{cause} failed first: {end}. Its output is in {outcome.path}.")
     say(job, "Its last lines:" if outcome.last_lines else "It printed nothing.")
     for line in outcome.last_lines:
-        print(f"    {line}", file=sys.stderr)
+        console.put(sys.stderr, f"    {line}")
     for name, code in outcome.ends.items():
         if name != cause:
             say(job, f"{name} then: {described(code)}.")
-    sys.stderr.flush()
 
 
 def _sleep(seconds: float, stop: Stop) -> None:

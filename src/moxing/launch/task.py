@@ -10,10 +10,11 @@ import subprocess
 import sys
 import time
 from collections import deque
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from moxing.errors import MoxRuntimeError
+from moxing.launch import console
 from moxing.launch.lifeline import die_with
 from moxing.launch.start import Start
 from moxing.native_noise import Sieve
@@ -43,7 +44,8 @@ class Task:
         self.ended = 0.0
         self._rest = b""
         self._sieve = None if start.environ.get("MOX_DEBUG") == "1" else Sieve()
-        self._file: BinaryIO = open(self.path, "ab")  # noqa: SIM115
+        self._kept = True
+        self._file = _opened(self.path)
         try:
             self.process = subprocess.Popen(
                 start.command,
@@ -70,8 +72,7 @@ class Task:
             data = os.read(self.output.fileno(), _CHUNK)
         except BlockingIOError:
             return True
-        self._file.write(data)
-        self._file.flush()
+        self._keep(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         if self._rest and (not data or len(self._rest) > _LONGEST):
             lines.append(self._rest)
@@ -130,15 +131,36 @@ class Task:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
+    def _keep(self, data: bytes) -> None:
+        """Writes to the file; a full disk there does not end the job."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            if self._kept:
+                console.put(
+                    sys.stderr,
+                    f"mox: warning: the output of {self.name} is not kept in {self.path} any"
+                    f" longer: {error.strerror}.",
+                )
+            self._kept = False
+
     def _say(self, line: bytes) -> None:
         if self._sieve is not None and self._sieve.is_noise(line):
             return  # The file has it.
         # A progress line replaces itself: its last state counts.
         text = line.decode(errors="replace").rstrip("\r").rpartition("\r")[2]
         self.last.append(text)
-        # Bytes, as the console's encoding may not have every character.
-        sys.stdout.buffer.write(f"[{self.name}] {text}\n".encode())
-        sys.stdout.flush()
+        console.put(sys.stdout, f"[{self.name}] {text}")
+
+
+def _opened(path: Path) -> FileIO:
+    try:
+        return FileIO(path, "ab")
+    except OSError as error:
+        raise MoxRuntimeError(
+            f"the output of a task can't be kept in {path}: {error.strerror}. --logs=DIR names"
+            " another folder."
+        ) from error
 
 
 def _has_data(descriptor: int, seconds: float = 0) -> bool:

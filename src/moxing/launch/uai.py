@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, shown
 from moxing.launch import gpus
-from moxing.launch.plan import HOST, environment, free_ports
+from moxing.launch.plan import HOST, check_count, environment, free_ports
 from moxing.launch.start import Start
 
 _FLAGS = ("work_dir", "data_dir", "output_dir", "num_gpus")
@@ -101,23 +103,54 @@ def training(
     """
     for name, value, least in (("nodes", nodes, 1), ("ps", ps, 0), ("num_gpus", num_gpus, 0)):
         if value < least:
-            raise MoxValueError(f"--{name}={value} is too few; it must be at least {least}.")
+            raise MoxValueError(f"--{name}={shown(value)} is too few; it must be at least {least}.")
+    check_count(nodes + ps)
     script, *arguments = _words(command)
     for argument in arguments:
         name = argument.lstrip("-").partition("=")[0]
         if argument.startswith("-") and name in _FLAGS:
             raise MoxValueError(f"{argument} in the command: the platform sets --{name} itself.")
-    for name, folder in (("code", code), ("data", data)):
-        if not Path(folder).is_dir():
-            raise MoxValueError(f"--{name}={folder}: there is no such folder.")
-    try:
-        Path(output).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MoxValueError(f"--output={output} can't be made: {error.strerror}.") from error
-    root, found = Path(code).resolve(), Path(data).resolve()
+    root, found = _read("code", code), _read("data", data)
     path = _script(script, root)
-    target = Path(output).resolve()
+    target = _written("output", output)
+    for name, other in (("code", root), ("data", found)):
+        if target == other:
+            raise MoxValueError(
+                f"--output={output} is the folder of --{name}, which the program would write into;"
+                " name another."
+            )
     return Training(path, tuple(arguments), root, found, target, nodes, ps, num_gpus)
+
+
+def _read(name: str, folder: str) -> Path:
+    path = _local(name, folder)
+    if not path.is_dir():
+        raise MoxValueError(f"--{name}={folder}: there is no such folder.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise MoxValueError(f"--{name}={folder}: this user may not read that folder.")
+    return path.resolve()
+
+
+def _written(name: str, folder: str) -> Path:
+    path = _local(name, folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MoxValueError(f"--{name}={folder} can't be made: {error.strerror}.") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise MoxValueError(f"--{name}={folder}: nothing can be written to that folder.")
+    return path.resolve()
+
+
+def _local(name: str, folder: str) -> Path:
+    if not folder:
+        raise MoxValueError(f"--{name} is empty; it names a folder.")
+    if re.match(r"[a-z0-9]+://", folder):
+        raise MoxValueError(
+            f"--{name}={folder}: the platform gives programs folders, so this must be one of this"
+            " machine. The program itself may read and write such a URL."
+        )
+    return Path(folder)
 
 
 def _words(command: str) -> list[str]:

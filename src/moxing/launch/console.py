@@ -1,0 +1,30 @@
+"""A launcher's lines on the console, for as long as there is one: a job outlives its reader."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TextIO
+
+
+def put(stream: TextIO, line: str) -> None:
+    """Writes a line, at once.
+
+    Where it can't be written (the reader of a pipe has gone, the disk behind it is full), nothing
+    more is written to that stream, and nothing is raised.
+    """
+    try:
+        stream.flush()
+        # Bytes, as the console's encoding may not have every character.
+        stream.buffer.write(line.encode(errors="backslashreplace") + b"\n")
+        stream.flush()
+    except OSError:
+        _let_go(stream)
+
+
+def _let_go(stream: TextIO) -> None:
+    # What its buffer still holds must go somewhere, or the end of Python fails of it.
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
