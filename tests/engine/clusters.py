@@ -16,7 +16,7 @@ import tensorflow.compat.v1 as tf
 from moxing.launch.plan import free_ports
 
 PROGRAM = Path(__file__).with_name("together.py")
-LIMIT = 90.0
+LIMIT = 200.0
 
 
 class Job:

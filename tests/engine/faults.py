@@ -20,10 +20,10 @@ from moxing.engine import checkpoint
 from moxing.launch.plan import free_ports
 
 PROGRAM = Path(__file__).with_name("lasting.py")
-SURVIVE = 15.0  # Seconds in which all others have ended.
+SURVIVE = 45.0  # Seconds in which all others have ended; a silence counts after 60.
 MEET = 10.0  # Seconds in which tasks must meet, where one may be killed before.
-STALL = 4.0  # Seconds of silence that end a job, where a task is to fall silent.
-LONGEST = 90.0  # An attempt that takes longer hangs.
+STALL = 6.0  # Seconds of silence that end a job, where a task is to fall silent.
+LONGEST = 200.0  # An attempt that takes longer hangs.
 SAVE_STEPS, BATCH = 5, 4
 PAUSE = 0.02  # Seconds a step: workers that share steps go on for a while when another is gone.
 

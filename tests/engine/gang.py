@@ -19,7 +19,7 @@ import types
 from pathlib import Path
 from typing import Any
 
-_SECONDS = 60.0  # The longest that anything here waits.
+_SECONDS = 120.0  # The longest that anything here waits.
 
 
 class Nursery:

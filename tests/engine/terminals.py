@@ -43,7 +43,7 @@ class Terminal:
     def hang_up(self) -> None:
         os.close(self._main)
 
-    def wait_for(self, text: str, seconds: float = 30.0) -> None:
+    def wait_for(self, text: str, seconds: float = 60.0) -> None:
         """Reads until the program has written `text`."""
         deadline = time.monotonic() + seconds
         while text.encode() not in self.output:
@@ -51,7 +51,23 @@ class Terminal:
             assert left > 0, f"{text!r} did not come: {self.output!r}"
             assert self._read(left), f"{text!r} did not come: {self.output!r}"
 
-    def finish(self, seconds: float = 30.0) -> int:
+    def wait_for_line(self, text: str, narrower: int = 1000, start: int = 0) -> None:
+        """Reads until a whole live line has been drawn that holds `text`, and is so narrow.
+
+        Args:
+            text: of the line.
+            narrower: characters that the line has fewer than.
+            start: bytes of the output to leave out.
+        """
+        deadline = time.monotonic() + 60
+        while not any(
+            text in line and len(line) < narrower for line in lines_drawn(self.output[start:])
+        ):
+            left = deadline - time.monotonic()
+            assert left > 0, f"{text!r} did not come: {self.output!r}"
+            assert self._read(left), f"{text!r} did not come: {self.output!r}"
+
+    def finish(self, seconds: float = 60.0) -> int:
         """Reads until the program ends; its exit status."""
         deadline = time.monotonic() + seconds
         try:
@@ -61,7 +77,7 @@ class Terminal:
         finally:
             os.close(self._main)
 
-    def wait(self, seconds: float = 30.0) -> int:
+    def wait(self, seconds: float = 60.0) -> int:
         try:
             return self._process.wait(timeout=max(seconds, 0.1))
         except subprocess.TimeoutExpired:

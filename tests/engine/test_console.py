@@ -52,7 +52,7 @@ def test_a_terminal_shows_the_line_and_keeps_the_log() -> None:
     for line in LINES:  # With its tabs, as it would be in a file.
         assert f"{line}\r\n".encode() in output
     drawn = lines_drawn(output)
-    assert drawn[0].startswith("train starting · 0.0")
+    assert re.fullmatch(r"train starting · \d+\.\d+ s", drawn[0])
     full = (
         r"train \d+/40 ━*─+ \d+% · \S+ s left · 42.0 samples/s · 3% waiting for data"
         r" · loss: \d\.\d{3} · accuracy: 0\.500"
@@ -139,14 +139,16 @@ def test_resizing_and_long_values() -> None:
     program = """
 with open_console("train", 1 << 40) as console:
     console.update(3, 42.0, 0.5, {"漢字" * 40: 1.0, "x" * 300: 2.0})
-    time.sleep(0.4)
-    sys.stdin.readline()
-    time.sleep(0.4)
+    for _ in range(2):
+        time.sleep(0.4)
+        sys.stdin.readline()
 """
     terminal = Terminal(AFTER + program, 90, {})
-    terminal.wait_for("42.0 samples/s")
+    terminal.wait_for_line("42.0 samples/s")
     wide = len(terminal.output)
     terminal.resize(30)
+    terminal.send("\n")
+    terminal.wait_for_line("train 3/", narrower=30, start=wide)
     terminal.send("\n")
     assert terminal.finish() == 0
     assert max(map(_cells, lines_drawn(terminal.output[:wide]))) in (88, 89)
@@ -167,10 +169,14 @@ def test_an_unknown_end_shows_elapsed_time() -> None:
     program = """
 with open_console("eval", sys.maxsize) as console:
     console.tick(5)
-    time.sleep(0.4)
+    sys.stdin.readline()
 """
-    drawn = lines_drawn(run(AFTER + program).output)
-    assert any(line.startswith("eval step 5 · 0.") for line in drawn), drawn
+    terminal = Terminal(AFTER + program, 100, {})
+    terminal.wait_for_line("eval step 5")
+    terminal.send("\n")
+    assert terminal.finish() == 0
+    drawn = lines_drawn(terminal.output)
+    assert any(re.fullmatch(r"eval step 5 · \d+(\.\d+)? s", line) for line in drawn), drawn
     assert not [line for line in drawn if "left" in line]
 
 
