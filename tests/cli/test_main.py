@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -132,18 +131,20 @@ def test_legacy(
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["legacy", "status"]])
 def test_it_starts_fast_and_without_tensorflow(arguments: list[str]) -> None:
     code = (
-        "import sys\nfrom moxing.cli.main import main\ntry:\n    main(sys.argv[1:])\n"
+        "import sys, time\nfrom moxing.cli.main import main\ntry:\n    main(sys.argv[1:])\n"
         "except SystemExit:\n    pass\n"
-        "assert 'tensorflow' not in sys.modules and 'numpy' not in sys.modules"
+        "assert 'tensorflow' not in sys.modules and 'numpy' not in sys.modules\n"
+        "print(time.process_time(), file=sys.stderr)"
     )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-c", code, *arguments], check=True, capture_output=True, timeout=60
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
 
-    # Time of the processor, since other processes may be in the way.
-    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.2
+    def seconds() -> float:
+        """Of the processor, since other processes may be in the way."""
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+        return float(done.stderr.splitlines()[-1])
+
+    # The first has perhaps to compile what is imported.
+    assert min(seconds() for _ in range(3)) < 0.2
 
 
 def test_it_is_also_a_module(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -28,7 +29,7 @@ shift, version = float(sys.argv[3]), sys.argv[4]
 real = time.time
 meeting.time.time = lambda: real() + shift
 handshake.__version__ = version or handshake.__version__
-for finding in meeting.findings(Cluster(tuple(sys.argv[1].split(",")), index=int(sys.argv[2])), 20):
+for finding in meeting.findings(Cluster(tuple(sys.argv[1].split(",")), index=int(sys.argv[2])), 60):
     print(finding)
 """
 
@@ -42,8 +43,8 @@ def doctors(shift: float = 0.0, version: str = "") -> tuple[dict[str, Finding], 
     workers = hosts(2)
     command = [sys.executable, "-c", DOCTOR, ",".join(workers), "1", str(shift), version]
     other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    found = {one.what: one for one in meeting.findings(Cluster(workers), 20)}
-    output, _ = other.communicate(timeout=30)
+    found = {one.what: one for one in meeting.findings(Cluster(workers), 60)}
+    output, _ = other.communicate(timeout=90)
     return found, output, workers[1]
 
 
@@ -52,16 +53,17 @@ def test_two_that_agree() -> None:
     found, output, address = doctors()
     finding = found[f"worker 1 ({address})"]
     assert finding.verdict == GOOD
-    assert finding.text.startswith("answers; its clock is 0.0")
+    # A question takes no time but on a machine that is busy.
+    assert re.match(r"answers; its clock is 0\.[0-4]\d s (ahead of|behind) this one", finding.text)
     assert output.startswith("ok    worker 0 (127.0.0.1:")
-    assert time.monotonic() - began < 15  # Not until the limit.
+    assert time.monotonic() - began < 45  # Not until the limit.
 
 
 def test_a_clock_that_is_wrong() -> None:
     found, output, address = doctors(shift=-90.0)
     finding = found[f"worker 1 ({address})"]
     assert finding.verdict == NOTE
-    assert finding.text.startswith("answers; its clock is 90.0")
+    assert finding.text.startswith(("answers; its clock is 90.", "answers; its clock is 89."))
     assert finding.text.endswith("behind this one: log lines will not line up. Set up NTP")
     assert " s ahead of this one" in output
 

@@ -68,7 +68,7 @@ def test_a_signal_ends_the_program_behind_the_step_that_runs(
     process = _start(tmp_path)
     time.sleep(1)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
 
     assert process.returncode == code, err
     line = f"{number.name}: stopping after this step. Send it again to stop at once."
@@ -87,7 +87,7 @@ def test_a_signal_ends_the_program_behind_the_step_that_runs(
 def test_a_program_that_catches_ctrl_c_can_save_what_was_reached(tmp_path: Path) -> None:
     process = _start(tmp_path, "--save")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
 
     assert process.returncode == 0, err
     steps = np.fromfile(tmp_path / "last" / "System-Train-TrainStep-train" / "out", "<i8")
@@ -102,7 +102,7 @@ def test_a_second_signal_ends_a_program_whose_step_does_not_end(tmp_path: Path) 
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(timeout=10) == -signal.SIGTERM
+    assert process.wait(timeout=60) == -signal.SIGTERM
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ not on all of them."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -241,7 +242,7 @@ def test_a_machine_that_dies_is_named_by_the_other_and_checkpoints_stay(
     fleet.wait_for_steps(4)
     fleet.processes[victim].send_signal(signal.SIGKILL)
 
-    codes = fleet.codes(40)
+    codes = fleet.codes()
 
     other = 1 - victim
     assert codes[victim] == -signal.SIGKILL
@@ -282,9 +283,10 @@ def test_jobs_that_differ_say_in_what(fleet: Fleet) -> None:
 def test_a_machine_that_does_not_come_is_named(fleet: Fleet) -> None:
     fleet.start(0, "-steps", "0")
     assert fleet.codes() == [1]
-    assert (
-        f"Gave up after 1 s: no sign of worker 1 ({fleet.addresses[1]}). Check that each of them"
-        " was started, with these addresses, and that it can reach this one." in fleet.error(0)
+    assert re.search(
+        rf"Gave up after [1-9] s: no sign of worker 1 \({fleet.addresses[1]}\)\. Check that each"
+        r" of them was started, with these addresses, and that it can reach this one\.",
+        fleet.error(0),
     )
 
 
@@ -327,7 +329,7 @@ def test_a_signal_to_the_master_ends_both_machines_as_stopped(fleet: Fleet) -> N
         fleet.start(machine, "-steps", "100000")
     fleet.wait_for_steps(3)
     fleet.processes[0].send_signal(signal.SIGTERM)
-    master, other = fleet.codes(60)
+    master, other = fleet.codes()
     assert master == 143
     assert other != 0
     assert "SIGTERM: stopped after step" in fleet.error(0)

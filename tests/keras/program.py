@@ -61,7 +61,7 @@ def main() -> None:
         # Who is not the chief has other values at the start, which it must not keep.
         model.set_weights([value + 1 for value in model.get_weights()])
     result = moxing.keras.fit(
-        model, data(plan), (models.X, models.Y), start_timeout=60.0, **plan["fit"]
+        model, data(plan), (models.X, models.Y), start_timeout=200.0, **plan["fit"]
     )
     name = f"{task['type']}{task['index']}"
     folder = Path(plan["save"])

@@ -19,7 +19,7 @@ import moxing.keras
 from moxing.launch.plan import free_ports
 
 PROGRAM = Path(__file__).with_name("program.py")
-LIMIT = 120.0
+LIMIT = 250.0
 
 
 class Processes:

@@ -70,7 +70,7 @@ def test_slurm(
     """The script runs with an srun that notes what it got and ends with the codes."""
     script = tmp_path / "job.sh"
     script.write_text(emitted(capsys, "--emit=slurm", "--workers=4", "--max_restarts=1"))
-    subprocess.run(["bash", "-n", str(script)], check=True, timeout=20)
+    subprocess.run(["bash", "-n", str(script)], check=True, timeout=60)
     (tmp_path / "codes").write_text("".join(f"{one}\n" for one in codes))
     (tmp_path / "srun").write_text(SRUN)
     (tmp_path / "srun").chmod(0o755)
@@ -80,7 +80,7 @@ def test_slurm(
         "FOLDER": str(tmp_path),
     }
 
-    done = subprocess.run(["bash", str(script)], env=environment, timeout=30, check=False)
+    done = subprocess.run(["bash", str(script)], env=environment, timeout=120, check=False)
 
     assert done.returncode == code
     assert (tmp_path / "starts").read_text() == "x\n" * starts

@@ -36,6 +36,12 @@ job, index = flags.get("job_name", "worker"), int(flags.get("task_index", 0))
 mark = f"{os.path.dirname(__file__)}/starts-{job}-{index}"
 starts = os.path.getsize(mark) if os.path.exists(mark) else 0
 open(mark, "a").write("x")
+
+
+def meet():  # Waits until the other worker has begun as often.
+    other = f"{os.path.dirname(__file__)}/starts-{job}-{1 - index}"
+    while not os.path.exists(other) or os.path.getsize(other) <= starts:
+        time.sleep(0.01)
 """
 
 
@@ -59,7 +65,7 @@ def run(folder: Path, body: str, hosts: str = "a,me@b", restarts: int = 0) -> in
     return supervise(spread(plan, hosts, 2222), folder / "logs", restarts, 0.01, LIMITS)
 
 
-def gone(pid: int, limit: float = 15.0) -> bool:
+def gone(pid: int, limit: float = 60.0) -> bool:
     until = time.monotonic() + limit
     while time.monotonic() < until:
         try:
@@ -145,9 +151,10 @@ def test_each_task_runs_on_its_host(tmp_path: Path, capfd: pytest.CaptureFixture
 
 def test_an_error_there_stops_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     body = """
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+meet()
 if index == 1:
     sys.exit(7)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 time.sleep(60)
 """
     assert run(tmp_path, body, restarts=2) == 7
@@ -159,6 +166,7 @@ time.sleep(60)
 
 def test_a_death_there_starts_all_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     body = """
+meet()
 if starts == 0:
     if index == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -186,7 +194,7 @@ from moxing.launch.plan import Plan
 from moxing.launch.supervise import supervise
 plan = Plan(sys.argv[1], (), 2, runner=(sys.executable,))
 job = spread(plan, "a,b", 2222)
-sys.exit(supervise(job, Path(sys.argv[2]), limits=Limits(1.0, 3.0, 1.0)))
+sys.exit(supervise(job, Path(sys.argv[2]), limits=Limits(1.0, float(sys.argv[3]), 1.0)))
 """
 POLITE = """
 def save(number, frame):
@@ -197,16 +205,17 @@ signal.signal(signal.SIGTERM, save)
 STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 READY = """
 import subprocess
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
 print("ready", os.getpid(), child.pid, flush=True)
-time.sleep(120)
+time.sleep(300)
 """
 
 
 def launched(folder: Path, body: str) -> tuple[subprocess.Popen[str], list[int]]:
     """A launcher in a process of its own, and the numbers of all that runs on the hosts."""
+    stop = "3" if body == STUBBORN else "40"
     process = subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, script(folder, body + READY), str(folder / "logs")],
+        [sys.executable, "-c", LAUNCHER, script(folder, body + READY), str(folder / "logs"), stop],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -224,7 +233,7 @@ def test_a_signal_reaches_the_hosts(tmp_path: Path, body: str) -> None:
     process, there = launched(tmp_path, body)
 
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=90)
 
     assert process.returncode == 143
     assert output.count("saved") == (2 if body == POLITE else 0)
@@ -235,7 +244,7 @@ def test_nothing_is_left_on_the_hosts_when_the_launcher_is_killed(tmp_path: Path
     process, there = launched(tmp_path, POLITE)
 
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=90)
 
     assert all(gone(pid) for pid in there)
 
@@ -271,7 +280,7 @@ def test_a_job_trains_over_ssh(tmp_path: Path) -> None:
         + [f"--port={port}", "--max_restarts=0", "train.py"],
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -23,6 +23,12 @@ job, index = flags.get("job_name", "worker"), int(flags.get("task_index", 0))
 mark = f"{os.path.dirname(__file__)}/starts-{job}-{index}"
 starts = os.path.getsize(mark) if os.path.exists(mark) else 0
 open(mark, "a").write("x")
+
+
+def meet():  # Waits until the other worker has begun as often.
+    other = f"{os.path.dirname(__file__)}/starts-{job}-{1 - index}"
+    while not os.path.exists(other) or os.path.getsize(other) <= starts:
+        time.sleep(0.01)
 """
 
 
@@ -71,6 +77,7 @@ def test_an_error_of_the_program_stops_all_and_is_shown_first(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     body = """
+meet()
 if index == 1:
     print("no such column: age")
     sys.exit(7)
@@ -80,7 +87,7 @@ time.sleep(60)
 
     assert supervise(plan(tmp_path, body), tmp_path / "logs", limits=LIMITS) == 7
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 45
     log = tmp_path / "logs" / "worker-1.log"
     assert capfd.readouterr().err.splitlines() == [
         f"mox launch: worker 1 failed first: code 7. Its output is in {log}.",
@@ -103,13 +110,15 @@ def test_the_error_counts_though_its_witness_ended_before(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     body = "time.sleep(0.5 * index); sys.exit([143, 3][index])"
+    limits = Limits(explain=40.0, stop=2.0, ps=1.0)  # It goes on once the other has ended.
 
-    assert supervise(plan(tmp_path, body), tmp_path / "logs", limits=LIMITS) == 3
+    assert supervise(plan(tmp_path, body), tmp_path / "logs", limits=limits) == 3
     assert "worker 1 failed first: code 3." in capfd.readouterr().err
 
 
 def test_a_killed_task_starts_all_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     body = """
+meet()
 if starts < 2:
     if index == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -142,7 +151,7 @@ def test_servers_that_do_not_end_are_ended(tmp_path: Path) -> None:
     began = time.monotonic()
 
     assert supervise(plan(tmp_path, body, 1, 1), tmp_path / "logs", limits=LIMITS) == 0
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 45
 
 
 def test_one_process_opens_no_port(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +166,7 @@ from moxing.launch.gang import Limits
 from moxing.launch.plan import Plan
 from moxing.launch.supervise import supervise
 plan = Plan(sys.argv[1], (), 2, runner=(sys.executable,))
-code = supervise(plan, Path(sys.argv[2]), limits=Limits(1.0, 2.0, 1.0))
+code = supervise(plan, Path(sys.argv[2]), limits=Limits(1.0, float(sys.argv[3]), 1.0))
 assert "tensorflow" not in sys.modules
 sys.exit(code)
 """
@@ -175,15 +184,16 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 """
 READY = """
 print("ready", os.getpid(), flush=True)
-time.sleep(60)
+time.sleep(300)
 """
 
 
 def launched(folder: Path, body: str) -> tuple[subprocess.Popen[str], list[int]]:
     """A launcher of two workers in a process of its own, and the workers' numbers."""
     script = plan(folder, body + READY).script
+    stop = "2" if body == STUBBORN else "40"
     process = subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, script, str(folder / "logs")],
+        [sys.executable, "-c", LAUNCHER, script, str(folder / "logs"), stop],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -192,7 +202,7 @@ def launched(folder: Path, body: str) -> tuple[subprocess.Popen[str], list[int]]
     return process, workers
 
 
-def gone(pid: int, limit: float = 10.0) -> bool:
+def gone(pid: int, limit: float = 60.0) -> bool:
     until = time.monotonic() + limit
     while time.monotonic() < until:
         try:
@@ -211,7 +221,7 @@ def test_a_signal_goes_to_all_and_all_end(tmp_path: Path, number: int, body: str
     process, workers = launched(tmp_path, body)
 
     process.send_signal(number)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=90)
 
     assert process.returncode == 128 + number
     assert output.count("saved") == (2 if body == POLITE else 0)
@@ -222,7 +232,7 @@ def test_no_task_outlives_a_killed_launcher(tmp_path: Path) -> None:
     process, workers = launched(tmp_path, STUBBORN)
 
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=90)
 
     assert all(gone(pid) for pid in workers)
 
@@ -230,7 +240,7 @@ def test_no_task_outlives_a_killed_launcher(tmp_path: Path) -> None:
 def test_what_a_task_started_ends_with_it(tmp_path: Path) -> None:
     body = """
 import subprocess
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
 open(f"{os.path.dirname(__file__)}/child", "w").write(str(child.pid))
 sys.exit(5)
 """

@@ -14,9 +14,9 @@ from moxing.legacy import mnist
 
 
 def test_real_files(data_dir: Path, real_data: bool) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     data = mnist.read_data_sets(str(data_dir / "mnist"), one_hot=True, validation_size=50)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
 
     images, labels = data.train.next_batch(100)
     assert images.shape == (100, 784)

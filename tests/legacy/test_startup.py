@@ -208,9 +208,9 @@ def test_the_start_up_line_outlives_the_package(environment: Path, tmp_path: Pat
 
 def test_the_start_up_line_imports_nothing(environment: Path) -> None:
     code = (
-        "import sys, time; before = set(sys.modules); started = time.perf_counter();"
+        "import sys, time; before = set(sys.modules); started = time.process_time();"
         f"exec({(SOURCE / 'openmox.pth').read_text()!r});"
-        "print(time.perf_counter() - started < 0.001, set(sys.modules) - before)"
+        "print(time.process_time() - started < 0.001, set(sys.modules) - before)"
     )
 
     # Three chances, since other processes may be in the way.

@@ -126,16 +126,16 @@ def test_nobody_listens(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_silent_store_ends_in_an_error(proxy: Any, bucket: str) -> None:
     mox.set_auth(client_timeout=0.3, retry=2)
-    proxy.wait = 3.0
+    proxy.wait = 30.0
     began = time.monotonic()
     with pytest.raises(mox.MoxFileConnectionException, match="tried 2 times"):
         mox.stat(f"{bucket}/a")
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - began < 20  # Not when it answers.
 
 
 def test_time_limit_of_one_operation(proxy: Any, bucket: str) -> None:
     mox.set_auth(timeout_config={"getObjectMetadata": 0.2}, retry=1)
-    proxy.wait = 2.0
+    proxy.wait = 10.0
     with pytest.raises(mox.MoxFileConnectionException) as error:
         mox.stat(f"{bucket}/a")
     assert str(error.value) == (
@@ -146,8 +146,8 @@ def test_time_limit_of_one_operation(proxy: Any, bucket: str) -> None:
 def test_slow_answer_is_waited_for_while_bytes_come(proxy: Any, bucket: str) -> None:
     data = bytes(200_000)
     mox.write(f"{bucket}/a", data, binary=True)
-    mox.set_auth(client_timeout=0.5, retry=1)
-    proxy.rate = 150_000
+    mox.set_auth(client_timeout=2, retry=1)
+    proxy.rate = 60_000
     assert mox.read(f"{bucket}/a", binary=True) == data
 
 
