@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import runpy
 import socket
 import sys
@@ -11,8 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
+
+# Examples are the same in every run, and a busy machine fails none of them. To look further:
+# pytest --hypothesis-profile=explore
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile("same")
 
 # Before anything imports TensorFlow, and inherited by the processes that tests start.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -44,10 +52,32 @@ def no_network() -> None:
 @pytest.fixture(autouse=True)
 def same_randomness() -> None:
     """Every test starts from one seed; a graph of TensorFlow's needs `tf.set_random_seed` too."""
+    _seed()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call() -> None:
+    """Behind the fixtures again: pytest-randomly sets a seed of its own right before the call."""
+    _seed()
+
+
+def _seed() -> None:
     random.seed(0)
     np.random.seed(0)
     if "tensorflow" in sys.modules:
         sys.modules["tensorflow"].random.set_seed(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_ports() -> None:
+    """Each process of pytest-xdist looks for ports among its own: what it finds free stays so."""
+    from moxing.launch import plan
+
+    match = re.fullmatch(r"gw(\d+)", os.environ.get("PYTEST_XDIST_WORKER", ""))
+    if match:
+        size = len(plan._PORTS) // 8
+        first = int(match[1]) % 8 * size
+        plan._PORTS = plan._PORTS[first : first + size]
 
 
 @pytest.fixture(scope="session")

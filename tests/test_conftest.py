@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import random
 import socket
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -28,3 +30,10 @@ def test_data_dir_holds_digits_and_photographs(data_dir: Path) -> None:
         assert classes == ["daisy", "dandelion", "roses", "sunflowers", "tulips"]
         for photograph in (data_dir / "flowers" / split).glob("*/*.jpg"):
             assert photograph.read_bytes()[:3] == b"\xff\xd8\xff"
+
+
+def test_every_test_starts_from_one_seed() -> None:
+    assert (random.random(), np.random.rand()) == (
+        random.Random(0).random(),
+        np.random.RandomState(0).rand(),
+    )
