@@ -67,6 +67,13 @@ def test_a_stopped_task_is_a_stall(gang, victim):
         assert re.fullmatch(
             rf"PeerFailureError: {name} has stood still{at} for [4-9] s", task.last_line
         )
+    # When it wakes, it does not wait for those that have gone.
+    tasks[victim].send(signal.SIGCONT)
+    assert tasks[victim].end() == 1
+    told = r"(worker|ps) \d \(127\.0\.0\.1:\d+\) failed: " if victim == "worker 0" else ""
+    assert re.fullmatch(
+        rf"PeerFailureError: {told}{name} has stood still{at} for [4-9] s", tasks[victim].last_line
+    )
 
 
 @pytest.mark.slow

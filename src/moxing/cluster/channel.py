@@ -116,7 +116,6 @@ def _finish(channel: Channel, member: Member) -> None:
         member.wait("failed", _VERDICT_SECONDS)  # So that the chief has told everybody.
     elif member.first_failure() is None or member.cluster.is_chief:
         _announce_end(channel, member)
-    channel.send({"kind": "bye"})
 
 
 def _announce_end(channel: Channel, member: Member) -> None:
@@ -136,7 +135,6 @@ def _first_cause(channel: Channel, member: Member, error: BaseException) -> str 
         stopped = failure.how_of(error) == failure.STOPPED
         member.announce("failed", reason=failure.reason_of(error), stopped=stopped)
     event = member.wait("failed", _VERDICT_SECONDS)
-    channel.send({"kind": "bye"})
     if event is None:
         return None
     if event["task"] == member.cluster.task and event["how"] in (failure.REPORTED, failure.STOPPED):

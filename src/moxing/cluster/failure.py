@@ -39,7 +39,7 @@ def failed(task: str, address: str, reason: str, how: str = REPORTED) -> str:
 def reason_of(error: BaseException) -> str:
     """What a task tells the others of its own error: one line, not long."""
     text = " ".join(str(error).split())
-    if isinstance(error, SystemExit):
+    if isinstance(error, SystemExit | KeyboardInterrupt):
         text = _exit(error)
     elif not isinstance(error, MoxError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -48,14 +48,20 @@ def reason_of(error: BaseException) -> str:
 
 def how_of(error: BaseException) -> str:
     """Whether a task failed by itself (`reported`), or left because it was told to (`stopped`)."""
-    asked = isinstance(error, SystemExit) and error.code in (TOLD_TO_STOP, INTERRUPTED)
-    return STOPPED if asked else REPORTED
+    return STOPPED if _code(error) in (TOLD_TO_STOP, INTERRUPTED) else REPORTED
 
 
-def _exit(error: SystemExit) -> str:
-    if how_of(error) == STOPPED:
-        return f"{signal.Signals(int(error.code or 0) - 128).name} told it to stop"
-    return f"the program ended itself (exit code {error.code})"
+def _exit(error: BaseException) -> str:
+    code = _code(error)
+    if isinstance(code, int) and how_of(error) == STOPPED:
+        return f"{signal.Signals(code - 128).name} told it to stop"
+    return f"the program ended itself (exit code {code})"
+
+
+def _code(error: BaseException) -> object:
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return error.code if isinstance(error, SystemExit) else None
 
 
 def _at(step: int | None) -> str:

@@ -29,7 +29,6 @@ class Peer:
     step: int | None = None
     moved: float = 0.0
     finished: bool = False
-    left: bool = False
     noticed: bool = False
     reported: bool = False
 
@@ -81,8 +80,6 @@ class Hub:
                 self._send_all({**message, "kind": "value"})
             elif kind == "missing":
                 self._missing(peer, str(message["key"]))
-            elif kind == "bye":
-                peer.left = True
 
     def lost(self, task: str, why: str) -> None:
         """The connection of a task has ended."""
@@ -91,7 +88,7 @@ class Hub:
             if peer.link is not None:
                 peer.link.close()
                 peer.link = None
-            if peer.left or peer.finished or peer.reported or self.failure or self._all_finished():
+            if peer.finished or peer.reported or self.failure or self._all_finished():
                 return
             text = failure.died(task, peer.address, why, peer.step)
             self._decide(peer, "died", text)

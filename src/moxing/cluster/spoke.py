@@ -82,5 +82,7 @@ class Spoke:
         if self._over.is_set():
             return
         self._over.set()
+        if how == "stalled":  # It may wake, and must not wait for this task then.
+            self._link.send({"kind": "event", "name": "failed", "details": {"reason": text}})
         details = {"how": how, "reason": text, "step": self._chief_step}
         self._deliver({"kind": "event", "name": "failed", "task": CHIEF, "details": details})
