@@ -57,9 +57,14 @@ def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
 def place(op: tf.Operation) -> str:
     """`'x' (train.py:12)`: the operation, and the line of the user's that made it."""
     for frame in reversed(op.traceback or []):
-        if not frame.filename.startswith(_LIBRARIES):
+        if is_of_user(frame.filename):
             return f"{op.name!r} ({os.path.basename(frame.filename)}:{frame.lineno})"
     return repr(op.name)
+
+
+def is_of_user(filename: str) -> bool:
+    """Whether a source file is the user's: no library's, and not of openmox."""
+    return not filename.startswith(_LIBRARIES)
 
 
 def _python_error(message: str) -> str | None:
@@ -70,7 +75,7 @@ def _python_error(message: str) -> str | None:
     _, found, trace = message.partition("Traceback (most recent call last):")
     if not found:
         return None
-    frames = [frame for frame in _FRAME.findall(trace) if not frame[0].startswith(_LIBRARIES)]
+    frames = [frame for frame in _FRAME.findall(trace) if is_of_user(frame[0])]
     raised = [line for line in trace.splitlines() if _RAISED.match(line)]
     if not frames or not raised:
         return None

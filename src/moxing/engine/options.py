@@ -17,6 +17,7 @@ _ENGINES = {
     "max_number_of_steps": "max_number_of_steps",
     "limit": "max_number_of_steps {}",
     "input_fn": "input_fn",
+    "model_fn": "model_fn",
     "--checkpoint_path": "--checkpoint_path",
     "--loss_scale": "--loss_scale or --dynamic_loss_scale",
     "--num_gpus": "--num_gpus",

@@ -30,6 +30,7 @@ from moxing.engine import (
 from moxing.engine.feed import Feed
 from moxing.engine.inputs import Inputs
 from moxing.engine.job import EXPORT, Job, Model
+from moxing.engine.options import option
 from moxing.engine.place import ALONE, Place, TeamOps
 from moxing.engine.reduce import Spread
 from moxing.engine.replicas import Replica
@@ -254,7 +255,7 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
     if isinstance(given, list) and len(given) == 1:
         about += "; inputs is a list also where it holds one tensor: images = inputs[0]"
     with scope:
-        return callbacks.call("model_fn", job.model_fn, given, mode, about=about)
+        return callbacks.call(option("model_fn"), job.model_fn, given, mode, about=about)
 
 
 def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) -> tf.Operation:

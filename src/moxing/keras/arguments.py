@@ -107,6 +107,7 @@ def option_names(epochs: int | None, steps: int | None) -> dict[str, str]:
         "max_number_of_steps": passes,
         "limit": given,
         "input_fn": "train_data",
+        "model_fn": "the model's",
         "--checkpoint_path": "",
         "--loss_scale": "",
         "--num_gpus": "num_gpus",
@@ -143,7 +144,7 @@ def compile_model(model: Any, optimizer: Any, loss: Any, metrics: Any, loss_weig
         )
 
 
-def check_rank(model: Any, given: Arrays | Made) -> None:
+def check_rank(model: Any, given: Arrays | Made, name: str) -> None:
     """Raises where a dataset has single samples and the model takes batches, or the other way.
 
     Raises:
@@ -161,15 +162,15 @@ def check_rank(model: Any, given: Arrays | Made) -> None:
     rank, wanted = inputs.shape.rank, len(shape)
     if given.batch_size is None and rank == wanted - 1:
         raise MoxValueError(
-            f"train_data has elements of shape {tuple(inputs.shape)}, and the model takes batches"
+            f"{name} has elements of shape {tuple(inputs.shape)}, and the model takes batches"
             f" of shape {shape}: they seem to be single samples. Pass batch_size=, or a dataset"
             " with .batch(...)."
         )
     if given.batch_size is not None and rank == wanted:
         raise MoxValueError(
-            f"train_data has elements of shape {tuple(inputs.shape)}, which seem to be batches"
-            f" already, and batch_size={given.batch_size} would batch them again. Leave batch_size"
-            " out."
+            f"{name} has elements of shape {tuple(inputs.shape)}, which seem to be batches"
+            f" already, and batch_size={given.batch_size} would batch them again. Leave"
+            f" {'batch_size' if name == 'train_data' else '.batch(...)'} out."
         )
 
 

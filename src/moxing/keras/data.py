@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.structure import is_dataset
 from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.keras import described
 from moxing.keras.trace import eager_mode
 
 _FORMS = (
@@ -39,6 +40,15 @@ class Arrays:
         """How many batches an epoch has."""
         return -(-self.samples // self.batch_size)
 
+    @property
+    def element(self) -> tuple[Any, ...]:
+        """Specs of a batch."""
+
+        def spec(array: np.ndarray) -> tf.TensorSpec:
+            return tf.TensorSpec([None, *array.shape[1:]], tf.as_dtype(array.dtype))
+
+        return tf.nest.map_structure(spec, self.nest)
+
 
 @dataclass(frozen=True)
 class Made:
@@ -60,6 +70,13 @@ class Made:
     def batched(self) -> Any:
         """The dataset of batches; call it in the mode, eager or not, that the dataset is of."""
         return self.dataset if self.batch_size is None else self.dataset.batch(self.batch_size)
+
+    @property
+    def element(self) -> tuple[Any, ...]:
+        """Specs of a batch."""
+        with eager_mode():
+            found = self.batched.element_spec
+        return found if isinstance(found, tuple) else (found,)
 
 
 def read(
@@ -117,13 +134,18 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def _arrays(data: Any, batch_size: int, name: str) -> Arrays:
     if isinstance(data, list):
         data = tuple(data)
-    if data is None or (isinstance(data, tuple) and not 1 <= len(data) <= 3):
-        raise MoxTypeError(f"{name}={shown(data)}; it must be {_FORMS}.")
-    parts = (
-        [_as_arrays(part, name) for part in data if part is not None or data is None]
-        if (isinstance(data, tuple))
-        else [_as_arrays(data, name)]
-    )
+    if data is None:
+        raise MoxTypeError(f"{name}=None; it must be {_FORMS}.")
+    given = list(data) if isinstance(data, tuple) else [data]
+    while given and given[-1] is None:
+        given.pop()
+    if not 1 <= len(given) <= 3:
+        raise MoxTypeError(
+            f"{name} is a {type(data).__name__} of {len(given)}; it must be {_FORMS}."
+        )
+    if any(part is None for part in given):
+        raise MoxValueError(f"{name} has None before other arrays; it must be {_FORMS}.")
+    parts = [_as_arrays(part, name) for part in given]
     nest: Any = tuple(parts)
     sizes = {array.shape[0] for array in tf.nest.flatten(nest)}
     if len(sizes) != 1 or 0 in sizes:
@@ -135,22 +157,57 @@ def _arrays(data: Any, batch_size: int, name: str) -> Arrays:
 
 
 def _as_arrays(part: Any, name: str) -> Any:
-    """A nest of arrays; pandas' and eager tensors become arrays."""
+    """A nest of arrays; pandas', eager tensors and lists of numbers become arrays."""
 
     def convert(leaf: Any) -> np.ndarray:
         if hasattr(leaf, "to_numpy"):
             leaf = leaf.to_numpy()
         if not hasattr(leaf, "__array__"):
-            raise MoxTypeError(f"{name} holds {shown(leaf)}; it must be {_FORMS}.")
+            raise MoxTypeError(_no_array(leaf, name))
         array = np.asarray(leaf)
-        if array.ndim == 0 or array.dtype == object:
+        if array.dtype == object:
             raise MoxTypeError(
-                f"{name} holds {shown(leaf)}; an array of numbers or strings, with samples along"
-                " its first axis, is needed."
+                f"{name} holds an array of Python objects, of shape {array.shape}; an array of"
+                " numbers or strings is needed. Convert it: array.astype(...)."
+            )
+        if array.ndim == 0:
+            raise MoxTypeError(
+                f"{name} holds {shown(leaf)}; an array with samples along its first axis is needed."
             )
         # Keras takes numbers of 64 bits for 32 bits as well.
         return array.astype(np.float32) if array.dtype == np.float64 else array
 
     if hasattr(part, "to_numpy"):
         return convert(part)
+    if isinstance(part, list) and _first_leaf(part) is not None:
+        try:
+            return convert(np.asarray(part))
+        except ValueError as error:
+            raise MoxValueError(
+                f"{name} holds lists of different lengths ({shown(part)}). Make a"
+                " tf.ragged.constant of them, in a tf.data.Dataset, or fill them up."
+            ) from error
     return tf.nest.map_structure(convert, part)
+
+
+def _first_leaf(part: Any) -> int | float | str | None:
+    """The first number or text in lists of lists; None: there is something else."""
+    while isinstance(part, list) and part:
+        part = part[0]
+    return part if isinstance(part, int | float | str) else None
+
+
+def _no_array(leaf: Any, name: str) -> str:
+    kinds = {tf.RaggedTensor: "ragged tensor", tf.SparseTensor: "sparse tensor"}
+    kind = next((told for known, told in kinds.items() if isinstance(leaf, known)), None)
+    if kind is not None:
+        return (
+            f"{name} holds a {kind} ({described.leaf(leaf.dtype, leaf.shape)}), which only a"
+            " Dataset may hold: pass tf.data.Dataset.from_tensor_slices((x, y)).batch(32)."
+        )
+    if hasattr(leaf, "toarray"):
+        return (
+            f"{name} holds a sparse matrix of SciPy ({described.leaf(leaf.dtype, leaf.shape)})."
+            " Pass an array: matrix.toarray(), or a Dataset of a tf.SparseTensor."
+        )
+    return f"{name} holds {shown(leaf)}; it must be {_FORMS}."

@@ -6,20 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from moxing.errors import MoxValueError
-from moxing.keras import data
-from moxing.keras.data import Arrays
+from moxing.keras import data, misfit
+from moxing.keras.data import Arrays, Made
 from moxing.keras.trace import eager_mode
 
 
-def maker(
-    model: Any, eval_data: Any, batch_size: int | None, steps: int | None
-) -> Callable[[], dict[str, float]] | None:
-    """A function that gives the model's metrics on data, by name; None: there is no data.
-
-    The function raises MoxValueError where a dataset turns out to have no batch.
+def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | Made | None:
+    """The data to evaluate on; None: there is none.
 
     Args:
-        model: compiled.
         eval_data: in a form that `fit` takes.
         batch_size: as of `fit`.
         steps: batches to take; None: all.
@@ -35,9 +30,27 @@ def maker(
             "The dataset of eval_data has no end, so an evaluation of all of it would have none."
             " Pass eval_steps=, or leave .repeat() out."
         )
+    return given
+
+
+def maker(
+    model: Any, given: Arrays | Made | None, steps: int | None
+) -> Callable[[], dict[str, float]] | None:
+    """A function that gives the model's metrics on data, by name; None: there is no data.
+
+    The function raises MoxValueError where a dataset turns out to have no batch, or labels that
+    the model does not have.
+
+    Args:
+        model: compiled.
+        given: the data.
+        steps: batches to take; None: all.
+    """
+    if given is None:
+        return None
 
     def evaluate() -> dict[str, float]:
-        with eager_mode():
+        with eager_mode(), misfit.told_in_steps("eval_data", given.element, model):
             values = _evaluate(model, given, steps)
             model.reset_metrics()
         if not values:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.keras.trace import eager_mode
@@ -21,7 +22,8 @@ class Family:
         package: the module that models of it are made with.
         plain: TensorFlow's variable of a Keras variable.
         path: the name of a Keras variable.
-        ready: builds all variables of a compiled model, of the optimizer, losses and metrics too.
+        ready: builds all variables of a compiled model, of the optimizer, losses and metrics too,
+            by specs of a batch.
         optimizer_variables: the optimizer's, in an order that is always the same.
     """
 
@@ -71,19 +73,39 @@ def layers_of(model: Any) -> list[Any]:
     return [layer for layer in walk() if layer is not model] if walk else list(model.layers)
 
 
-def _ready_keras3(model: Any, example: tuple[Any, ...]) -> None:
-    model._symbolic_build(data_batch=example)
+def _ready_keras3(model: Any, element: tuple[Any, ...]) -> None:
+    # Keras looks at shapes and types only; of a batch of unknown size it makes one of a sample.
+    batch = tf.nest.map_structure(lambda spec: _Shaped(_one(spec), spec.dtype), element)
+    model._symbolic_build(data_batch=batch)
     build_optimizer(model)
 
 
-def _ready_tf_keras(model: Any, example: tuple[Any, ...]) -> None:
-    x, y, weight = (*example, None, None)[:3]
-    predicted = model(x, training=False)
-    # Losses and metrics make their variables when they are first called.
-    model.compute_loss(x, y, predicted, weight)
-    model.compute_metrics(x, y, predicted, weight)
+def _ready_tf_keras(model: Any, element: tuple[Any, ...]) -> None:
+    def build(x: Any, y: Any, weight: Any) -> None:
+        predicted = model(x, training=False)
+        # Losses and metrics make their variables when they are first called.
+        model.compute_loss(x, y, predicted, weight)
+        model.compute_metrics(x, y, predicted, weight)
+
+    # Traced, as by tf_keras itself: a size that is not known stays so.
+    specs = (*element, None, None)[:3]
+    tf.function(build, autograph=False).get_concrete_function(*specs)
     model.reset_metrics()
     build_optimizer(model)
+
+
+@dataclass(frozen=True)
+class _Shaped:
+    """What Keras 3 asks of a tensor to build a model on it."""
+
+    shape: tuple[int | None, ...]
+    dtype: tf.DType
+
+
+def _one(spec: Any) -> tuple[int | None, ...]:
+    shape = tf.TensorShape(spec._shape if isinstance(spec, tf.RaggedTensorSpec) else spec.shape)
+    sizes = shape.as_list()
+    return (sizes[0] or 1, *sizes[1:]) if sizes else ()
 
 
 def build_optimizer(model: Any) -> None:

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.job import Loss, Model
 from moxing.errors import MoxValueError
+from moxing.keras import misfit
 from moxing.keras.families import Family
 from moxing.keras.optimizer import KerasOptimizer
 from moxing.keras.pipeline import Pipeline
@@ -27,12 +28,19 @@ class TrainedModel:
         pipeline: packs what the model is trained on.
         first: the number of this process's first share.
         fuses: as of `Step`.
+        evaluated: specs of a batch that it is to be evaluated on; None: it is not.
     """
 
     def __init__(
-        self, family: Family, model: Any, pipeline: Pipeline, first: int, fuses: bool
+        self,
+        family: Family,
+        model: Any,
+        pipeline: Pipeline,
+        first: int,
+        fuses: bool,
+        evaluated: tuple[Any, ...] | None = None,
     ) -> None:
-        self._fuses = fuses
+        self._fuses, self._evaluated = fuses, evaluated
         self._family, self._model, self._pipeline = family, model, pipeline
         self._shares = itertools.count(first)
         self._gradients: dict[str, Sequence[Any]] = {}
@@ -44,8 +52,10 @@ class TrainedModel:
         del mode
         *flat, scale = inputs
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
-        step, variables = self._ready(specs)
-        traced = step.forward(self._pipeline.pack, specs)
+        element = self._pipeline.element(specs)
+        step, variables = self._ready(element)
+        with misfit.told("train_data", element, self._model):
+            traced = step.forward(self._pipeline.pack, specs)
         mine: dict[int, tf.Variable] = {}
 
         def variable(eager: Any) -> tf.Variable:
@@ -77,19 +87,14 @@ class TrainedModel:
         assert self.variables is not None
         return KerasOptimizer(self._step, self.variables, self._gradients)
 
-    def _ready(self, specs: Sequence[tf.TensorSpec]) -> tuple[Step, Variables]:
+    def _ready(self, element: tuple[Any, ...]) -> tuple[Step, Variables]:
         """Builds what Keras builds at the first batch, and makes the list of all variables."""
         if self._step is None or self.variables is None:
-            with eager_mode():
-                example = self._pipeline.pack(
-                    [
-                        tf.zeros([size or 1 for size in spec.shape.as_list()], spec.dtype)
-                        for spec in specs
-                    ]
-                )
-            example = example if isinstance(example, tuple) else (example,)
-            with eager_mode():
-                self._family.ready(self._model, example)
+            with eager_mode(), misfit.told("train_data", element, self._model):
+                self._family.ready(self._model, element)
+            if self._evaluated is not None:
+                with eager_mode():
+                    misfit.check_evaluation(self._evaluated, element, self._model)
             if not self._model.trainable_variables:
                 raise MoxValueError(
                     "The model has no trainable weights. Set layer.trainable = True for those that"

@@ -43,6 +43,8 @@ class Pipeline:
         self._devices, self._index, self._size = devices, index, size
         # What train_step takes, of flat tensors; known once `input_fn` was called.
         self._structure: Any = None
+        # Which of the structure's flat tensors comes first: one with as many rows as samples.
+        self._front = 0
 
     @property
     def _shares(self) -> int:
@@ -65,7 +67,20 @@ class Pipeline:
 
     def pack(self, flat: Sequence[tf.Tensor]) -> Any:
         """What train_step takes, of the flat tensors of a share."""
-        return tf.nest.pack_sequence_as(self._structure, list(flat), expand_composites=True)
+        ordered = list(flat)
+        ordered.insert(self._front, ordered.pop(0))
+        return tf.nest.pack_sequence_as(self._structure, ordered, expand_composites=True)
+
+    def element(self, flat: Sequence[tf.TensorSpec]) -> tuple[Any, ...]:
+        """Specs of x, y and sample_weight, as far as there are some.
+
+        Args:
+            flat: specs of the flat tensors of a share.
+        """
+        if isinstance(self._data, Arrays):
+            return self.pack(flat)
+        found = self._structure
+        return found if isinstance(found, tuple) else (found,)
 
     def _of_arrays(self, data: Arrays, start: int) -> Any:
         """Batches are gathered by their samples' numbers, of which each process reads its own."""
@@ -113,9 +128,13 @@ class Pipeline:
             )
         if self._epoch is not None:
             start %= self._epoch
-        flat = dataset.map(
-            lambda *element: tuple(tf.nest.flatten(_element(element), expand_composites=True))
-        )
+        self._front = _front(self._structure)
+
+        def flatten(*element: Any) -> tuple[tf.Tensor, ...]:
+            tensors = tf.nest.flatten(_element(element), expand_composites=True)
+            return (tensors.pop(self._front), *tensors)
+
+        flat = dataset.map(flatten)
         return self._shared(flat.repeat().skip(start) if start else flat.repeat())
 
     def _imported(self, data: Made) -> Any:
@@ -174,6 +193,16 @@ def _anywhere(serialized: bytes) -> bytes:
     for node in (*graph.node, *(n for f in graph.library.function for n in f.node_def)):
         node.device = ""
     return graph.SerializeToString()
+
+
+def _front(structure: Any) -> int:
+    """The number, among flat tensors, of one whose first dimension is that of samples."""
+    position = 0
+    for spec in tf.nest.flatten(structure):
+        if isinstance(spec, tf.TensorSpec):
+            return position
+        position += len(tf.nest.flatten(spec, expand_composites=True))
+    return 0
 
 
 def _element(arguments: Any) -> Any:

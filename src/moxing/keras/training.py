@@ -10,8 +10,8 @@ import tensorflow.compat.v1 as tf
 import moxing
 from moxing import logs, notices
 from moxing.engine import run
-from moxing.engine.job import TRAIN, Job
-from moxing.keras import arguments, checks, data, evaluation, families, place
+from moxing.engine.job import TRAIN, Job, Model
+from moxing.keras import arguments, checks, data, evaluation, families, misfit, place
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.epochs import Epochs
 from moxing.keras.model import TrainedModel
@@ -111,14 +111,20 @@ def fit(
     index, size = (cluster.index, cluster.size) if cluster is not None else (0, 1)
     batch, seed = arguments.count("batch_size", batch_size), arguments.seed_of(seed)
     given = data.read(train_data, batch, "train_data", index, size)
-    arguments.check_rank(model, given)
+    arguments.check_rank(model, given, "train_data")
     per_epoch = arguments.count("steps_per_epoch", steps_per_epoch) or given.batches
     max_steps = arguments.all_steps(epochs, steps, per_epoch)
     directory = arguments.directory(output_dir)
     chief = cluster is None or cluster.is_chief
-    evaluate = evaluation.maker(model, eval_data, batch, arguments.count("eval_steps", eval_steps))
+    eval_steps = arguments.count("eval_steps", eval_steps)
+    examined = evaluation.read(eval_data, batch, eval_steps)
+    if examined is not None:
+        arguments.check_rank(model, examined, "eval_data")
+    evaluate = evaluation.maker(model, examined, eval_steps)
     pipeline = Pipeline(given, per_epoch, bool(shuffle), devices, index, size)
-    trained = TrainedModel(family, model, pipeline, index * devices, fuses=not parameter_server)
+    evaluated = examined.element if examined is not None else None
+    fuses = not parameter_server
+    trained = TrainedModel(family, model, pipeline, index * devices, fuses, evaluated)
     called = Callbacks(callbacks, model, chief, family.package)
     every = arguments.count("eval_every", eval_every)
     pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief)
@@ -127,7 +133,7 @@ def fit(
     job = Job(
         mode=TRAIN,
         input_fn=pipeline.input_fn,
-        model_fn=trained.model_fn,
+        model_fn=_presented(trained, model),
         optimizer_fns=[trained.optimizer_fn],
         max_steps=max_steps,
         log_dir=directory,
@@ -147,7 +153,8 @@ def fit(
         ),
         start_timeout=arguments.seconds("start_timeout", start_timeout) or _START_SECS,
     )
-    result = run.execute(job)
+    with misfit.told_in_steps("train_data", given.element, model):
+        result = run.execute(job)
     if not result.steps and not pauses.ended:
         restore(family, model, result.checkpoint)
     arguments.finalize(model)
@@ -160,6 +167,16 @@ def fit(
         seconds=result.seconds,
         checkpoint=result.checkpoint,
     )
+
+
+def _presented(trained: TrainedModel, model: Any) -> Any:
+    """The model function, which messages call by what it calls: the model's own `train_step`."""
+
+    def model_fn(inputs: Any, mode: str) -> Model:
+        return trained.model_fn(inputs, mode)
+
+    model_fn.__wrapped__ = model.train_step  # type: ignore[attr-defined]
+    return model_fn
 
 
 def _say_hello() -> None:
