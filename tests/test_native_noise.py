@@ -30,7 +30,7 @@ def run(*arguments: str, debug: str = "") -> str:
     environment = {**os.environ, "MOX_DEBUG": debug}
     command = [sys.executable, "-c", PROGRAM, *arguments]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environment, check=False
+        command, capture_output=True, text=True, timeout=120, env=environment, check=False
     )
     return done.stderr
 

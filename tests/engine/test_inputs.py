@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -144,11 +146,12 @@ def test_samples_come_from_the_first_dimension() -> None:
 
 
 def test_waiting_for_data_is_measured() -> None:
-    def slow() -> Any:
-        import time
+    asked = threading.Semaphore(0)
 
+    def slow() -> Any:
         for number in range(3):
-            time.sleep(0.05)
+            asked.acquire()
+            time.sleep(0.2)
             yield number
 
     with tf.Graph().as_default():
@@ -160,9 +163,12 @@ def test_waiting_for_data_is_measured() -> None:
         )
         with tf.Session() as session:
             session.run(list(made.initializers))
-            waits = [session.run([made.structure, made.wait])[1] for _ in range(3)]
+            waits = []
+            for _ in range(3):
+                asked.release()
+                waits.append(session.run([made.structure, made.wait])[1])
     assert sum(waits) > 0.05
-    assert sum(waits) < 5
+    assert sum(waits) < 10
 
 
 @pytest.mark.parametrize(

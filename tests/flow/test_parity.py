@@ -169,7 +169,7 @@ def test_ten_losses_equal_those_of_plain_tensorflow(
     found = _flow_losses(ours, data, 0.002, tmp_path / "start")
     wanted = _plain_losses(plain, data, 0.002, tmp_path / "start")
 
-    assert len({round(loss, 5) for loss in found}) == STEPS
+    assert len(set(found)) == STEPS
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 

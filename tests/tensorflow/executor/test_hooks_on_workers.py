@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from moxing.launch.plan import free_ports
+
 PROGRAM = Path(__file__).with_name("evaluating.py")
 
 
 @pytest.mark.slow
 def test_all_workers_stop_where_the_chief_s_values_say(tmp_path: Path) -> None:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        hosts = ",".join(f"127.0.0.1:{s.getsockname()[1]}" for s in (one, other))
+    hosts = ",".join(f"127.0.0.1:{port}" for port in free_ports(2))
     workers = [
         subprocess.Popen(
             [sys.executable, str(PROGRAM), str(tmp_path / "log"), f"--worker_hosts={hosts}"]
@@ -32,7 +30,7 @@ def test_all_workers_stop_where_the_chief_s_values_say(tmp_path: Path) -> None:
         for index in range(2)
     ]
     try:
-        texts = [worker.communicate(timeout=90)[0] for worker in workers]
+        texts = [worker.communicate(timeout=250)[0] for worker in workers]
     finally:
         for worker in workers:
             worker.kill()

@@ -197,7 +197,8 @@ def test_variables_made_by_tf_variable_are_trained(run: Run) -> None:
 
 def test_reference_variables_are_trained_too(run: Run) -> None:
     def model_fn(inputs: Any, mode: str) -> mox.ModelSpec:
-        weights = tf.get_variable("w", [3, 2], use_resource=False)
+        start = tf.zeros_initializer()
+        weights = tf.get_variable("w", [3, 2], initializer=start, use_resource=False)
         assert weights.op.type == "VariableV2"
         loss = tf.losses.sparse_softmax_cross_entropy(inputs[1], tf.matmul(inputs[0], weights))
         return mox.ModelSpec(loss=loss, log_info={"loss": loss})

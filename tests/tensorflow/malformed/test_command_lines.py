@@ -15,7 +15,7 @@ import tensorflow.compat.v1 as tf
 import moxing.tensorflow as mox
 from moxing.tensorflow import flags
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
 COMMAND_LINES: list[tuple[list[str], str]] = [
     (["--num_gpus"], "--num_gpus needs a value: --num_gpus=VALUE."),

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
 Made = Callable[..., Any]
 

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
 Args = tf.train.SessionRunArgs
 

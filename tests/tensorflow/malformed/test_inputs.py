@@ -14,7 +14,7 @@ import tensorflow.compat.v2 as tf2
 
 import moxing.tensorflow as mox
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
 
 EAGER = tf2.data.Dataset.range(3)

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
 Plain = tf.train.GradientDescentOptimizer
 

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
 
 def elsewhere() -> tf.Tensor:
