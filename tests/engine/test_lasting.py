@@ -30,10 +30,12 @@ KINDS = {
         *(("ps 0", "kill"), ("worker 1", "kill"), ("worker 0", "kill"), ("ps 0", "term")),
         *(("worker 0", "saving"), ("ps 0", "kill"), ("worker 1", "kill"), ("ps 0", "stop")),
         *(("worker 1", "term all"), ("ps 0", "kill"), ("worker 0", "kill"), ("worker 1", "raise")),
+        *(("ps 0", "kill"), ("worker 0", "saving")),
     ),
     "async": (
         *(("ps 0", "kill"), ("worker 1", "kill"), ("worker 0", "kill"), ("worker 1", "term all")),
         *(("worker 0", "saving"), ("ps 0", "kill"), ("worker 1", "kill"), ("worker 0", "kill")),
+        *(("ps 0", "kill"), ("worker 0", "saving"), ("worker 1", "kill")),
     ),
 }
 
@@ -62,7 +64,7 @@ def undisturbed(
 
 def test_the_schedules_hold_thirty_kills_of_every_kind_of_task() -> None:
     faults = [fault for name in KINDS for fault in schedule(name)]
-    assert len(faults) >= 30
+    assert sum(fault.kind in ("kill", "saving") for fault in faults) >= 30
     assert {fault.task for fault in faults} == {"worker 0", "worker 1", "ps 0"}
     assert {fault.kind for fault in faults} >= {"kill", "stop", "term", "term all", "raise", "full"}
 

@@ -23,7 +23,7 @@ PLACEMENTS = [
     (1, 0, 4, ("--variable_update=replicated",)),
     (2, 0, 1, ()),
     (3, 0, 1, ()),
-    (2, 1, 2, ()),
+    (2, 2, 2, ()),
     (2, 2, 1, ("--variable_update=parameter_server",)),
 ]
 
