@@ -47,6 +47,10 @@ def unordered(
     behind = _bits_behind(bits)
     known: dict[str, int] = {}  # What is behind every gradient of a variable, by its handle.
     for gradient, variable in moved:
+        if not hasattr(
+            variable, "handle"
+        ):  # A reference variable is read by no operation of these.
+            continue
         parts = tf.nest.flatten(gradient, expand_composites=True)
         own = 0
         for part in parts:
