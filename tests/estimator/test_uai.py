@@ -17,7 +17,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "uai"
-LIMIT = 250.0
+LIMIT = 400.0
 
 # Two workers with a model_fn; the chief evaluates between steps, for which the other one waits.
 MODEL_FN = """
