@@ -9,7 +9,7 @@ from moxing.engine import run as engine
 from moxing.engine.export import ExportSignature
 from moxing.engine.job import Job, Loss, Model, Result
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.tensorflow import flags
+from moxing.tensorflow import flags, idle_flags
 from moxing.tensorflow.executor import (
     arguments,
     cache,
@@ -90,6 +90,7 @@ def run(
     startup.say_hello()
     flags.read_command_line()
     flags.check_supported()
+    idle_flags.warn()
     _refuse_fetch_strategy(fetch_strategy_fn)
     mode = arguments.check_mode(run_mode)
     wanted = export_only.requested()

@@ -1,0 +1,55 @@
+"""Flags of MoXing that openmox has no use for: who gives one is told what to do instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from absl import flags as absl_flags
+
+from moxing.logs import TENSORFLOW
+
+_BY_ITSELF = "openmox decides that by itself"
+IDLE: Final = {
+    "chief_inc_global_step": _BY_ITSELF,
+    "clone_on_cpu": "hide the GPUs: CUDA_VISIBLE_DEVICES= (nothing)",
+    "controller_host": "there is no controller: worker 0 leads",
+    "gradient_clip": "clip in the optimizer that optimizer_fn returns",
+    "gradient_clip_type": "clip in the optimizer that optimizer_fn returns",
+    "local_parameter_device": "see --variable_update",
+    "min_size_in_kb": _BY_ITSELF,
+    "num_prefetch_threads": _BY_ITSELF,
+    "running_log_level": "set the level of the logger 'tensorflow'",
+    "server_protocol": "processes speak gRPC",
+    "sync_before_server": _BY_ITSELF,
+    "var_dtype": "see --use_fp16 and --use_bf16",
+    "var_mix_offset": _BY_ITSELF,
+    "var_space_starter": _BY_ITSELF,
+    "warmup_steps": "give the optimizer a learning rate that rises",
+}
+_told: set[str] = set()
+
+
+def warn(argv: Sequence[str] | None = None) -> None:
+    """Says once of each such flag on the command line that it does nothing.
+
+    A flag that the program defines itself is the program's.
+
+    Args:
+        argv: the arguments without the program's name; default: those of the process.
+    """
+    for argument in sys.argv[1:] if argv is None else argv:
+        if argument == "--":
+            return
+        name = argument.lstrip("-").partition("=")[0]
+        if not argument.startswith("-") or name not in IDLE or name in _told:
+            continue
+        _told.add(name)
+        if name not in absl_flags.FLAGS:
+            TENSORFLOW.warning(
+                "--%s, a flag of MoXing, does nothing in openmox: %s. Should the program read it"
+                " itself, all is well.",
+                name,
+                IDLE[name],
+            )

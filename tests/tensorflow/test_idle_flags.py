@@ -1,0 +1,59 @@
+"""A flag of MoXing without effect is told, once, unless it is the program's own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from absl import flags as absl_flags
+
+from moxing.tensorflow import flags, idle_flags
+
+
+@pytest.fixture(autouse=True)
+def nothing_told() -> Iterator[None]:
+    idle_flags._told.clear()
+    yield
+    idle_flags._told.clear()
+
+
+def told(caplog: pytest.LogCaptureFixture, *argv: str) -> list[str]:
+    with caplog.at_level(logging.WARNING, "tensorflow"):
+        idle_flags.warn(argv)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_each_is_told_once_with_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+    argv = (
+        "--gradient_clip=1.0",
+        "--num_gpus=1",
+        "--gradient_clip",
+        "2",
+        "--odd",
+        "-var_dtype=fp32",
+    )
+    texts = told(caplog, *argv)
+    assert texts == [
+        "--gradient_clip, a flag of MoXing, does nothing in openmox: clip in the optimizer that"
+        " optimizer_fn returns. Should the program read it itself, all is well.",
+        "--var_dtype, a flag of MoXing, does nothing in openmox: see --use_fp16 and --use_bf16."
+        " Should the program read it itself, all is well.",
+    ]
+    assert told(caplog, *argv) == texts
+
+
+def test_what_stands_behind_two_dashes_is_the_programs(caplog: pytest.LogCaptureFixture) -> None:
+    assert told(caplog, "--", "--gradient_clip=1.0", "gradient_clip") == []
+
+
+def test_a_flag_that_the_program_defines_is_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    absl_flags.DEFINE_integer("warmup_steps", 0, "of the program")
+    try:
+        assert told(caplog, "--warmup_steps=5") == []
+    finally:
+        delattr(absl_flags.FLAGS, "warmup_steps")
+
+
+def test_none_of_them_is_a_flag_of_ours() -> None:
+    assert not idle_flags.IDLE.keys() & set(flags.FLAG_NAMES)
