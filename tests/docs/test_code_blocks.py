@@ -26,7 +26,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 NUMBER = r"[-+]?[0-9][0-9.]*(?:e[-+]?[0-9]+)?"
-TIMEOUT_SECONDS = 200
+TIMEOUT_SECONDS = 500
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,10 @@ def test_the_process_is_as_it_was_after_a_run_and_one_inside_it() -> None:
     execute(model_fn=hooked)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == handlers
     assert signal.set_wakeup_fd(-1) == -1
-    assert not any(thread.name == "signals" for thread in threading.enumerate())
+    for thread in threading.enumerate():
+        if thread.name == "signals":
+            thread.join(30)  # It has been told to end, and does so when it comes to run.
+            assert not thread.is_alive()
 
 
 def test_a_run_in_another_thread_leaves_signals_alone() -> None:
