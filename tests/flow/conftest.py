@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import moxing.flow as flow
 from moxing.flow.settings import MACHINE
+
+
+def _of_mox_file() -> Any:
+    path = Path(__file__).parents[1] / "framework" / "file" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("fixtures_of_mox_file", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# A real S3 server, and a new bucket of it.
+_shared = _of_mox_file()
+s3_server, s3, client, bucket = _shared.s3_server, _shared.s3, _shared.client, _shared.bucket
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose folders are buckets, with the bucket `bucket`."""
+    (tmp_path / "store" / "bucket").mkdir(parents=True)
+    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
+    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "staging"))
+    return tmp_path / "store"
 
 
 @pytest.fixture(autouse=True)

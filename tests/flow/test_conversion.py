@@ -11,6 +11,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cli import convert as cli
 from moxing.flow.data import convert, files
+from moxing.framework import file
+from moxing.framework.file import publish
 
 
 @pytest.fixture
@@ -46,6 +48,47 @@ def test_images_go_through_every_format_unchanged(
     wanted = _images(str(tree))
     assert _images(of) == _images(tfr) == _images(back) == wanted
     assert sorted(p.name for p in Path(back).iterdir()) == ["class0", "class1"]
+
+
+def _through_a_store(tree: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file.copy_parallel(str(tree), f"{url}/tree")
+    pairs = [("tree", "of", "ofrecord"), ("of", "tfr", "tfrecord"), ("tfr", "back", "folders")]
+    for src, dst, to in pairs:
+        assert cli.main([f"{url}/{src}", f"{url}/{dst}", f"--to={to}"]) == 0
+    assert capsys.readouterr().out == (
+        f"Wrote 6 images to 1 file in {url}/of.\nWrote 6 images to 1 file in {url}/tfr.\n"
+        f"Wrote 6 images to 6 files in {url}/back.\n"
+    )
+    wanted = _images(str(tree))
+    for name in ("tree", "of", "tfr", "back"):
+        assert _images(f"{url}/{name}") == wanted
+    assert file.list_directory(f"{url}/of") == ["labels.txt", "part-0"]
+
+
+def test_images_go_through_every_format_in_a_store(
+    tree: Path, tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _through_a_store(tree, "s3://bucket", capsys)
+    assert cli.main(["s3://bucket/of", "s3://bucket/back", "--to=ofrecord"]) == 1
+    assert cli.main(["s3://bucket/none", "s3://bucket/new", "--to=ofrecord"]) == 1
+    assert capsys.readouterr().err == (
+        "mox: error: s3://bucket/back is there already and not empty. Choose another folder.\n"
+        "mox: error: there is no folder s3://bucket/none.\n"
+    )
+    file.write(f"s3://bucket/of/{publish.MARK}1", '["part-0"]')
+    assert cli.main(["s3://bucket/of", "s3://bucket/new", "--to=folders"]) == 1
+    assert "s3://bucket/of is not whole: it is being" in capsys.readouterr().err
+    # The next conversion to there takes the place of what was left.
+    (store / "bucket" / "of" / "labels.txt").unlink()
+    assert cli.main([str(tree), "s3://bucket/of", "--to=ofrecord"]) == 0
+    assert _images("s3://bucket/of") == _images(str(tree))
+
+
+@pytest.mark.slow
+def test_images_go_through_every_format_in_s3(
+    tree: Path, bucket: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _through_a_store(tree, bucket, capsys)
 
 
 def test_a_conversion_that_fails_leaves_nothing(

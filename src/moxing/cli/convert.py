@@ -11,11 +11,11 @@ from moxing.errors import MoxError
 
 _DESCRIPTION = """\
 SRC is a folder with one folder of images a class, or of TFRecord files, or of OFRecord parts
-(part-0, ...). TFRecord files get the features that slim's readers and
-mox.ImageClassificationTFRecordDataset want, and OFRecord parts the features 'encoded' and
-'class/label'; labels.txt stands beside them. Every image is decoded once; of class folders to
-TFRecord files, every file is read again. `mox convert checkpoint SRC DST` converts checkpoints
-of moxing.flow."""
+(part-0, ...). SRC and DST may be URLs, such as s3://bucket/flowers. TFRecord files get the features
+that slim's readers and mox.ImageClassificationTFRecordDataset want, and OFRecord parts the features
+'encoded' and 'class/label'; labels.txt stands beside them. Every image is decoded once; of class
+folders to TFRecord files, every file is read again. `mox convert checkpoint SRC DST` converts
+checkpoints of moxing.flow."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,13 +38,13 @@ def main(arguments: Sequence[str]) -> int:
         help="leave out images that can't be read, instead of ending at the first",
     )
     given = parser.parse_args(list(arguments))
-    if convert_records.is_meant(given.src, given.to):
-        return convert_records.run(given.src, given.dst, given.to, given.parts, given.skip_bad)
-    # Only now, so that `mox --help` does not wait for TensorFlow.
-    import moxing.tensorflow  # noqa: F401
-    from moxing.tensorflow.datasets.convert import to_tfrecord
-
     try:
+        if convert_records.is_meant(given.src, given.to):
+            return convert_records.run(given.src, given.dst, given.to, given.parts, given.skip_bad)
+        # Only now, so that `mox --help` does not wait for TensorFlow.
+        import moxing.tensorflow  # noqa: F401
+        from moxing.tensorflow.datasets.convert import to_tfrecord
+
         done = to_tfrecord(given.src, given.dst, given.parts, given.skip_bad)
     except MoxError as error:
         text = str(error).replace("skip_bad=True", "--skip-bad")

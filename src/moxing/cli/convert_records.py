@@ -6,11 +6,12 @@ import os
 import sys
 
 from moxing.errors import MoxError
+from moxing.framework import file
 
 
 def is_meant(src: str, to: str) -> bool:
     """Whether this file's conversion is meant, and not that of class folders to TFRecord."""
-    return to != "tfrecord" or os.path.exists(os.path.join(src, "part-0"))
+    return to != "tfrecord" or file.exists(os.path.join(src, "part-0"))
 
 
 def run(src: str, dst: str, to: str, parts: int | None, skip_bad: bool = False) -> int:

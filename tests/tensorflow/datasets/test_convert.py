@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cli.main import main
 from moxing.errors import MoxValueError
+from moxing.framework.file import publish, trees
+from moxing.tensorflow.datasets import ImageClassificationTFRecordMetadata
 from moxing.tensorflow.datasets.convert import to_tfrecord
 
 
-def examples(path: Path) -> list[dict[str, Any]]:
+def examples(path: Any) -> list[dict[str, Any]]:
     found = []
     for content in tf.io.tf_record_iterator(str(path)):
         features = tf.train.Example.FromString(content).features.feature
@@ -67,6 +70,41 @@ def test_formats_that_slim_does_not_read_become_png(
     assert found[b"a/1.png"]["image/encoded"] == png
     assert found[b"a/2.gif"]["image/encoded"].startswith(b"\x89PNG")
     assert {example["image/format"] for example in found.values()} == {b"png"}
+
+
+def test_a_tree_in_a_store_becomes_files_in_a_store(
+    make_tree: Any, tmp_path: Path, store: Path, capsys: Any
+) -> None:
+    base = make_tree({"daisy": 3, "roses": 4})
+    wanted = to_tfrecord(base, tmp_path / "out", parts=2)
+    shutil.copytree(base, store / "bucket" / "images")
+    arguments = ["convert", "s3://bucket/images", "s3://bucket/out/", "--to=tfrecord", "--parts=2"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "Wrote 7 images to 2 files in s3://bucket/out/.\n"
+    found = {path.name: path.read_bytes() for path in (store / "bucket" / "out").iterdir()}
+    assert found == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert len(found) == len(wanted.files) + 1
+    assert main(arguments) == 1
+    assert capsys.readouterr().err.endswith(
+        "mox: error: s3://bucket/out/images-00000-of-00002.tfrecord exists already. Delete it or"
+        " choose another folder.\n"
+    )
+    assert list((tmp_path / "staging").iterdir()) == []
+
+
+def test_a_conversion_to_a_store_that_is_killed_looks_unfinished(
+    make_tree: Any, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, url = make_tree({"daisy": 2}), "s3://bucket/out"
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "_undo", lambda *_: None)
+        patch.setattr(trees, "copy_files", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            to_tfrecord(base, url)
+    with pytest.raises(MoxValueError, match="s3://bucket/out is not whole: it is being written"):
+        ImageClassificationTFRecordMetadata(url, "*.tfrecord")
+    assert to_tfrecord(base, url).files == (f"{url}/images-00000-of-00001.tfrecord",)
+    assert ImageClassificationTFRecordMetadata(url, "*.tfrecord").total_num_samples == 2
 
 
 def test_a_bad_image_is_named_and_nothing_is_written(make_tree: Any, tmp_path: Path) -> None:

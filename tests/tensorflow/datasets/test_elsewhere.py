@@ -24,15 +24,6 @@ from moxing.tensorflow.datasets.convert import to_tfrecord
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that `s3://` URLs name."""
-    (tmp_path / "store" / "bucket").mkdir(parents=True)
-    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
-    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "staging"))
-    return tmp_path / "store"
-
-
-@pytest.fixture
 def names(read: Any) -> Callable[..., list[str]]:
     """`names(metadata, **options)`: what a reader of one epoch reads, in order."""
 

@@ -6,18 +6,21 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.home.room import room
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
 from moxing.flow.data.whole import Sample, Sieve, extension
+from moxing.framework import file
+from moxing.framework.file import ahead, publish, tuning
 
 FORMATS = ("ofrecord", "tfrecord", "folders")
 LABELS = "labels.txt"
@@ -39,26 +42,29 @@ def convert(
 ) -> Converted:
     """Converts a folder. Every image is decoded once, so that a bad one is found here.
 
+    What is for a store is on the local disk until it is complete, in the folder that mox.file keeps
+    temporary files in. Of what is in a store, a few files at a time are.
+
     Args:
-        src: class folders, or a folder of TFRecord files, or one of OFRecord parts.
-        dst: folder to write to.
+        src: class folders, or a folder of TFRecord files, or one of OFRecord parts; local or in a
+            store.
+        dst: folder to write to, local or in a store.
         to: "ofrecord", "tfrecord" or "folders".
         parts: how many files; default: one for every thousand images or so.
         skip_bad: whether to leave out images that can't be read.
 
     Raises:
         MoxValueError: `src` is none of these, `dst` is not empty, or an image can't be read.
+        OSError: a store fails.
     """
     if parts is not None and parts < 1:
         raise MoxValueError(f"--parts={parts}: it must be 1 or more.")
-    target = Path(dst)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if file.is_remote(dst):
+        publish.clear(dst)
+    if file.exists(dst) and (not file.is_directory(dst) or _entries(dst)):
         raise MoxValueError(f"{dst} is there already and not empty. Choose another folder.")
     names, count = _labels(src)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.converting-", dir=target.parent))
-    try:
-        os.chmod(staging, 0o755)
+    with _staging(dst) as staging:
         sieve = Sieve(skip_bad)
         whole = sieve(samples(src))
         if to == "folders":
@@ -70,10 +76,26 @@ def convert(
             raise MoxValueError(f"{src} holds no image{more}.")
         if names and to != "folders":
             (staging / LABELS).write_text("".join(f"{i}:{n}\n" for i, n in enumerate(names)))
+    return Converted(*done, sieve.left_out)
+
+
+@contextmanager
+def _staging(dst: str) -> Iterator[Path]:
+    """A local folder that becomes `dst` where the block ends well, and else is gone."""
+    if file.is_remote(dst):
+        with room(tuning.staging_dir()) as local:
+            yield Path(local)
+            publish.put(local, dst)
+        return
+    target = Path(dst)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.converting-", dir=target.parent))
+    try:
+        os.chmod(staging, 0o755)
+        yield staging
         staging.replace(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return Converted(*done, sieve.left_out)
 
 
 def samples(src: str) -> Iterator[Sample]:
@@ -84,58 +106,74 @@ def samples(src: str) -> Iterator[Sample]:
             for place, content in files.read(path):
                 yield _of_record(place, content)
     elif kind == "tfrecord":
-        for path in found:
-            for number, content in enumerate(tf.io.tf_record_iterator(path)):
-                yield _of_example(path, number, content)
+        with closing(ahead.copies(found)) as copies:
+            for path, copy in zip(found, copies, strict=True):
+                for number, content in enumerate(tf.io.tf_record_iterator(copy)):
+                    yield _of_example(path, number, content)
     else:
-        classes = _classes(src)
         items = [
-            (os.path.join(src, name, file), label)
-            for label, name in enumerate(classes)
-            for file in sorted(os.listdir(os.path.join(src, name)))
-            if file.lower().endswith(_IMAGES)
+            (os.path.join(src, name, image), label)
+            for label, name in enumerate(_classes(_entries(src)))
+            for image, _ in _entries(os.path.join(src, name))
+            if image.lower().endswith(_IMAGES)
         ]
         random.Random(_SEED).shuffle(items)
-        for path, label in items:
-            yield path, Path(path).read_bytes(), label
+        with closing(_contents([path for path, _ in items])) as contents:
+            for (path, label), content in zip(items, contents, strict=True):
+                yield path, content, label
+
+
+def _contents(paths: list[str]) -> Generator[bytes, None, None]:
+    if paths and file.is_remote(paths[0]):
+        yield from ahead.contents(paths)
+    else:
+        yield from (Path(path).read_bytes() for path in paths)
+
+
+def _entries(folder: str) -> list[tuple[str, bool]]:
+    """Name, and whether it is a folder, of all that is in a folder; sorted."""
+    with file.scan_dir(folder) as found:
+        return sorted((entry.name, entry.is_dir()) for entry in found)
 
 
 def _kind(src: str) -> tuple[str, list[str]]:
-    if not os.path.isdir(src):
+    if not file.is_directory(src):
         raise MoxValueError(f"there is no folder {src}.")
-    entries = sorted(os.listdir(src))
-    parts = [name for name in entries if name.startswith("part-") and name[5:].isdigit()]
+    entries = _entries(src)
+    names = [name for name, _ in entries]
+    publish.refuse_part(src, names)
+    parts = [name for name in names if name.startswith("part-") and name[5:].isdigit()]
     if parts:
         parts.sort(key=lambda name: int(name[5:]))
         missing = set(range(len(parts))) - {int(name[5:]) for name in parts}
         if missing:
             raise MoxValueError(f"{src} has no part-{min(missing)}, but others behind it.")
         return "ofrecord", [os.path.join(src, name) for name in parts]
-    records = [name for name in entries if ".tfrecord" in name]
+    records = [name for name in names if ".tfrecord" in name]
     if records:
         return "tfrecord", [os.path.join(src, name) for name in records]
-    if not _classes(src):
+    if not _classes(entries):
         raise MoxValueError(
             f"{src} has neither class folders nor TFRecord files nor OFRecord parts (part-0, ...)."
         )
     return "folders", []
 
 
-def _classes(src: str) -> list[str]:
-    return sorted(e.name for e in os.scandir(src) if e.is_dir() and not e.name.startswith("."))
+def _classes(entries: Sequence[tuple[str, bool]]) -> list[str]:
+    return [name for name, is_folder in entries if is_folder and not name.startswith(".")]
 
 
 def _labels(src: str) -> tuple[list[str], int]:
     """Names of the classes where they are known, and about how many samples there are."""
     kind, found = _kind(src)
     if kind == "folders":
-        names = _classes(src)
-        return names, sum(len(os.listdir(os.path.join(src, name))) for name in names)
-    path = Path(src, LABELS)
-    names = []
-    if path.exists():
-        names = [line.partition(":")[2] or line for line in path.read_text().splitlines() if line]
-    return names, sum(os.path.getsize(file) for file in found) // 100_000
+        names = _classes(_entries(src))
+        return names, sum(len(_entries(os.path.join(src, name))) for name in names)
+    names, path = [], os.path.join(src, LABELS)
+    if file.exists(path):
+        text = file.read(path, binary=True).decode()
+        names = [line.partition(":")[2] or line for line in text.splitlines() if line]
+    return names, sum(file.get_size(path) for path in found) // 100_000
 
 
 def _of_record(place: files.Place, content: bytes) -> Sample:

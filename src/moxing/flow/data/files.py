@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from moxing.errors import MoxValueError
+from moxing.framework.file.handle import open_whole
+from moxing.framework.file.urls import is_remote
 
 _LENGTH = struct.Struct("<q")
 MOST_BYTES = 64 << 20  # Of a record.
@@ -35,13 +37,21 @@ def part_paths(folder: str, count: int, prefix: str = "part-", digits: int = -1)
     return [os.path.join(folder, f"{prefix}{n:0{max(digits, 1)}d}") for n in range(count)]
 
 
+def open_part(path: str) -> Any:
+    """A file to read records from; that of a store is fetched ahead of them."""
+    if is_remote(path):
+        return open_whole(path)
+    return open(path, "rb", buffering=_BUFFER)
+
+
 def read(path: str) -> Iterator[tuple[Place, bytes]]:
     """The records of a file.
 
     Raises:
         MoxValueError: the file is torn, or no OFRecord file.
+        OSError: it can't be read.
     """
-    with open(path, "rb", buffering=_BUFFER) as file:
+    with open_part(path) as file:
         offset = 0
         for number in itertools.count():
             head = file.read(_LENGTH.size)
@@ -70,7 +80,7 @@ def read(path: str) -> Iterator[tuple[Place, bytes]]:
 
 def read_at(place: Place) -> bytes:
     """The record at a place that was read before."""
-    with open(place.path, "rb") as file:
+    with open_part(place.path) as file:
         file.seek(place.offset)
         return file.read(place.length)
 

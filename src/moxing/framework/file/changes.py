@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Sequence
 
 from moxing.errors import MoxValueError
 from moxing.framework.file import settings, status, transfer, trees
@@ -95,6 +96,13 @@ def remove(url: PathLike, recursive: bool = False) -> None:
         store.delete(where, [where.key])
         return
     _remove_below(store, where)
+
+
+def remove_files(urls: Sequence[str]) -> None:
+    """Removes files of one bucket, in this order; those that are not there count as removed."""
+    for start in range(0, len(urls), BATCH):
+        found = [parse(url) for url in urls[start : start + BATCH]]
+        store_for(found[0]).delete(found[0], [where.key for where in found])
 
 
 def rename(src_url: PathLike, dst_url: PathLike) -> None:

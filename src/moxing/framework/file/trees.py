@@ -108,9 +108,15 @@ def copy_files(pairs: Iterable[tuple[str, str]], threads: int = THREADS) -> None
     check(ledger, plan, "their destinations")
 
 
-def copy_tree(src: str, dst: str) -> None:
-    """Copies what is in the directory `src` into `dst`, without a line in the log."""
-    _carry_out(plan_tree(src, dst), dst, THREADS, True, True, quiet=True)
+def copy_tree(src: str, dst: str, names: Sequence[str] | None = None) -> None:
+    """Copies what is in the directory `src` into `dst`, without a line in the log.
+
+    Args:
+      src, dst: the directories.
+      names: of the files, relative to `src`; None: all that is there.
+    """
+    plan = plan_tree(src, dst) if names is None else _plan_list(src, dst, names)
+    _carry_out(plan, dst, THREADS, True, True, quiet=True)
 
 
 def is_empty(url: str) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches
+from moxing.framework import file
+from moxing.framework.file import urls
 
 
 def count(reader: str, name: str, value: Any, least: int) -> int:
@@ -35,7 +37,7 @@ def path(reader: str, name: str, value: Any) -> str:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         hint = " Was a flag of the program left out?" if not value else ""
         raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a path.{hint}")
-    return str(os.fspath(value))
+    return urls.text(value) if file.is_remote(value) else str(os.fspath(value))
 
 
 def function(reader: str, name: str, value: Any) -> Any:

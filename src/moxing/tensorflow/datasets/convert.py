@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.home.room import room
 from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.framework import file
+from moxing.framework.file import publish, tuning, urls
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import arguments, decode, diagnose, images, labels, packed, stream
 from moxing.tensorflow.datasets.progress import Progress
@@ -30,12 +33,12 @@ class Converted:
     """What was written.
 
     Attributes:
-        files: the TFRecord files.
+        files: the TFRecord files; URLs where they are in a store.
         images: how many images they hold.
         left_out: how many images could not be read and were left out.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[Path, ...] | tuple[str, ...]
     images: int
     left_out: int
 
@@ -53,17 +56,19 @@ def to_tfrecord(
     and image/filename. JPEG and PNG files are taken as they are, other formats become PNG. Each
     image is decoded once, so that a bad one is found here and not in training.
 
-    Files have temporary names until all are written and read again.
+    Files have temporary names until all are written and read again; those for a store are on the
+    local disk until then, in the folder that mox.file keeps temporary files in.
 
     Args:
-        src: the tree, see `ImageClassificationRawMetadata`.
-        dst: folder to write to; made if it is not there.
+        src: the tree, local or in a store, see `ImageClassificationRawMetadata`.
+        dst: folder to write to, local or in a store; made if it is not there.
         parts: how many files; None: so many that each has about 128 MB.
         skip_bad: whether to leave out images that can't be read.
 
     Raises:
         MoxValueError: the tree is wrong, an image can't be read, or a file is there already.
         MoxRuntimeError: what was written does not hold what it should.
+        OSError: a store fails.
     """
     metadata = ImageClassificationRawMetadata(src)
     files = [
@@ -74,33 +79,53 @@ def to_tfrecord(
         for image in found
     ]
     count = arguments.optional_count("to_tfrecord", "parts", parts, 1)
-    count = min(count or _parts_for(metadata.base_dir, files), len(files))
+    count = min(count or _parts_for(metadata), len(files))
     stem = os.path.basename(os.path.abspath(metadata.base_dir))
-    targets = [Path(dst) / f"{stem}-{part:05d}-of-{count:05d}.tfrecord" for part in range(count)]
-    _check_free(targets)
-    with _staging(Path(dst)) as staging:
-        staged = [staging / target.name for target in targets]
+    names = [f"{stem}-{part:05d}-of-{count:05d}.tfrecord" for part in range(count)]
+    url = urls.text(dst).rstrip("/") if file.is_remote(dst) else None
+    _check_free([f"{url}/{name}" if url else os.path.join(dst, name) for name in names])
+    with _remote(url) if url else _staging(Path(dst)) as staging:
+        staged = [staging / name for name in names]
         counts = _write(metadata, files, staged, skip_bad)
         _check(staged, counts)
+        written = sum(counts.values())
+        if url:
+            labels.write(metadata.labels_list, staging / _LABELS)
+            publish.put(str(staging), url, _LABELS)
+            made = tuple(f"{url}/{name}" for name in names)
+            return Converted(made, written, len(files) - written)
+        targets = [Path(dst) / name for name in names]
         for path, target in zip(staged, targets, strict=True):
             path.replace(target)
     labels.write(metadata.labels_list, Path(dst) / _LABELS)
-    written = sum(counts.values())
     return Converted(tuple(targets), written, len(files) - written)
 
 
-def _parts_for(base: str, files: Sequence[tuple[int, str]]) -> int:
+def _parts_for(metadata: ImageClassificationRawMetadata) -> int:
     sizes = 0
-    for _, name in files:
-        with suppress(OSError):  # It is named when it is read.
-            sizes += os.path.getsize(os.path.join(base, name))
+    for name, found in zip(metadata.labels_list, metadata.images, strict=True):
+        taken = set(found)
+        with file.scan_dir(os.path.join(metadata.base_dir, name)) as entries:
+            for entry in entries:
+                with suppress(OSError):  # It is named when it is read.
+                    sizes += entry.stat().st_size if entry.name in taken else 0
     return max(1, round(sizes / _PART))
 
 
-def _check_free(targets: Sequence[Path]) -> None:
-    there = [target for target in targets if target.exists()]
-    if there:
-        raise MoxValueError(f"{there[0]} exists already. Delete it or choose another folder.")
+def _check_free(targets: Sequence[str]) -> None:
+    folder = os.path.dirname(targets[0])
+    if file.is_remote(folder):
+        publish.clear(folder, [os.path.basename(target) for target in targets])
+    there = next((target for target in targets if file.exists(target)), None)
+    if there is not None:
+        raise MoxValueError(f"{there} exists already. Delete it or choose another folder.")
+
+
+@contextmanager
+def _remote(url: str) -> Iterator[Path]:
+    """A local folder for what goes to a store."""
+    with room(tuning.staging_dir()) as staging:
+        yield Path(staging)
 
 
 @contextmanager
@@ -142,8 +167,10 @@ def _contents(paths: Sequence[str], skip_bad: bool) -> Iterator[tuple[Any, ...]]
     """Number, content, format and shape of each image, in a random order."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(0)
-        samples = Samples(len(paths), lambda: _reader(paths), images.problems_of(paths))
-        tensors = stream.open_stream(Stage(samples, Settings(epochs=1, skip_bad=skip_bad)))
+        settings = Settings(epochs=1, skip_bad=skip_bad, files_at_once=images.at_once(paths[0]))
+        problems, fetch = images.problems_of(paths), images.fetcher(paths)
+        samples = Samples(len(paths), lambda: _reader(paths), problems, fetch)
+        tensors = stream.open_stream(Stage(samples, settings))
         step = session.make_callable(tensors)
         try:
             while True:
@@ -161,9 +188,12 @@ def _message(error: tf.errors.OpError) -> str:
 def _reader(paths: Sequence[str]) -> stream.Read:
     all_paths = packed.strings([*paths, images.BLANK])
 
-    def read(number: tf.Tensor, seed: tf.Tensor, call: stream.Call) -> tuple[tf.Tensor, ...]:
+    def read(
+        number: tf.Tensor, seed: tf.Tensor, call: stream.Call, content: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, ...]:
         del seed, call
-        content = tf.io.read_file(all_paths[number])
+        if content is None:
+            content = tf.io.read_file(all_paths[number])
         image = decode.decode(content)
         is_jpeg = tf.io.is_jpeg(content)
         is_png = tf.equal(tf.strings.substr(content, 0, 4), b"\x89PNG")

@@ -63,13 +63,8 @@ def open_images(
 ) -> list[tf.Tensor]:
     """The tensors image, label, description and name of the next file, or batch of files."""
     check_batchable(reader, settings, processing)
-    remote = file.is_remote(files.base)
-    if remote and not settings.files_at_once:
-        settings = dataclasses.replace(settings, files_at_once=_REMOTE_FILES)
-
-    def connect_fetch() -> Callable[[tf.Tensor], tf.Tensor]:
-        paths = packed.strings([*files.paths, BLANK])
-        return lambda number: _content(paths[number], remote)
+    if not settings.files_at_once:
+        settings = dataclasses.replace(settings, files_at_once=at_once(files.base))
 
     def samples(processing: Processing) -> Samples:
         def connect() -> stream.Read:
@@ -89,7 +84,7 @@ def open_images(
 
             return read
 
-        return Samples(len(files.paths), connect, problems_of(files.paths), connect_fetch)
+        return Samples(len(files.paths), connect, problems_of(files.paths), fetcher(files.paths))
 
     changes = per_sample(reader, processing), per_batch(reader, processing)
     stage = Stage(samples(processing), settings, *changes)
@@ -114,6 +109,22 @@ def fusing(
 def problems_of(paths: Sequence[str]) -> Problems:
     """What is wrong with files of images."""
     return Problems(lambda number: paths[number], lambda number: diagnose.of_file(paths[number]))
+
+
+def at_once(path: str) -> int | None:
+    """How many files to read ahead of what is made of them, by where one of them is."""
+    return _REMOTE_FILES if file.is_remote(path) else None
+
+
+def fetcher(paths: Sequence[str]) -> Callable[[], Callable[[tf.Tensor], tf.Tensor]]:
+    """What connects the function from a file's number to its content, on a disk or in a store."""
+    remote = file.is_remote(paths[0])
+
+    def connect() -> Callable[[tf.Tensor], tf.Tensor]:
+        packed_paths = packed.strings([*paths, BLANK])
+        return lambda number: _content(packed_paths[number], remote)
+
+    return connect
 
 
 def _content(path: tf.Tensor, remote: bool) -> tf.Tensor:

@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import file
+from moxing.framework.file import publish
 from moxing.logs import TENSORFLOW
 
 _COMPLETE = ".complete"
@@ -22,17 +23,24 @@ def entries(folder: str) -> list[tuple[str, bool]]:
     """Name, and whether it is a folder, of all that is in a folder and not hidden.
 
     Raises:
-        MoxValueError: it is not there, is a file, or can't be read.
+        MoxValueError: it is not there, is a file, can't be read, or is not whole.
     """
     try:
         with file.scan_dir(folder) as found:  # type: ignore[attr-defined]
-            return [(item.name, item.is_dir()) for item in found if item.name[:1] != "."]
+            hidden, rest = [], []
+            for item in found:
+                if item.name[:1] == ".":
+                    hidden.append(item.name)
+                else:
+                    rest.append((item.name, item.is_dir()))
     except FileNotFoundError as error:
         raise MoxValueError(f"the folder {folder} does not exist.{_hint(folder)}") from error
     except NotADirectoryError as error:
         raise MoxValueError(f"{folder} is a file; it must be a folder.") from error
     except OSError as error:
         raise MoxValueError(f"the folder {folder} can't be read: {reason(error)}.") from error
+    publish.refuse_part(folder, hidden)
+    return rest
 
 
 def read(path: str) -> bytes:

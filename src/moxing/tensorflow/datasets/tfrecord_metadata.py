@@ -11,6 +11,7 @@ from typing import Any
 
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file
+from moxing.framework.file import publish
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import arguments, compressed, labels, record_index, storage
 from moxing.tensorflow.datasets.record_index import RecordFile
@@ -202,6 +203,7 @@ def _matching(folder: str, patterns: Any) -> list[str]:
         if file.is_file(path)  # type: ignore[attr-defined]
     }
     if found:
+        publish.refuse_part(folder)
         return sorted(found)
     present = sorted(name for name, _ in storage.entries(folder))
     shown = ", ".join(repr(pattern) for pattern in wanted)
