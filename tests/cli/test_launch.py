@@ -8,6 +8,7 @@ import pytest
 
 from moxing.cli import launch
 from moxing.launch import supervise as supervising
+from moxing.launch.gang import Limits
 from moxing.launch.plan import Plan
 
 
@@ -24,6 +25,23 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["--ps=-1", "train.py"], "--ps=-1 is negative; 0 means no parameter server."),
         (["--num_gpus=-2", "train.py"], "--num_gpus=-2 is negative."),
         (["--max_restarts=-1", "train.py"], "--max_restarts=-1 is negative."),
+        (
+            ["--grace=-1", "train.py"],
+            "--grace=-1 must be from 0 to 86400 seconds, a day; 0 kills at once.",
+        ),
+        (
+            ["--logs=s3://b/logs", "train.py"],
+            "--logs=s3://b/logs: the output of the tasks is kept on this machine; name a local"
+            " folder. mox.file.copy_parallel takes it to a store afterwards.",
+        ),
+        (
+            ["--isolate", "--emit=slurm", "train.py"],
+            "--isolate with --emit=slurm: the scheduler sets up networks.",
+        ),
+        (
+            ["--logs=out", "--emit=k8s", "train.py"],
+            "--logs with --emit=k8s: the scheduler keeps the output.",
+        ),
         (
             ["train.py", "--task_index=1"],
             "--task_index=1 after the script: mox launch sets --task_index itself.",
@@ -46,25 +64,30 @@ def test_a_missing_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
 
 def test_flags_after_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple] = []
-    monkeypatch.setattr(supervising, "supervise", lambda *given: calls.append(given) or 9)
+    monkeypatch.setattr(
+        supervising, "supervise", lambda *given, limits: calls.append((*given, limits)) or 9
+    )
 
     given = [
         "--workers=2",
         "--ps=1",
         "--max_restarts=5",
         "--logs=out",
+        "--grace=60",
         "train.py",
         "--ps=3",
         "--help",
     ]
     # `--ps` is no flag of openmox: only the four are.
     assert launch.main(given) == 9
-    assert calls == [(Plan("train.py", ("--ps=3", "--help"), 2, 1), Path("out"), 5)]
+    assert calls == [
+        (Plan("train.py", ("--ps=3", "--help"), 2, 1), Path("out"), 5, Limits(stop=60.0))
+    ]
 
 
 def test_the_output_goes_to_a_new_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple] = []
-    monkeypatch.setattr(supervising, "supervise", lambda *given: calls.append(given) or 0)
+    monkeypatch.setattr(supervising, "supervise", lambda *given, limits: calls.append(given) or 0)
 
     assert launch.main(["train.py"]) == 0
     assert calls[0][1].parent == Path("mox-logs")

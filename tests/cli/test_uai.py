@@ -162,6 +162,10 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == (
         f"mox: error: there is no file q.py in {tmp_path}; --code names its folder.\n"
     )
+    assert uai.main([*given(tmp_path, "", "--grace=-1"), "p.py"]) == 2
+    assert capsys.readouterr().err == (
+        "mox: error: --grace=-1 must be from 0 to 86400 seconds, a day; 0 kills at once.\n"
+    )
     assert uai.main([*given(tmp_path, "", "--max_restarts=-1"), "p.py"]) == 2
     assert capsys.readouterr().err == "mox: error: --max_restarts=-1 is negative.\n"
 
@@ -204,7 +208,7 @@ def test_what_follows_the_program_is_its_own(
 ) -> None:
     """Both as one word, as the platform has it, and as several."""
     jobs: list[Training] = []
-    monkeypatch.setattr(supervising, "supervise", lambda job, *_: jobs.append(job) or 3)
+    monkeypatch.setattr(supervising, "supervise", lambda job, *_, **__: jobs.append(job) or 3)
     flags = given(tmp_path, "", "--nodes=2", "--ps=1", "--num_gpus=4")
 
     assert uai.main([*flags, f"p.py {arguments}"]) == 3

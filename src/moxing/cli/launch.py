@@ -30,6 +30,12 @@ def _parser() -> argparse.ArgumentParser:
         "--max_restarts", type=int, default=3, metavar="N", help="after deaths; default: 3"
     )
     parser.add_argument(
+        "--grace",
+        type=float,
+        metavar="SECONDS",
+        help="for tasks that are told to stop, to save and end; default: 300 (--emit=slurm: 120)",
+    )
+    parser.add_argument(
         "--logs", metavar="DIR", help="one file a task; default: a new folder in mox-logs"
     )
     parser.add_argument(
@@ -58,12 +64,14 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Launches; returns the exit code of the job."""
     from moxing.launch.folder import log_folder
+    from moxing.launch.gang import limits_with
     from moxing.launch.isolate import isolate
     from moxing.launch.supervise import supervise
 
     given = _parser().parse_args(list(arguments))
     try:
-        job = _job(given)
+        job, limits = _job(given), limits_with(given.grace)
+        folder = log_folder(given.logs, given.script)
         text = _text(job, given)
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
@@ -74,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if given.isolate:
             isolate()
-        return supervise(job, log_folder(given.logs, given.script), given.max_restarts)
+        return supervise(job, folder, given.max_restarts, limits=limits)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
@@ -101,6 +109,10 @@ def _check(given: argparse.Namespace) -> None:
         raise MoxValueError("--ssh needs --hosts=A,B, the machines to go to.")
     if given.hosts is not None and given.emit:
         raise MoxValueError(f"--hosts with --emit={given.emit}: the scheduler chooses machines.")
+    if given.emit and given.isolate:
+        raise MoxValueError(f"--isolate with --emit={given.emit}: the scheduler sets up networks.")
+    if given.emit and given.logs:
+        raise MoxValueError(f"--logs with --emit={given.emit}: the scheduler keeps the output.")
     if given.hosts is not None and given.isolate:
         raise MoxValueError("--hosts with --isolate: a network of its own is within one machine.")
 

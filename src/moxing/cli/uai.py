@@ -33,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--max_restarts", type=int, default=3, metavar="N", help="after deaths; default: 3"
     )
+    train.add_argument("--grace", type=float, metavar="SECONDS", help="as of mox launch")
     train.add_argument("--logs", metavar="DIR", help="one file a process; default: in mox-logs")
     train.add_argument("--isolate", action="store_true", help="in a network of its own")
     train.add_argument("command", metavar="COMMAND", help='"script.py [flags]"')
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Trains; returns the exit code of the job."""
     from moxing.launch.folder import log_folder
+    from moxing.launch.gang import limits_with
     from moxing.launch.isolate import isolate
     from moxing.launch.supervise import say, supervise
     from moxing.launch.uai import training
@@ -62,13 +64,14 @@ def main(arguments: Sequence[str]) -> int:
             given.ps,
             given.num_gpus,
         )
+        folder, limits = log_folder(given.logs, str(job.script)), limits_with(given.grace)
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 2
     try:
         if given.isolate:
             isolate()
-        code = supervise(job, log_folder(given.logs, str(job.script)), given.max_restarts)
+        code = supervise(job, folder, given.max_restarts, limits=limits)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1

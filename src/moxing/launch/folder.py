@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
+from moxing.errors import MoxValueError, shown
+
 
 def log_folder(given: str | None, script: str) -> Path:
-    """The folder that the user named, or a new one in `mox-logs`, named after the script."""
+    """The folder that the user named, or a new one in `mox-logs`, named after the script.
+
+    Raises:
+        MoxValueError: the user named none of this machine.
+    """
+    if given and re.match(r"[A-Za-z0-9]+://", given):
+        raise MoxValueError(
+            f"--logs={shown(given, plain=True)}: the output of the tasks is kept on this machine;"
+            " name a local folder. mox.file.copy_parallel takes it to a store afterwards."
+        )
     if given:
         return Path(given)
     now = time.strftime("%Y%m%d-%H%M%S")

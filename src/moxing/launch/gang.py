@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moxing.cluster.cluster import PS
+from moxing.errors import MoxValueError
 from moxing.launch.start import Start
 from moxing.launch.stop import Stop
 from moxing.launch.task import Task
 
 PREEMPTED = 128 + signal.SIGTERM
+GRACE_SECONDS = 300.0
 _TICK = 0.05
+_LONGEST_GRACE = 86400
+_NAMED = 4  # Tasks in one line.
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,30 @@ class Limits:
     Attributes:
         explain: after a task has died, for the others to end by themselves, as theirs may be the
             error that it died of.
-        stop: after SIGTERM, before SIGKILL; a step may have to be saved.
+        stop: after SIGTERM, before SIGKILL: a step is saved, and an upload to a store ends.
         ps: for parameter servers, after the last worker has ended.
+        quiet: of `stop`, before it is said who is waited for.
     """
 
     explain: float = 5.0
-    stop: float = 30.0
+    stop: float = GRACE_SECONDS
     ps: float = 30.0
+    quiet: float = 2.0
+
+
+def limits_with(grace: float | None) -> Limits:
+    """The usual limits, with the seconds of `--grace`; None: not given.
+
+    Raises:
+        MoxValueError: no time that can be waited.
+    """
+    if grace is None:
+        return Limits()
+    if not 0 <= grace <= _LONGEST_GRACE:
+        raise MoxValueError(
+            f"--grace={grace:g} must be from 0 to {_LONGEST_GRACE} seconds, a day; 0 kills at once."
+        )
+    return Limits(stop=grace)
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,7 @@ def run(
     folder: Path,
     stop: Stop,
     limits: Limits,
+    say: Callable[[str], None],
 ) -> Outcome:
     """Runs the tasks until all have ended, at most one of them by itself with a failure.
 
@@ -69,6 +91,7 @@ def run(
         folder: for one output file a task.
         stop: signals that this process got.
         limits: of waiting.
+        say: prints a line of the launcher's own.
 
     Raises:
         MoxRuntimeError: a task can't be started.
@@ -78,7 +101,7 @@ def run(
         for name, start in starts.items():
             tasks.append(Task(name, start, folder))
             stack.callback(tasks[-1].close)
-        failed = _watch(tasks, stop, limits)
+        failed = _watch(tasks, stop, limits, say)
     # By now the rest of the output has been read.
     tasks.sort(key=lambda task: task.ended)
     ends = {task.name: task.code or 0 for task in tasks}
@@ -87,27 +110,32 @@ def run(
     return Outcome(ends, failed.name, tuple(failed.last), failed.path)
 
 
-def _watch(tasks: Sequence[Task], stop: Stop, limits: Limits) -> Task | None:
+def _watch(
+    tasks: Sequence[Task], stop: Stop, limits: Limits, say: Callable[[str], None]
+) -> Task | None:
     """Waits for the end; returns the task whose failure was the cause of it."""
     with selectors.DefaultSelector() as selector:
         for task in tasks:
             selector.register(task.output, selectors.EVENT_READ, task)
         _until(lambda: bool(stop) or _over(tasks), tasks, selector, None)
         if stop:
-            _end(tasks, selector, stop, limits)
+            _end(tasks, selector, stop, limits, say)
             return None
         done = not _failures(tasks)
         limit = limits.ps if done else limits.explain
         _until(lambda: bool(stop) or _all_ended(tasks), tasks, selector, limit)
         failed = None if done else _cause(_failures(tasks))
-        _end(tasks, selector, stop, limits)
+        _end(tasks, selector, stop, limits, say)
         return failed
 
 
 def _over(tasks: Sequence[Task]) -> bool:
     """Whether a task has failed, or every worker has done its work."""
-    workers_done = all(task.code == 0 for task in tasks if not task.name.startswith(PS))
-    return bool(_failures(tasks)) or workers_done
+    return bool(_failures(tasks)) or _workers_done(tasks)
+
+
+def _workers_done(tasks: Sequence[Task]) -> bool:
+    return all(task.code == 0 for task in tasks if not task.name.startswith(PS))
 
 
 def _failures(tasks: Sequence[Task]) -> list[Task]:
@@ -124,15 +152,37 @@ def _cause(failures: Sequence[Task]) -> Task | None:
 
 
 def _end(
-    tasks: Sequence[Task], selector: selectors.BaseSelector, stop: Stop, limits: Limits
+    tasks: Sequence[Task],
+    selector: selectors.BaseSelector,
+    stop: Stop,
+    limits: Limits,
+    say: Callable[[str], None],
 ) -> None:
     """Passes on the signal that this process got, or SIGTERM; what is left dies in `close`."""
+    # Parameter servers alone have nothing to save.
+    limit = min(limits.stop, limits.ps) if not stop and _workers_done(tasks) else limits.stop
     for task in tasks:
         if task.code is None:
             task.send(stop.signal or signal.SIGTERM)
             task.send(signal.SIGCONT)  # One that was stopped hears nothing else.
     asked = stop.count
-    _until(lambda: _all_ended(tasks) or stop.count > asked, tasks, selector, limits.stop)
+
+    def over() -> bool:
+        return _all_ended(tasks) or stop.count > asked
+
+    quiet = min(limits.quiet, limit)
+    _until(over, tasks, selector, quiet)
+    if not over() and limit > quiet:
+        again = "Ctrl-C again" if stop.signal == signal.SIGINT else "Ctrl-C"
+        say(f"Waiting up to {limit:g} s for {_running(tasks)} to save and end; {again} kills.")
+        _until(over, tasks, selector, limit - quiet)
+
+
+def _running(tasks: Sequence[Task]) -> str:
+    """The tasks that have not ended, the first of them by name."""
+    names = [task.name for task in tasks if task.code is None]
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _until(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxRuntimeError, MoxValueError, shown
-from moxing.launch import gpus
+from moxing.launch import gpus, inherited
 from moxing.launch.start import Start
 
 HOST = "127.0.0.1"
@@ -143,8 +143,10 @@ def free_ports(count: int) -> list[int]:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the tasks: output at once, and no proxy between them."""
+    """The environment of the tasks: output at once, no proxy between them, no other cluster."""
     result = dict(environ, PYTHONUNBUFFERED="1")
+    for name in inherited.foreign(environ):
+        del result[name]
     name = "no_grpc_proxy" if environ.get("no_grpc_proxy") else "no_proxy"
     parts = [part for part in environ.get(name, "").split(",") if part.strip()]
     if HOST not in parts:

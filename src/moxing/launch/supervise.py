@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from moxing.errors import MoxRuntimeError
-from moxing.launch import console, gang
+from moxing.launch import console, gang, inherited
 from moxing.launch.gang import Limits, Outcome
 from moxing.launch.start import Startable
 from moxing.launch.stop import Stop, noted
@@ -43,10 +44,17 @@ def supervise(
         MoxError: a task can't be started, or its output not be kept.
     """
     _make(folder)
+    left_out = inherited.foreign(os.environ)
+    if left_out and not job.over_ssh:
+        say(
+            job,
+            f"The tasks don't get {inherited.described(left_out)} of this environment: the launcher"
+            " itself tells them where they are.",
+        )
     with noted() as stop:
         for restarts in range(max_restarts + 1):
             starts = job.starts(os.environ)
-            outcome = gang.run(starts, folder, stop, limits or Limits())
+            outcome = gang.run(starts, folder, stop, limits or Limits(), partial(say, job))
             if stop:
                 say(job, f"{signal.Signals(stop.signal or 0).name}: all tasks have ended.")
                 return stop.exit_code
