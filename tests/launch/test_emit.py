@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -53,38 +55,136 @@ def test_only_pods_of_the_job_reach_its_ports(capsys: pytest.CaptureFixture[str]
     assert job["metadata"]["name"] == "my-train"
 
 
+# Runs a task for each code of a line of the file `codes`, a line a start; ends with the highest of
+# theirs, and passes SIGTERM on, as srun does.
 SRUN = """#!/bin/bash
 printf '%s\\n' "$@" > "$FOLDER/arguments"
 echo x >> "$FOLDER/starts"
-exit $(sed -n "$(wc -l < "$FOLDER/starts")p" "$FOLDER/codes")
+while [[ $1 == --* ]]; do shift; done
+told=0
+trap 'told=1; for one in $tasks; do kill -TERM -- "-$one"; done' TERM
+for code in $(sed -n "$(wc -l < "$FOLDER/starts")p" "$FOLDER/codes"); do
+  CODE=$code setsid "$@" &
+  tasks+=" $!"
+done
+highest=0
+for one in $tasks; do
+  wait "$one"; code=$?
+  [[ $told == 1 ]] && { told=0; wait "$one"; code=$?; }
+  (( code > highest )) && highest=$code
+done
+exit $highest
+"""
+# A task: ends with its code, or saves when it is told to stop.
+PYTHON = """#!/bin/bash
+[[ $CODE != saves ]] && exit "$CODE"
+trap 'echo saved >> "$FOLDER/saved"; exit 143' TERM
+echo $$ >> "$FOLDER/ready"
+while :; do /bin/sleep 0.02; done
+"""
+SLEEP = """#!/bin/bash
+echo "$1" >> "$FOLDER/pauses"
+exec /bin/sleep "$SECONDS_OF_PAUSE"
 """
 
 
-@pytest.mark.parametrize(
-    ("codes", "code", "starts"),
-    [([0], 0, 1), ([2], 2, 1), ([143], 143, 1), ([137, 0], 0, 2), ([137, 139], 139, 2)],
-)
-def test_slurm(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, codes: list[int], code: int, starts: int
-) -> None:
-    """The script runs with an srun that notes what it got and ends with the codes."""
-    script = tmp_path / "job.sh"
-    script.write_text(emitted(capsys, "--emit=slurm", "--workers=4", "--max_restarts=1"))
-    subprocess.run(["bash", "-n", str(script)], check=True, timeout=60)
-    (tmp_path / "codes").write_text("".join(f"{one}\n" for one in codes))
-    (tmp_path / "srun").write_text(SRUN)
-    (tmp_path / "srun").chmod(0o755)
+def submitted(
+    capsys: pytest.CaptureFixture[str], folder: Path, codes: list[str], *flags: str, pause: int = 0
+) -> subprocess.Popen[str]:
+    """The emitted script, as Slurm runs it, with a line of codes for each start of the tasks."""
+    (folder / "job.sh").write_text(emitted(capsys, "--emit=slurm", "--workers=2", *flags))
+    (folder / "codes").write_text("".join(f"{one}\n" for one in codes))
+    for name, text in (("srun", SRUN), ("python", PYTHON), ("sleep", SLEEP)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
     environment = {
         **os.environ,
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "FOLDER": str(tmp_path),
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "FOLDER": str(folder),
+        "SECONDS_OF_PAUSE": str(pause),
     }
+    return subprocess.Popen(
+        ["bash", str(folder / "job.sh")], env=environment, stderr=subprocess.PIPE, text=True
+    )
 
-    done = subprocess.run(["bash", str(script)], env=environment, timeout=120, check=False)
 
-    assert done.returncode == code
-    assert (tmp_path / "starts").read_text() == "x\n" * starts
-    assert (tmp_path / "arguments").read_text().splitlines()[-len(RUN) :] == RUN
+def starts(folder: Path) -> int:
+    return len((folder / "starts").read_text().splitlines())
+
+
+def ready(folder: Path) -> list[int]:
+    """The numbers of two tasks that wait to be told to stop."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        found = (folder / "ready").read_text().split() if (folder / "ready").exists() else []
+        if len(found) == 2:
+            return [int(number) for number in found]
+        time.sleep(0.02)
+    raise AssertionError("no tasks")
+
+
+@pytest.mark.parametrize(
+    ("codes", "code", "count"),
+    [
+        (["0 0"], 0, 1),
+        (["2 143"], 2, 1),  # Its error counts, and not that the other lost it.
+        (["94 0"], 94, 1),
+        (["255 143"], 255, 1),
+        (["0 127"], 255, 1),
+        (["137 143", "0 0"], 0, 2),
+        (["143 143", "0 0"], 0, 2),  # Nobody asked: a stall, or a network that was lost.
+        (["137 143", "143 139"], 143, 2),
+    ],
+)
+def test_slurm(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, codes: list[str], code: int, count: int
+) -> None:
+    process = submitted(capsys, tmp_path, codes, "--max_restarts=1")
+
+    process.communicate(timeout=120)
+
+    assert (process.returncode, starts(tmp_path)) == (code, count)
+    asked = (tmp_path / "arguments").read_text().splitlines()
+    assert asked[-len(RUN) :] == RUN
+    assert "--kill-on-bad-exit=0" in asked
+    assert "--wait=600" in asked
+
+
+def test_pauses_of_slurm(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    process = submitted(capsys, tmp_path, ["143"] * 9, "--max_restarts=8")
+    _, error = process.communicate(timeout=120)
+
+    assert process.returncode == 143
+    assert (tmp_path / "pauses").read_text().split() == ["1", "2", "4", "8", "16", "32", "60", "60"]
+    assert error.splitlines()[0] == "srun ended with 143; starting again in 1 s"
+
+
+def test_slurm_s_own_shell_is_told_and_tells_the_tasks(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    process = submitted(capsys, tmp_path, ["saves saves", "0 0"])
+    ready(tmp_path)
+    process.terminate()
+
+    process.communicate(timeout=120)
+
+    assert (process.returncode, starts(tmp_path)) == (143, 1)
+    assert (tmp_path / "saved").read_text() == "saved\n" * 2
+
+
+def test_scancel_which_the_tasks_hear_of_first(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    process = submitted(capsys, tmp_path, ["saves saves", "0 0"], pause=90)
+    for number in ready(tmp_path):
+        os.kill(number, signal.SIGTERM)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "srun ended with 143; starting again in 1 s\n"
+    process.terminate()
+
+    process.communicate(timeout=60)
+
+    assert (process.returncode, starts(tmp_path)) == (143, 1)
 
 
 def test_what_slurm_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,8 +198,15 @@ def test_what_slurm_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
         "--gpus-per-node=8",
         "--output=%x-%j.log",
         "--open-mode=append",
-        "--signal=TERM@120",
+        "--signal=B:TERM@120",
     ]
+
+
+def test_the_grace_of_slurm(capsys: pytest.CaptureFixture[str]) -> None:
+    text = emitted(capsys, "--emit=slurm", "--grace=900.5")
+    assert "#SBATCH --signal=B:TERM@901\n" in text
+    assert " --wait=901 " in text
+    assert "B:TERM@65535\n" in emitted(capsys, "--emit=slurm", "--grace=86400")
 
 
 @pytest.mark.parametrize(

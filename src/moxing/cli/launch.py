@@ -130,7 +130,8 @@ def _emitted(plan: Plan, given: argparse.Namespace) -> str:
     from moxing.launch import kubernetes, slurm
 
     if given.emit == "slurm":
-        return slurm.sbatch(plan, given.max_restarts)
+        grace = slurm.GRACE_SECONDS if given.grace is None else given.grace
+        return slurm.sbatch(plan, given.max_restarts, grace)
     if not given.image:
         raise MoxValueError("--emit=k8s needs --image=IMAGE, which holds the program and openmox.")
     return kubernetes.manifest(plan, given.max_restarts, given.image)

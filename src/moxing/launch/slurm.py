@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import PurePath
 
 from moxing.errors import MoxNotSupportedError
 from moxing.launch.plan import Plan
+
+GRACE_SECONDS = 120.0
+_MOST_GRACE = 65535  # What --signal takes.
+_LEAST_WAIT = 600
 
 _SCRIPT = """\
 #!/bin/bash
@@ -15,36 +20,67 @@ _SCRIPT = """\
 #SBATCH --ntasks-per-node=1
 {gpus}#SBATCH --output=%x-%j.log
 #SBATCH --open-mode=append
-# Two minutes before the time limit, the tasks save their step and end with 143.
-#SBATCH --signal=TERM@120
+# So many seconds before the time limit the tasks save their step and end with 143. B: this shell
+# is told, and tells them, so that it knows which 143 it has asked for.
+#SBATCH --signal=B:TERM@{grace}
 
-# Every task finds the others in Slurm's variables.
+# srun returns the highest code of all its tasks. One that has lost a partner ends with 143, and
+# must not hide the error of that partner: the program's own codes, 1 to 94, become 161 to 254.
+task='trap : TERM INT
+"$@"
+code=$?
+if [ "$code" -ge 1 ] && [ "$code" -le 94 ]; then exit $((code + 160)); fi
+if [ "$code" -ge 95 ] && [ "$code" -le 128 ] || [ "$code" -ge 160 ]; then exit 255; fi
+exit "$code"'
+
 stopped=0
-trap 'stopped=1; kill -TERM "$running" 2>/dev/null' TERM INT
+running=
+# scancel tells this shell and the tasks; the second SIGTERM so soon does them no harm.
+trap 'stopped=$((stopped + 1)); kill -TERM $running 2>/dev/null' TERM INT
+
+# A signal ends `wait`, and not what is waited for.
+await() {{
+  # It may have come before there was anything to pass it on to.
+  if [ "$stopped" -gt 0 ]; then kill -TERM "$running" 2>/dev/null; fi
+  before=-1
+  while [ "$before" -ne "$stopped" ]; do
+    before=$stopped
+    wait "$running"
+    code=$?
+  done
+}}
+
 pause=1
 for restarts in $(seq 0 {max_restarts}); do
-  srun --distribution=block --kill-on-bad-exit=0 --wait=0 --label \\
+  # Every task finds the others in Slurm's variables. After a death the others end within seconds;
+  # one that hangs is killed --wait seconds after the first end. It is this long as the first worker
+  # may upload what it saved when the others are done.
+  srun --distribution=block --kill-on-bad-exit=0 --wait={wait} --label bash -c "$task" task \\
     {command} &
   running=$!
-  wait "$running"
-  code=$?
-  if [ "$stopped" = 1 ]; then
-    wait "$running"
-    exit 143
-  fi
-  # Up to 128 the program's own error; 143 with no other code: told to stop.
-  if [ "$code" -le 128 ] || [ "$code" -eq 143 ] || [ "$restarts" -eq {max_restarts} ]; then
-    exit "$code"
-  fi
+  await
+  if [ "$stopped" -gt 0 ]; then exit 143; fi
+  if [ "$code" -eq 255 ]; then exit 255; fi
+  if [ "$code" -gt 160 ]; then exit $((code - 160)); fi
+  # Up to 128 it is srun's own. A signal, or 143 that nobody asked for: tasks died or lost others.
+  if [ "$code" -le 128 ] || [ "$restarts" -eq {max_restarts} ]; then exit "$code"; fi
   echo "srun ended with $code; starting again in $pause s" >&2
-  sleep "$pause"
-  pause=$((pause * 2))
+  sleep "$pause" &
+  running=$!
+  await
+  if [ "$stopped" -gt 0 ]; then exit 143; fi
+  pause=$((pause < 30 ? pause * 2 : 60))
 done
 """
 
 
-def sbatch(plan: Plan, max_restarts: int) -> str:
+def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
     """The script; `sbatch FILE` runs it.
+
+    Args:
+        plan: the job.
+        max_restarts: how often the tasks are started again after a death.
+        grace: seconds before the time limit at which they are told to stop.
 
     Raises:
         MoxNotSupportedError: parameter servers, which Slurm's variables can't name.
@@ -59,6 +95,8 @@ def sbatch(plan: Plan, max_restarts: int) -> str:
         name=PurePath(plan.script).stem.replace(" ", "-"),
         workers=plan.workers,
         gpus=gpus,
+        grace=min(math.ceil(grace), _MOST_GRACE),
+        wait=max(math.ceil(grace), _LEAST_WAIT),
         max_restarts=max_restarts,
         command=shlex.join(["python", "-m", "moxing", "run", *plan.program]),
     )
