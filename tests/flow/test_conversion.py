@@ -153,7 +153,10 @@ def test_a_folder_of_bad_images_only_is_an_error(
     assert not (tmp_path / "of").exists()
 
 
-def test_checkpoints_go_to_tensorflow_and_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("remote", [False, True])
+def test_checkpoints_go_to_tensorflow_and_back(tmp_path: Path, store: Path, remote: bool) -> None:
+    place = store / "bucket" if remote else tmp_path
+    base = "s3://bucket" if remote else str(tmp_path)
     values = {
         "fc-w": np.arange(6, dtype=np.float32).reshape(2, 3),
         "a/step": np.array([7], np.int64),
@@ -162,14 +165,14 @@ def test_checkpoints_go_to_tensorflow_and_back(tmp_path: Path) -> None:
         for name, value in values.items():
             tf.get_variable(name, initializer=value, use_resource=True)
         session.run(tf.global_variables_initializer())
-        prefix = tf.train.Saver().save(session, str(tmp_path / "model"))
-    flow, again = str(tmp_path / "flow"), str(tmp_path / "again")
+        tf.train.Saver().save(session, str(place / "model"))
+    prefix, flow, again = f"{base}/model", f"{base}/flow", f"{base}/again"
 
     assert cli.main(["checkpoint", prefix, flow]) == 0
-    assert Path(flow, "fc-w", "out").read_bytes() == values["fc-w"].tobytes()
+    assert (place / "flow" / "fc-w" / "out").read_bytes() == values["fc-w"].tobytes()
     assert cli.main(["checkpoint", flow, again, f"--like={prefix}"]) == 0
 
-    reader = tf.train.NewCheckpointReader(again)
+    reader = tf.train.NewCheckpointReader(str(place / "again"))
     for name, value in values.items():
         np.testing.assert_array_equal(reader.get_tensor(name), value)
 

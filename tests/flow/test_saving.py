@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,10 +11,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import moxing.flow as flow
+from moxing.engine.checkpoint import durable
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError
+from moxing.framework.file import publish, trees
 
 SIZE = 5_000_000
 PROGRAM = f"""\
@@ -159,3 +163,125 @@ def test_a_manager_goes_on_from_the_newest_whole_checkpoint(tmp_path: Path) -> N
     count().get()
     manager.initialize_or_restore()
     assert count().get().tolist() == [2]
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EROFS])
+def test_a_save_that_the_disk_refuses_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: int
+) -> None:
+    """Nothing of it stays, and what was saved before does."""
+    _job(2)
+    point = flow.train.CheckPoint()
+    point.init()
+    point.save(str(tmp_path / "first"))
+
+    def refuse(path: str, content: bytes) -> None:
+        raise OSError(fault, os.strerror(fault), path)
+
+    monkeypatch.setattr(durable, "write", refuse)
+    with pytest.raises(CheckpointError) as caught:
+        point.save(str(tmp_path / "second"))
+    assert str(caught.value) == (
+        f"cannot save {tmp_path}/second: {os.strerror(fault)}. Nothing is left of this save; what"
+        " was saved before is whole."
+    )
+    assert os.listdir(tmp_path) == ["first"]
+    point.load(str(tmp_path / "first"))
+
+
+def _saved(url: str) -> Any:
+    """Saves 1, 1 and 1, 1 to a store."""
+    job = _job(2, "ab")
+    point = flow.train.CheckPoint()
+    point.init()
+    point.save(url)
+    return job
+
+
+def test_a_checkpoint_in_a_store_is_whole_when_save_returns(store: Path) -> None:
+    url, folder = "s3://bucket/new/one", store / "bucket" / "new" / "one"
+    job = _saved(url)
+    found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    ones = np.ones(2, np.float32).tobytes()
+    assert found.pop(".digests.json").startswith(b'{"a": "crc32:')
+    assert found == {"a/out": ones, "b/out": ones, "snapshot_done": b""}
+    with pytest.raises(MoxValueError) as caught:
+        flow.train.CheckPoint().save(url)
+    assert str(caught.value) == (
+        f"cannot save {url}: there is something already. Save elsewhere or delete it."
+    )
+
+    (folder / ".digests.json").unlink()  # As one that was copied there.
+    (folder / "a" / "out").write_bytes((2 * np.ones(2, np.float32)).tobytes())
+    flow.train.CheckPoint().load(url)
+    assert [value.tolist() for value in job().get()] == [[2, 2], [1, 1]]
+    assert not (store.parent / "s3:").exists()
+    assert list((store.parent / "staging").iterdir()) == []
+
+
+def test_a_checkpoint_in_a_store_that_is_not_whole_or_damaged_is_not_loaded(store: Path) -> None:
+    url, folder = "s3://bucket/one", store / "bucket" / "one"
+    _saved(url)
+    point = flow.train.CheckPoint()
+    (folder / "b" / "out").write_bytes(bytes(8))
+    with pytest.raises(CheckpointError) as caught:
+        point.load(url)
+    assert str(caught.value) == (
+        f"checkpoint {url} is damaged: the values of b are not those that were saved. If you"
+        f" replaced them, delete {url}/.digests.json."
+    )
+    (folder / "b" / "out").unlink()
+    with pytest.raises(CheckpointError, match="does not fit the jobs: it lacks b. load"):
+        point.load(url)
+    point.load(url, partial=True)
+    (folder / "snapshot_done").unlink()
+    with pytest.raises(CheckpointError) as caught:
+        point.load(url)
+    assert str(caught.value) == (
+        f"checkpoint {url} has no snapshot_done: its save was cut short, or goes on. If all of it"
+        " is there, put an empty file of that name into it."
+    )
+    with pytest.raises(CheckpointError, match="there is no checkpoint s3://bucket/none: no such"):
+        point.load("s3://bucket/none")
+
+
+def test_a_save_to_a_store_that_is_killed_can_be_made_again(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "s3://bucket/root/snapshot_1"
+
+    class KilledError(BaseException):
+        pass
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "_undo", killed)
+        patch.setattr(trees, "copy_files", killed)  # All but the last file are there.
+        with pytest.raises(KilledError):
+            _saved(url)
+    assert (store / "bucket" / "root" / "snapshot_1" / "a" / "out").exists()
+    manager = flow.train.SimpleCheckPointManager("s3://bucket/root")
+    assert manager.list_checkpoints() == []
+    flow.train.CheckPoint().save(url)
+    assert manager.list_checkpoints() == ["snapshot_1"]
+    manager.initialize_or_restore()
+    manager.save()
+    assert len(manager.list_checkpoints()) == 2
+
+
+@pytest.mark.slow
+def test_checkpoints_are_saved_to_s3_and_loaded(bucket: str) -> None:
+    manager = flow.train.SimpleCheckPointManager(f"{bucket}/root")
+    job = _job(2, "ab")
+    manager.initialize_or_restore()
+    manager.save()
+    flow.train.CheckPoint().save(f"{bucket}/one")
+    flow.clear_default_session()
+    job = _job(2, "ab")
+    manager = flow.train.SimpleCheckPointManager(f"{bucket}/root")
+    assert len(manager.list_checkpoints()) == 1
+    manager.initialize_or_restore()
+    flow.train.CheckPoint().load(f"{bucket}/one/")
+    assert [value.tolist() for value in job().get()] == [[1, 1], [1, 1]]

@@ -1,22 +1,18 @@
-"""`flow.train.CheckPoint`: a folder for each variable, with its bytes in the file `out`."""
+"""`flow.train.CheckPoint`: gives the variables of a session values, and saves them."""
 
 from __future__ import annotations
 
 import datetime
 import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from moxing.engine.checkpoint import durable
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
-from moxing.flow import session
-from moxing.logs import TENSORFLOW
+from moxing.flow import session, snapshot, stored
+from moxing.framework import file
+from moxing.framework.file import urls
 
-DONE, VALUES = "snapshot_done", "out"
 _SHOWN = 20
 
 
@@ -33,55 +29,58 @@ class CheckPoint:
         """Gives every variable its value in a checkpoint.
 
         Args:
-            path: the checkpoint's folder.
+            path: the checkpoint's folder, local or in a store.
             partial: give variables that are not in it their first values, instead of raising.
 
         Raises:
-            CheckpointError: variables are missing or have other sizes; all are named.
+            CheckpointError: variables are missing or have other sizes; all are named. Or there is
+                no whole checkpoint at `path`.
+            OSError: the store can't be read.
         """
         folder, current = _path(path), session.default()
         current.start()
         wanted = current.variables.by_name
-        if not os.path.isdir(folder):
-            raise CheckpointError(f"there is no checkpoint {folder}: no such folder.")
-        if not os.path.exists(os.path.join(folder, DONE)):
-            TENSORFLOW.warning(
-                "checkpoint %s has no %s: its save may have been cut short.", folder, DONE
-            )
-        missing, wrong = compare(folder, {n: _bytes(v) for n, v in wanted.items()})
-        if wrong or (missing and not partial):
-            raise CheckpointError(_complaint(folder, missing, wrong))
+        with stored.here(folder, list(wanted)) as local:
+            missing, wrong = snapshot.compare(local, {n: _bytes(v) for n, v in wanted.items()})
+            if wrong or (missing and not partial):
+                raise CheckpointError(_complaint(folder, missing, wrong))
 
-        def work(native: Any) -> None:
-            current.initialize(native, missing)
-            for name in wanted:
-                if name not in missing:
-                    value = read(folder, name, wanted[name].dtype.base_dtype.as_numpy_dtype)
-                    current.assign(native, name, value.reshape(wanted[name].shape.as_list()))
-            current.share(native)
+            def work(native: Any) -> None:
+                current.initialize(native, missing)
+                for name in wanted:
+                    if name not in missing:
+                        dtype = wanted[name].dtype.base_dtype.as_numpy_dtype
+                        value = snapshot.read(local, name, dtype)
+                        shape = wanted[name].shape.as_list()
+                        current.assign(native, name, value.reshape(shape))
+                current.share(native)
 
-        current.in_order(work)
+            current.in_order(work)
         current.ready = True
 
     def save(self, path: str) -> None:
-        """Saves every variable; when it returns, the checkpoint is on the disk.
+        """Saves every variable; when it returns, the checkpoint is on the disk, or in the store.
+
+        What is for a store is on the local disk first, in the folder that mox.file keeps temporary
+        files in. `snapshot_done` is copied when all else is there.
 
         Args:
-            path: a folder that is not there, or is empty; its parent must be there.
+            path: a folder that is not there, or is empty; its parent must be there, but in a store.
 
         Raises:
             MoxValueError: there is something at `path`, or no parent.
-            CheckpointError: no variable has a value yet.
+            CheckpointError: no variable has a value yet, or the disk can't be written.
+            OSError: the store fails. Then nothing of the checkpoint is there.
         """
         folder, current = _path(path), session.default()
-        check_target(folder)
+        stored.check_target(folder)
         current.start()
         if not current.ready:
             raise CheckpointError("there is nothing to save: call CheckPoint().init() or .load().")
 
         def work(native: Any) -> None:
             names = current.variables.by_name
-            write(folder, ((name, current.value(native, name)) for name in names))
+            stored.write(folder, ((name, current.value(native, name)) for name in names))
 
         current.in_order(work)
 
@@ -91,30 +90,13 @@ def _path(path: Any) -> str:
         raise MoxTypeError(f"a checkpoint's path is a str, not {shown(path)}.")
     if not path or "\0" in path:
         raise MoxValueError(f"{shown(path)} is no path of a checkpoint.")
+    if urls.is_remote(path):
+        urls.parse(path)
     return path.rstrip("/") or "/"
 
 
 def _bytes(variable: Any) -> int:
     return int(np.prod(variable.shape.as_list(), dtype=np.int64)) * variable.dtype.base_dtype.size
-
-
-def file_of(folder: str, name: str) -> str:
-    """Where the values of a variable are."""
-    return os.path.join(folder, *name.split("/"), VALUES)
-
-
-def compare(folder: str, sizes: dict[str, int]) -> tuple[list[str], list[str]]:
-    """The variables that a checkpoint lacks, and a phrase for each of another size."""
-    missing, wrong = [], []
-    for name, size in sizes.items():
-        try:
-            found = os.path.getsize(file_of(folder, name))
-        except OSError:
-            missing.append(name)
-            continue
-        if found != size:
-            wrong.append(f"{name} ({found} bytes; the variable has {size})")
-    return missing, wrong
 
 
 def _complaint(folder: str, missing: list[str], wrong: list[str]) -> str:
@@ -134,69 +116,23 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def read(folder: str, name: str, dtype: Any) -> np.ndarray:
-    """The values of a variable, flat."""
-    return np.fromfile(file_of(folder, name), np.dtype(dtype).newbyteorder("<")).astype(
-        dtype, copy=False
-    )
-
-
-def check_target(folder: str) -> None:
-    """Raises where a checkpoint can't be written."""
-    parent = os.path.dirname(os.path.abspath(folder))
-    if not os.path.isdir(parent):
-        raise MoxValueError(f"cannot save {folder}: there is no folder {parent}.")
-    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
-        raise MoxValueError(
-            f"cannot save {folder}: there is something already. Save elsewhere or delete it."
-        )
-
-
-def write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Writes a checkpoint aside, syncs it, and renames it into place."""
-    parent = os.path.dirname(os.path.abspath(folder))
-    aside = tempfile.mkdtemp(prefix=f".{os.path.basename(folder)}.saving-", dir=parent)
-    try:
-        os.chmod(aside, 0o755)
-        for name, value in variables:
-            target = file_of(aside, name)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
-            durable.write(target, np.ascontiguousarray(little).data.cast("B"))  # type: ignore
-        durable.write(os.path.join(aside, DONE), b"")
-        for base, _, _ in os.walk(aside):
-            durable.sync_directory(base)
-        os.rename(aside, folder)
-        durable.sync_directory(parent)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-
-
-def names(folder: str) -> Iterator[str]:
-    """The names of the variables in a checkpoint."""
-    for base, _, files in sorted(os.walk(folder)):
-        if VALUES in files:
-            yield os.path.relpath(base, folder)
-
-
 class SimpleCheckPointManager:
     """Checkpoints below one folder, named by their time."""
 
     def __init__(self, root_path: str, prefix: str = "snapshot_") -> None:
-        """Args: root_path: made if it is not there. prefix: of the checkpoints' names."""
+        """Args: root_path: local or in a store; made if it is not there. prefix: of the names."""
         self._root, self._prefix = _path(root_path), prefix
         self._checkpoint = CheckPoint()
 
     def list_checkpoints(self) -> list[str]:
         """Names of the complete checkpoints, oldest first."""
-        if not os.path.isdir(self._root):
+        if not file.is_directory(self._root):
             return []
         return sorted(
             name
-            for name in os.listdir(self._root)
+            for name in file.list_directory(self._root)
             if name.startswith(self._prefix)
-            and os.path.exists(os.path.join(self._root, name, DONE))
+            and file.exists(os.path.join(self._root, name, snapshot.DONE))
         )
 
     def latest_checkpoint(self) -> str | None:
@@ -213,6 +149,7 @@ class SimpleCheckPointManager:
 
     def save(self) -> None:
         """Saves under a name of its own."""
-        os.makedirs(self._root, exist_ok=True)
+        if not file.is_remote(self._root):  # A store has no folders.
+            os.makedirs(self._root, exist_ok=True)
         stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S_%f")
         self._checkpoint.save(os.path.join(self._root, self._prefix + stamp))

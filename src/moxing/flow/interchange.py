@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.home.fetch import fetch_path
+from moxing.engine.home.room import room
 from moxing.errors import CheckpointError, MoxValueError
-from moxing.flow import checkpoint
+from moxing.flow import snapshot, stored
+from moxing.framework import file
+from moxing.framework.file import tuning
 
 _COUNTER = "System-Train-TrainStep-"
 
@@ -19,41 +25,71 @@ def convert(src: str, dst: str, like: str | None = None) -> tuple[int, str]:
     """Converts a checkpoint; returns how many variables, and the kind that was written.
 
     Args:
-        src: a folder of the flow dialect, or the prefix of a TensorFlow checkpoint.
+        src: a folder of the flow dialect, or the prefix of a TensorFlow checkpoint; local or in a
+            store.
         dst: the other of the two.
         like: prefix of a TensorFlow checkpoint that has shapes and types of the same names.
 
     Raises:
         CheckpointError: `src` is neither, or does not fit `like`.
         MoxValueError: there is something at `dst`.
+        OSError: a store fails.
     """
-    if os.path.isdir(src):
-        if not os.path.exists(os.path.join(src, checkpoint.DONE)):
+    if file.is_directory(src):
+        if not file.exists(os.path.join(src, snapshot.DONE)):
             raise CheckpointError(
-                f"{src} has no {checkpoint.DONE}: it is no checkpoint, or its save was cut short."
+                f"{src} has no {snapshot.DONE}: it is no checkpoint, or its save was cut short."
             )
-        return _to_tensorflow(src, dst, like), "TensorFlow"
-    reader = _reader(src)
-    checkpoint.check_target(dst)
-    names = sorted(reader.get_variable_to_shape_map())
-    checkpoint.write(dst, ((name, reader.get_tensor(name)) for name in names))
+        with stored.here(src) as folder, _prefix(dst) as prefix:
+            return _to_tensorflow(folder, prefix, like, src), "TensorFlow"
+    with _local(src) as prefix:
+        reader = _reader(prefix, src)
+        stored.check_target(dst)
+        names = sorted(reader.get_variable_to_shape_map())
+        stored.write(dst, ((name, reader.get_tensor(name)) for name in names))
     return len(names), "flow"
 
 
-def _reader(prefix: str) -> Any:
+@contextmanager
+def _local(prefix: str) -> Iterator[str]:
+    """The prefix of a TensorFlow checkpoint on the local disk."""
+    if not file.is_remote(prefix):
+        yield prefix
+        return
+    with room(tuning.staging_dir()) as folder:
+        if not file.exists(f"{prefix}.index"):
+            raise CheckpointError(f"there is no checkpoint {prefix} that TensorFlow can read.")
+        yield fetch_path(prefix, folder, whole=True)
+
+
+@contextmanager
+def _prefix(dst: str) -> Iterator[str]:
+    """A local prefix to write to; what was written is then at `dst`, the index last."""
+    if file.exists(dst + ".index"):
+        raise MoxValueError(f"there is a checkpoint {dst} already. Choose another name.")
+    if not file.is_remote(dst):
+        yield dst
+        return
+    with room(tuning.staging_dir()) as folder:
+        prefix = os.path.join(folder, "model")
+        yield prefix
+        written = sorted(glob.glob(f"{prefix}.*"), key=lambda path: path.endswith(".index"))
+        for path in written:
+            file.copy(path, dst + path.removeprefix(prefix))
+
+
+def _reader(prefix: str, named: str) -> Any:
     try:
         return tf.train.NewCheckpointReader(prefix)
     except (tf.errors.OpError, ValueError) as error:
         raise CheckpointError(
-            f"there is no checkpoint {prefix} that TensorFlow can read."
+            f"there is no checkpoint {named} that TensorFlow can read."
         ) from error
 
 
-def _to_tensorflow(src: str, dst: str, like: str | None) -> int:
-    if os.path.exists(dst + ".index"):
-        raise MoxValueError(f"there is a checkpoint {dst} already. Choose another name.")
-    names = sorted(checkpoint.names(src))
-    values = dict(zip(names, _values(src, names, like), strict=True))
+def _to_tensorflow(src: str, dst: str, like: str | None, named: str) -> int:
+    names = sorted(snapshot.names(src))
+    values = dict(zip(names, _values(src, names, like, named), strict=True))
     with tf.Graph().as_default(), tf.Session() as session:
         holders = [tf.placeholder(value.dtype, value.shape) for value in values.values()]
         slices = [""] * len(names)
@@ -65,18 +101,23 @@ def _to_tensorflow(src: str, dst: str, like: str | None) -> int:
     return len(names)
 
 
-def _values(src: str, names: list[str], like: str | None) -> Iterator[np.ndarray]:
-    reader = _reader(like) if like is not None else None
-    shapes = reader.get_variable_to_shape_map() if reader is not None else {}
-    types = reader.get_variable_to_dtype_map() if reader is not None else {}
+def _values(src: str, names: list[str], like: str | None, named: str) -> Iterator[np.ndarray]:
+    shapes, types = _like(like) if like is not None else ({}, {})
     for name in names:
         dtype = types.get(name, tf.int64 if name.startswith(_COUNTER) else tf.float32)
         shape = shapes.get(name, [-1])
-        size = os.path.getsize(checkpoint.file_of(src, name))
+        size = os.path.getsize(snapshot.file_of(src, name))
         wanted = int(np.prod(shape)) * dtype.size
         if (shape == [-1] and size % dtype.size) or (shape != [-1] and size != wanted):
             raise CheckpointError(
-                f"variable {name} of {src} has {size} bytes, which is no {dtype.name} of shape"
+                f"variable {name} of {named} has {size} bytes, which is no {dtype.name} of shape"
                 f" {shape}. Give its shape and type with --like."
             )
-        yield checkpoint.read(src, name, dtype.as_numpy_dtype).reshape(shape)
+        yield snapshot.read(src, name, dtype.as_numpy_dtype).reshape(shape)
+
+
+def _like(prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Shapes and types of the variables of a TensorFlow checkpoint."""
+    with _local(prefix) as local:
+        reader = _reader(local, prefix)
+        return reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()

@@ -1,0 +1,95 @@
+"""A checkpoint as a folder: for each variable one, with its bytes in the file `out`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from moxing.engine.checkpoint import durable
+from moxing.errors import CheckpointError, MoxValueError
+
+DONE, VALUES = "snapshot_done", "out"
+
+
+def file_of(folder: str, name: str) -> str:
+    """Where the values of a variable are."""
+    return os.path.join(folder, *name.split("/"), VALUES)
+
+
+def compare(folder: str, sizes: dict[str, int]) -> tuple[list[str], list[str]]:
+    """The variables that a checkpoint lacks, and a phrase for each of another size."""
+    missing, wrong = [], []
+    for name, size in sizes.items():
+        try:
+            found = os.path.getsize(file_of(folder, name))
+        except OSError:
+            missing.append(name)
+            continue
+        if found != size:
+            wrong.append(f"{name} ({found} bytes; the variable has {size})")
+    return missing, wrong
+
+
+def read(folder: str, name: str, dtype: Any) -> np.ndarray:
+    """The values of a variable, flat."""
+    return np.fromfile(file_of(folder, name), np.dtype(dtype).newbyteorder("<")).astype(
+        dtype, copy=False
+    )
+
+
+def check_target(folder: str) -> None:
+    """Raises where a checkpoint can't be written."""
+    parent = os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(parent):
+        raise MoxValueError(f"cannot save {folder}: there is no folder {parent}.")
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise MoxValueError(
+            f"cannot save {folder}: there is something already. Save elsewhere or delete it."
+        )
+
+
+def write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Writes a checkpoint aside, syncs it, and renames it into place.
+
+    Raises:
+        CheckpointError: the disk or the file system refuses it; nothing is left of it.
+    """
+    try:
+        _write(folder, variables)
+    except OSError as error:
+        raise CheckpointError(
+            f"cannot save {folder}: {error.strerror or error}. Nothing is left of this save; what"
+            " was saved before is whole."
+        ) from error
+
+
+def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+    parent = os.path.dirname(os.path.abspath(folder))
+    aside = tempfile.mkdtemp(prefix=f".{os.path.basename(folder)}.saving-", dir=parent)
+    try:
+        os.chmod(aside, 0o755)
+        for name, value in variables:
+            target = file_of(aside, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+            durable.write(target, np.ascontiguousarray(little).data.cast("B"))  # type: ignore
+        durable.write(os.path.join(aside, DONE), b"")
+        for base, _, _ in os.walk(aside):
+            durable.sync_directory(base)
+        os.rename(aside, folder)
+        durable.sync_directory(parent)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def names(folder: str) -> Iterator[str]:
+    """The names of the variables in a checkpoint."""
+    for base, _, files in sorted(os.walk(folder)):
+        if VALUES in files:
+            yield os.path.relpath(base, folder)
