@@ -74,7 +74,7 @@ class InputDef:
         return [self.check(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
 
     def check(self, job: str, name: str, value: Any) -> np.ndarray:
-        """The array to feed.
+        """The array to feed: a copy, as the caller may fill its own anew while the call waits.
 
         Raises:
             MoxTypeError, MoxValueError: the definition says otherwise.
@@ -96,7 +96,7 @@ class InputDef:
                 f"{place}: the array has shape {value.shape}, and its definition{word}"
                 f" {self.shape}."
             )
-        return value
+        return np.array(value, order="C")
 
 
 def input_blob_def(
