@@ -242,8 +242,17 @@ def softmax(logits: Blob, axis: int | None = None, name: str | None = None) -> B
 
 @tf.custom_gradient
 def _minus_log(p: tf.Tensor) -> Any:
-    clamped = tf.maximum(p, tf.cast(_LEAST, p.dtype))
-    return -tf.log(clamped), lambda gradient: -gradient / clamped
+    # In half precision the least probability would be 0, so it is computed in float32.
+    wide = tf.cast(p, tf.float32) if p.dtype == tf.float16 else p
+    clamped = tf.maximum(wide, tf.cast(_LEAST, wide.dtype))
+
+    def slope(gradient: tf.Tensor) -> tf.Tensor:
+        steep = -tf.cast(gradient, wide.dtype) / clamped
+        # Not infinite: where p is 0, what comes before makes 0 of it, and no NaN.
+        steep = tf.clip_by_value(steep, p.dtype.min, p.dtype.max) if wide is not p else steep
+        return tf.cast(steep, p.dtype)
+
+    return tf.cast(-tf.log(clamped), p.dtype), slope
 
 
 @by_sample(rules.leading("labels", "prediction"))
@@ -273,7 +282,9 @@ def sparse_softmax_cross_entropy_with_logits(
         )
     tensor = tensor_of(logits, "flow.nn.sparse_softmax_cross_entropy_with_logits")
     own = scope.op_name(name, "sparse_softmax_cross_entropy")
-    return Blob(_cross_entropy(labels, tf.nn.softmax(tensor), own))
+    wide = tf.cast(tensor, tf.float32) if tensor.dtype == tf.float16 else tensor
+    losses = _cross_entropy(labels, tf.nn.softmax(wide), own)
+    return Blob(losses if wide is tensor else tf.cast(losses, tensor.dtype))
 
 
 def _cross_entropy(labels: Blob, p: tf.Tensor, name: str) -> tf.Tensor:
