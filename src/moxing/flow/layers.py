@@ -18,10 +18,19 @@ from moxing.flow.variables import get_variable
 _ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer()
 
 
-def _prefix(name: str | None, default: str) -> str:
-    """The name of a layer, whose variables begin with it."""
+def _prefix(name: str | None, default: str, of_operation: bool = False) -> str:
+    """The name of a layer, whose variables begin with it.
+
+    Args:
+        of_operation: whether an operation inside the layer takes the name, so that it must be free.
+    """
     trace = scope.enter_op(f"flow.layers.{default}")
-    return name if name is not None else scope.op_name(None, default)[len(trace.prefix) :]
+    if name is not None:
+        return name
+    own = scope.op_name(None, default)
+    if of_operation:
+        trace.names.discard(own)
+    return own[len(trace.prefix) :]
 
 
 def dense(
@@ -39,7 +48,7 @@ def dense(
 ) -> Blob:
     """`activation(x W^T + b)` with W of shape (units, in), `<name>-weight`, and `<name>-bias`."""
     check(inputs, "flow.layers.dense")
-    own, shape = _prefix(name, "dense"), inputs.static_shape
+    own, shape = _prefix(name, "dense", True), inputs.static_shape
     flat = inputs if len(shape) == 2 else arrays.reshape(inputs, (-1, shape[-1]))
     weight = get_variable(
         f"{own}-weight",
@@ -87,7 +96,7 @@ def conv2d(
 ) -> Blob:
     """A convolution with its variables `<name>-weight` and `<name>-bias`."""
     check(inputs, "flow.layers.conv2d")
-    own, first = _prefix(name, "conv2d"), data_format == "NCHW"
+    own, first = _prefix(name, "conv2d", True), data_format == "NCHW"
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     channels = inputs.static_shape[1 if first else -1]
     shape = (filters, channels, *kernel) if first else (filters, *kernel, channels)
