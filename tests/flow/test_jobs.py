@@ -17,6 +17,7 @@ from moxing.errors import (
     MoxTypeError,
     MoxValueError,
 )
+from moxing.flow import scope
 
 ONE = flow.FixedTensorDef((2,))
 X = np.array([1, 2], np.float32)
@@ -286,3 +287,84 @@ def test_saturated_losses_are_clamped_and_have_no_gradient() -> None:
 
     assert loss[0] == pytest.approx(46.0517, abs=1e-4)
     assert w.tolist() == [1, 1]
+
+
+def _config() -> Any:
+    config = flow.FunctionConfig()
+    config.train.primary_lr(1.0)
+    config.train.model_update_conf({"naive_conf": {}})
+    return config
+
+
+def _of_w() -> Any:
+    """What w is; in a train job it grows by 1 at each step."""
+    w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
+    if scope.required("this").conf.is_train:
+        flow.losses.add_loss(w * -1.0)
+    return w
+
+
+def test_a_global_functions_config_and_type_come_in_either_order_and_by_name() -> None:
+    config, jobs = _config(), []
+    decorators = [
+        flow.global_function(config),
+        flow.global_function("train", config),
+        flow.global_function(config, "train"),
+        flow.global_function(type="train", function_config=config),
+        flow.global_function("train", function_config=config),
+    ]
+    for number, decorator in enumerate(decorators):
+
+        def job() -> Any:
+            return _of_w()
+
+        job.__name__ = f"train{number}"
+        jobs.append(decorator(job))
+
+    @flow.global_function("predict", config)
+    def predict() -> Any:
+        return _of_w()
+
+    @flow.global_function()
+    def plain() -> Any:
+        return _of_w()
+
+    flow.train.CheckPoint().init()
+    for job in [*jobs, predict, plain, predict]:
+        job()
+    assert predict().get().tolist() == [len(jobs)]
+
+
+def test_a_global_functions_type_must_fit_what_is_set() -> None:
+    @flow.global_function(type="train")
+    def job() -> Any:
+        return _of_w()
+
+    with pytest.raises(MoxValueError, match=r"job needs flow.config.train.primary_lr\(...\) at"):
+        flow.train.CheckPoint().init()
+    flow.clear_default_session()
+
+    @flow.global_function("predict")
+    def other() -> Any:
+        flow.config.train.primary_lr(1.0)
+        return _of_w()
+
+    with pytest.raises(MoxRuntimeError) as caught:
+        flow.train.CheckPoint().init()
+    assert str(caught.value) == (
+        "flow.config.train.primary_lr was called in job other, which @flow.global_function makes a"
+        " predict job. Give it type='train', or no type."
+    )
+
+
+def test_what_global_function_does_not_take_is_refused() -> None:
+    with pytest.raises(MoxTypeError) as caught:
+        flow.global_function("train", {"primary_lr": 1})
+    assert str(caught.value) == (
+        "flow.global_function takes a FunctionConfig and a type, not 'train', {'primary_lr': 1}."
+        " Write @flow.global_function(config)."
+    )
+    with pytest.raises(MoxValueError, match="type='trian'; it is 'train' or 'predict'"):
+        flow.global_function("trian", _config())
+    with pytest.raises(TypeError, match="unexpected keyword argument 'config'"):
+        flow.global_function(config=_config())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
-from moxing.errors import MoxValueError
+from moxing.errors import MoxNotSupportedError, MoxValueError
 
 LR, START = 0.1, np.array([0.5, -1.0, 2.0])
 PULL = np.array([1.0, -2.0, 0.25])  # The gradient of the loss at w, whatever w is.
@@ -237,3 +237,15 @@ def test_confs_that_make_no_sense_are_told(conf: dict[str, Any], message: str) -
     with pytest.raises(MoxValueError) as caught:
         flow.train.CheckPoint().init()
     assert str(caught.value) == message
+
+
+def test_accumulation_of_gradients_names_what_is_instead() -> None:
+    config = flow.FunctionConfig()
+    config.train.num_gradient_accumulation_steps(1)
+
+    with pytest.raises(MoxNotSupportedError) as caught:
+        config.train.num_gradient_accumulation_steps(4)
+    assert str(caught.value) == (
+        "flow.config.train.num_gradient_accumulation_steps(4) is not offered. Call the job with a"
+        " batch 4 times as large: losses are means over the whole batch."
+    )

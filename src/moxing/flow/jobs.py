@@ -12,11 +12,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import callbacks
-from moxing.errors import MoxRuntimeError, MoxTypeError, shown
+from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 from moxing.flow import scope, session
 from moxing.flow.blobs import Array, Blob, Mirrored
 from moxing.flow.inputs import InputDef
-from moxing.flow.settings import DEFAULTS, FunctionConfig, JobConf
+from moxing.flow.settings import DEFAULTS, KINDS, FunctionConfig, JobConf
 from moxing.flow.train import totals, update
 from moxing.flow.variables import Variables
 from moxing.flow.watching import deliver
@@ -207,10 +207,36 @@ def function(given: Any = None) -> Any:
 
 
 def global_function(
-    function_config: Any = None, type: str | None = None, **kwargs: Any
-) -> Callable[[Callable[..., Any]], Job]:
-    """`@flow.global_function(config)`: the later spelling of `@flow.function(config)`."""
-    if isinstance(function_config, str):
-        function_config = kwargs.pop("function_config", None)
-    del type
-    return function(function_config)
+    *given: Any, function_config: FunctionConfig | None = None, type: str | None = None
+) -> Any:
+    """`@flow.global_function(config)`: the later spelling of `@flow.function(config)`.
+
+    Args:
+        given: a `FunctionConfig`, a type, or both in either order.
+        function_config: the `FunctionConfig`, by name.
+        type: "train" or "predict"; default: a train job is one whose config, or body, says
+            something of training. What a config says of training is not for a predict job.
+
+    Raises:
+        MoxTypeError: something else is given.
+        MoxValueError: no such type.
+    """
+    if len(given) == 1 and callable(given[0]):
+        return function(given[0])
+    named = [item for item in (function_config, type) if item is not None]
+    kinds = [item for item in (*given, *named) if isinstance(item, str)]
+    confs = [item for item in (*given, *named) if isinstance(item, FunctionConfig)]
+    others = [item for item in (*given, *named) if not isinstance(item, str | FunctionConfig)]
+    if any(item is not None for item in others) or len(kinds) > 1 or len(confs) > 1:
+        items = ", ".join(map(shown, (*given, *named)))
+        raise MoxTypeError(
+            f"flow.global_function takes a FunctionConfig and a type, not {items}. Write"
+            " @flow.global_function(config)."
+        )
+    if kinds and kinds[0] not in KINDS:
+        raise MoxValueError(
+            f"flow.global_function: type={shown(kinds[0])}; it is 'train' or 'predict'."
+        )
+    conf = confs[0].conf.copy() if confs else JobConf()
+    conf.kind = kinds[0] if kinds else None
+    return lambda inner: Job(inner, conf)

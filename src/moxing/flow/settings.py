@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.cluster import addresses
 from moxing.errors import (
     MoxAttributeError,
+    MoxNotSupportedError,
     MoxRuntimeError,
     MoxTypeError,
     MoxValueError,
@@ -93,23 +94,34 @@ _TRAIN: dict[str, tuple[type, ...]] = {
 }
 
 
+KINDS = ("train", "predict")
+
+
 class JobConf:
-    """What is set of one job; the values are plain."""
+    """What is set of one job; the values are plain.
+
+    Attributes:
+        values: by name.
+        train: what is set of training.
+        kind: "train" or "predict", where the program says it outright.
+    """
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.train: dict[str, Any] = {}
+        self.kind: str | None = None
 
     def copy(self) -> JobConf:
         """A conf of its own with the same values."""
         other = JobConf()
         other.values, other.train = copy.deepcopy(self.values), copy.deepcopy(self.train)
+        other.kind = self.kind
         return other
 
     @property
     def is_train(self) -> bool:
         """Whether the job updates its variables."""
-        return bool(self.train)
+        return bool(self.train) if self.kind is None else self.kind == "train"
 
     @property
     def default_data_type(self) -> tf.DType:
@@ -216,8 +228,13 @@ class _Train:
 
         def setter(value: Any = 1) -> Any:
             place = f"flow.config.train.{name}"
-            conf = self._owner.target(place, train=True)
-            conf.train[name] = _checked(place, _TRAIN[name], value)
+            checked = _checked(place, _TRAIN[name], value)
+            if name == "num_gradient_accumulation_steps" and checked != 1:
+                raise MoxNotSupportedError(
+                    f"{place}({checked}) is not offered. Call the job with a batch {checked} times"
+                    " as large: losses are means over the whole batch."
+                )
+            self._owner.target(place, train=True).train[name] = checked
             return self._owner
 
         return setter
@@ -326,6 +343,11 @@ class Config(_JobLevel):
             raise MoxRuntimeError(
                 f"{place} was called behind the first operation of job {trace.name}. Move it to"
                 " the beginning of the job's body."
+            )
+        if train and trace.conf.kind == "predict":
+            raise MoxRuntimeError(
+                f"{place} was called in job {trace.name}, which @flow.global_function makes a"
+                " predict job. Give it type='train', or no type."
             )
         return trace.conf
 
