@@ -36,6 +36,7 @@ def test_kubernetes(capsys: pytest.CaptureFixture[str]) -> None:
         assert (container["name"], container["image"]) == ("tensorflow", "r/i:1")
         assert container["command"] == [*RUN, "--num_gpus=4"]
         assert container["ports"] == [{"name": "tfjob-port", "containerPort": 2222}]
+        assert spec["template"]["spec"]["terminationGracePeriodSeconds"] == 300
     limits = [
         spec["template"]["spec"]["containers"][0].get("resources") for spec in replicas.values()
     ]

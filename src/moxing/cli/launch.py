@@ -18,6 +18,12 @@ _DESCRIPTION = """\
 Starts a program as several processes, shows what they print, and starts all of them again from the
 last checkpoint when one dies. What stands after SCRIPT.py is the program's."""
 
+_OF_PODS = (
+    ("env", "NAME=VALUE", "a variable of the containers, for --emit=k8s"),
+    ("secret", "NAME", "a Secret whose keys become their variables"),
+    ("volume", "CLAIM:/PATH", "a PersistentVolumeClaim, and where they find it"),
+)
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -56,6 +62,10 @@ def _parser() -> argparse.ArgumentParser:
         help="start nothing: print an sbatch script (one worker a node), or a TFJob",
     )
     parser.add_argument("--image", metavar="IMAGE", help="of the containers, for --emit=k8s")
+    for name, form, what in _OF_PODS:
+        parser.add_argument(
+            f"--{name}", action="append", default=[], metavar=form, help=f"{what}; may be repeated"
+        )
     parser.add_argument("script", metavar="SCRIPT.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     return parser
@@ -109,6 +119,9 @@ def _check(given: argparse.Namespace) -> None:
         raise MoxValueError("--ssh needs --hosts=A,B, the machines to go to.")
     if given.hosts is not None and given.emit:
         raise MoxValueError(f"--hosts with --emit={given.emit}: the scheduler chooses machines.")
+    for name in ("image", *(name for name, _, _ in _OF_PODS)):
+        if getattr(given, name) and given.emit != "k8s":
+            raise MoxValueError(f"--{name} needs --emit=k8s: it says what pods are made of.")
     if given.emit and given.isolate:
         raise MoxValueError(f"--isolate with --emit={given.emit}: the scheduler sets up networks.")
     if given.emit and given.logs:
@@ -127,11 +140,15 @@ def _text(job: Plan | Spread, given: argparse.Namespace) -> str:
 
 
 def _emitted(plan: Plan, given: argparse.Namespace) -> str:
-    from moxing.launch import kubernetes, slurm
+    from moxing.launch import gang, kubernetes, pods, slurm
 
     if given.emit == "slurm":
         grace = slurm.GRACE_SECONDS if given.grace is None else given.grace
         return slurm.sbatch(plan, given.max_restarts, grace)
     if not given.image:
         raise MoxValueError("--emit=k8s needs --image=IMAGE, which holds the program and openmox.")
-    return kubernetes.manifest(plan, given.max_restarts, given.image)
+    grace = gang.GRACE_SECONDS if given.grace is None else given.grace
+    each = pods.pods(given.image, grace, given.env, given.secret, given.volume)
+    for sentence in pods.lost(plan.arguments, each):
+        print(f"mox: warning: {sentence}", file=sys.stderr)
+    return kubernetes.manifest(plan, given.max_restarts, each)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from pathlib import PurePath
 from typing import Any
 
 from moxing.launch.plan import Plan
+from moxing.launch.pods import Pods
 
 PORT = 2222
 _LABEL = "training.kubeflow.org/job-name"  # The training operator puts it on every pod.
 
 
-def manifest(plan: Plan, max_restarts: int, image: str) -> str:
+def manifest(plan: Plan, max_restarts: int, pods: Pods) -> str:
     """Two YAML documents: the NetworkPolicy first, so that it holds before a pod starts.
 
     Args:
         plan: the job.
         max_restarts: the job's backoffLimit.
-        image: the container image that holds the program and openmox.
+        pods: what each pod gets.
     """
     name = job_name(plan.script)
     return "\n".join(
@@ -28,7 +29,7 @@ def manifest(plan: Plan, max_restarts: int, image: str) -> str:
             "# The policy needs a network plugin that enforces NetworkPolicy.",
             *_lines(_policy(name)),
             "---",
-            *_lines(_job(plan, name, max_restarts, image)),
+            *_lines(_job(plan, name, max_restarts, pods)),
             "",
         ]
     )
@@ -54,10 +55,10 @@ def _policy(name: str) -> dict[str, Any]:
     }
 
 
-def _job(plan: Plan, name: str, max_restarts: int, image: str) -> dict[str, Any]:
-    replicas = {"Worker": _replica(plan, plan.workers, image, plan.num_gpus)}
+def _job(plan: Plan, name: str, max_restarts: int, pods: Pods) -> dict[str, Any]:
+    replicas = {"Worker": _replica(plan, plan.workers, pods, plan.num_gpus)}
     if plan.ps:
-        replicas["PS"] = _replica(plan, plan.ps, image, None)
+        replicas["PS"] = _replica(plan, plan.ps, pods, None)
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
@@ -69,31 +70,50 @@ def _job(plan: Plan, name: str, max_restarts: int, image: str) -> dict[str, Any]
     }
 
 
-def _replica(plan: Plan, count: int, image: str, gpus: int | None) -> dict[str, Any]:
+def _replica(plan: Plan, count: int, pods: Pods, gpus: int | None) -> dict[str, Any]:
+    environ = {"PYTHONUNBUFFERED": "1", **dict(pods.environ)}
     container: dict[str, Any] = {
         "name": "tensorflow",  # The name and the port that the operator looks for.
-        "image": image,
-        "command": ["python", "-m", "moxing", "run", *plan.program],
-        "env": [{"name": "PYTHONUNBUFFERED", "value": "1"}],
+        "image": pods.image,
+        "command": ["python", "-m", "moxing", "run", *map(_literal, plan.program)],
+        "env": [{"name": name, "value": _literal(text)} for name, text in environ.items()],
         "ports": [{"name": "tfjob-port", "containerPort": PORT}],
     }
+    spec: dict[str, Any] = {"terminationGracePeriodSeconds": math.ceil(pods.grace)}
     if gpus:
         container["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
-    return {
-        "replicas": count,
-        "restartPolicy": "ExitCode",
-        "template": {"spec": {"containers": [container]}},
-    }
+    if pods.secrets:
+        container["envFrom"] = [{"secretRef": {"name": name}} for name in pods.secrets]
+    if pods.volumes:
+        claims = list(dict.fromkeys(claim for claim, _ in pods.volumes))
+        container["volumeMounts"] = [
+            {"name": _volume(claims, claim), "mountPath": path} for claim, path in pods.volumes
+        ]
+        spec["volumes"] = [
+            {"name": _volume(claims, claim), "persistentVolumeClaim": {"claimName": claim}}
+            for claim in claims
+        ]
+    spec["containers"] = [container]
+    return {"replicas": count, "restartPolicy": "ExitCode", "template": {"spec": spec}}
+
+
+def _volume(claims: list[str], claim: str) -> str:
+    return f"volume-{claims.index(claim)}"  # Names of claims may be too long here.
+
+
+def _literal(text: str) -> str:
+    """Text that Kubernetes does not expand: it reads $(NAME) as a variable, and $$ as $."""
+    return re.sub(r"\$(?=[$(])", "$$", text)
 
 
 def _lines(value: Any, indent: int = 0) -> list[str]:
-    """YAML of nested dicts and lists; every scalar is JSON, which YAML contains."""
+    """YAML of nested dicts and lists."""
     space, lines = "  " * indent, []
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in value]
     for key, item in pairs:
         head = f"{space}-" if key is None else f"{space}{_key(key)}:"
         if not isinstance(item, dict | list):
-            lines.append(f"{head} {json.dumps(item)}")
+            lines.append(f"{head} {_scalar(item)}")
         elif key is None:
             first, *rest = _lines(item, indent + 1)
             lines += [f"{head} {first.lstrip()}", *rest]
@@ -102,5 +122,17 @@ def _lines(value: Any, indent: int = 0) -> list[str]:
     return lines
 
 
+def _scalar(value: str | int) -> str:
+    """YAML's quoted form; JSON's is none where a character has more than 16 bits."""
+    if not isinstance(value, str):
+        return str(value)
+    parts = (f"\\{c}" if c in '"\\' else c if c.isprintable() else _code(c) for c in value)
+    return f'"{"".join(parts)}"'
+
+
+def _code(char: str) -> str:
+    return f"\\U{ord(char):08x}"
+
+
 def _key(name: str) -> str:
-    return name if name.isalnum() else json.dumps(name)
+    return name if name.isalnum() else _scalar(name)
