@@ -98,7 +98,9 @@ def test_a_program_that_catches_ctrl_c_can_save_what_was_reached(tmp_path: Path)
 def test_a_second_signal_ends_a_program_whose_step_does_not_end(tmp_path: Path) -> None:
     process = _start(tmp_path, "--long")
     process.send_signal(signal.SIGTERM)
-    time.sleep(1)
+    assert process.stderr is not None
+    assert any("Send it again to stop at once." in line for line in process.stderr)
+    time.sleep(1)  # One who signals twice right away asks once.
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
 
