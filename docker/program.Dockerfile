@@ -6,8 +6,8 @@
 ARG BASE=openmox:latest
 FROM ${BASE}
 # A training platform starts `python /data/train.py`: that then does what `mox run` does, for
-# programs that import moxing.
-RUN mox legacy on
+# programs that import moxing and those that use what TensorFlow 2.x no longer has.
+RUN mox legacy on --all
 WORKDIR /data
 COPY . .
 RUN if [ -f requirements.txt ]; then python -m pip install --no-cache-dir -r requirements.txt; fi

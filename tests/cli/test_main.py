@@ -121,6 +121,15 @@ def test_legacy(
     assert _mox(capsys, "legacy", "on")[0] == 0
     assert path.exists()
     assert _mox(capsys, "legacy", "status") == (0, f"on: {path} is there.\n", "")
+    assert _mox(capsys, "legacy", "on", "--all")[0] == 0
+    assert _mox(capsys, "legacy", "status")[1] == (
+        f"on: {path} is there, for every program of TensorFlow 1.x.\n"
+    )
+    code, _, error = _mox(capsys, "legacy", "off", "--all")
+    assert code == 2
+    assert error.endswith(
+        "error: --all belongs to `mox legacy on`; `mox legacy off` has no flags\n"
+    )
     assert _mox(capsys, "legacy", "off")[0] == 0
     path.mkdir()
     code, _, error = _mox(capsys, "legacy", "off")

@@ -35,6 +35,16 @@ def test_on_and_off(marker: Path) -> None:
     assert arming.status() == f"off: {marker} is not there."
 
 
+def test_on_for_all_old_programs(marker: Path) -> None:
+    assert arming.arm(all_old=True) == (
+        "on: `python SCRIPT.py` now runs programs that import moxing or oneflow, and those that are"
+        f" written for TensorFlow 1.x, as `mox run SCRIPT.py` does ({marker})."
+    )
+    assert arming.status() == f"on: {marker} is there, for every program of TensorFlow 1.x."
+    arming.arm()
+    assert arming.status() == f"on: {marker} is there."
+
+
 def test_a_folder_that_cannot_be_written_to(marker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arming.sysconfig, "get_path", lambda kind: str(marker.parent / "none"))
 

@@ -267,7 +267,7 @@ def test_armed_environments_run_such_programs_under_mox_run(environment: Path) -
     (fake / "legacy" / "__init__.py").write_text("")
     shutil.copy(Path(startup.__file__), fake / "legacy")
     script = _script(environment, ARGUMENTS)
-    (site / arming.MARKER).write_text(arming._LINE)
+    (site / arming.MARKER).write_text(arming.line(False))
     variables = {"PYTHONPATH": str(environment / "fake")}
     try:
         ours = _python(environment, "-O", "-X", "utf8", script, "--x=1", "y", **variables)
@@ -292,7 +292,7 @@ def test_armed_environments_without_the_package_run_programs_as_they_are(
 ) -> None:
     site = next(environment.glob("lib/python*/site-packages"))
     script = _script(environment, "import moxing.nothing\n")
-    (site / arming.MARKER).write_text(arming._LINE)
+    (site / arming.MARKER).write_text(arming.line(False))
     source = (site / "_source.pth").read_text()
     (site / "_source.pth").unlink()
     try:
@@ -303,3 +303,42 @@ def test_armed_environments_without_the_package_run_programs_as_they_are(
 
     assert result[0] == 1
     assert "No module named 'moxing'" in result[2]
+
+
+def test_armed_for_all_old_programs_only_they_run_under_mox_run(environment: Path) -> None:
+    site = next(environment.glob("lib/python*/site-packages"))
+    fake = environment / "fake-all" / "moxing"
+    (fake / "legacy").mkdir(parents=True)
+    (fake / "__init__.py").write_text("")
+    (fake / "__main__.py").write_text("import sys\nprint('mox', sys.argv[1:])")
+    (fake / "legacy" / "__init__.py").write_text("")
+    for name in ("startup.py", "vintage.py", "lost_names.py"):
+        shutil.copy(Path(startup.__file__).with_name(name), fake / "legacy")
+    (site / "library.py").write_text("import tensorflow as tf\ntf.contrib\n")
+    variables = {"PYTHONPATH": str(environment / "fake-all")}
+    current = "import sys, tensorflow as tf\nprint(sys.argv, tf.train, 'moxing' in sys.modules)\n"
+    (site / arming.MARKER).write_text(arming.line(True))
+    try:
+        old = _python(
+            environment, _script(environment, "import tensorflow as tf\ntf.contrib\n"), **variables
+        )
+        library = _python(environment, f"{site}/library.py", **variables)
+        now = _python(environment, _script(environment, current), "--x", **variables)
+        (site / arming.MARKER).write_text(arming.line(False))
+        some = _python(
+            environment, _script(environment, "import tensorflow as tf\ntf.contrib\n"), **variables
+        )
+    finally:
+        (site / arming.MARKER).unlink()
+
+    assert old == (
+        0,
+        "mox ['run', 'train.py']\n",
+        "mox: train.py uses tf.contrib (line 2), gone from TensorFlow 2.x: running it as `mox run`"
+        " does.\n",
+    )
+    assert library[0] == 1
+    assert library[2].startswith("Traceback")
+    assert now[0] == 0, now
+    assert now[1].startswith("['train.py', '--x'] <module 'tensorflow.train'")
+    assert some[0] == 1

@@ -11,8 +11,8 @@ from moxing.legacy import arming
 
 _DESCRIPTION = """\
 on: from now on, in this Python environment, `python SCRIPT.py` runs a program that imports moxing
-or oneflow as `mox run SCRIPT.py` does; other programs notice nothing. off: no longer. status: which
-of the two it is."""
+or oneflow as `mox run SCRIPT.py` does; other programs notice nothing. on --all: so also one that
+uses what TensorFlow 2.x no longer has. off: no longer. status: which of them it is."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -23,9 +23,17 @@ def main(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=("on", "off", "status"))
-    what = parser.parse_args(list(arguments)).what
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="with on: programs of TensorFlow 1.x that do not import moxing too",
+    )
+    given = parser.parse_args(list(arguments))
+    if given.all and given.what != "on":
+        parser.error(f"--all belongs to `mox legacy on`; `mox legacy {given.what}` has no flags")
+    act = {"on": lambda: arming.arm(given.all), "off": arming.disarm, "status": arming.status}
     try:
-        print({"on": arming.arm, "off": arming.disarm, "status": arming.status}[what]())
+        print(act[given.what]())
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1

@@ -13,7 +13,7 @@ MARKER = "openmox-armed.pth"
 _LINE = (
     'import sys; exec(\'if getattr(sys, "argv", [""])[0].endswith(".py"):\\n try:\\n'
     "  from moxing.legacy.startup import rerun\\n except ImportError:\\n  pass\\n"
-    " else:\\n  rerun()')\n"
+    " else:\\n  rerun(all_old=%s)')\n"
 )
 
 
@@ -22,8 +22,16 @@ def marker() -> str:
     return os.path.join(sysconfig.get_path("purelib"), MARKER)
 
 
-def arm() -> str:
+def line(all_old: bool) -> str:
+    """What the file holds; `all_old` as of `arm`."""
+    return _LINE % all_old
+
+
+def arm(all_old: bool = False) -> str:
     """Arms this environment; returns a sentence that says so.
+
+    Args:
+        all_old: for every program of TensorFlow 1.x, not only for those that import us.
 
     Raises:
         MoxRuntimeError: site-packages cannot be written to.
@@ -32,15 +40,16 @@ def arm() -> str:
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         with open(temporary, "w", encoding="utf-8") as file:
-            file.write(_LINE)
+            file.write(line(all_old))
         os.replace(temporary, path)
     except OSError as error:
         raise MoxRuntimeError(
             f"cannot write {path}: {error.strerror}. Run `mox legacy on` as the owner of this"
             " Python environment or in a virtual environment; `mox run SCRIPT.py` needs neither."
         ) from error
+    also = ", and those that are written for TensorFlow 1.x," if all_old else ""
     return (
-        "on: `python SCRIPT.py` now runs programs that import moxing or oneflow as"
+        f"on: `python SCRIPT.py` now runs programs that import moxing or oneflow{also} as"
         f" `mox run SCRIPT.py` does ({path})."
     )
 
@@ -64,6 +73,11 @@ def disarm() -> str:
 def status() -> str:
     """A sentence that says whether this environment is armed, and by which file."""
     path = marker()
-    if os.path.exists(path):
-        return f"on: {path} is there."
-    return f"off: {path} is not there."
+    try:
+        with open(path, encoding="utf-8") as file:
+            every = ", for every program of TensorFlow 1.x" if file.read() == line(True) else ""
+    except FileNotFoundError:
+        return f"off: {path} is not there."
+    except OSError:
+        every = ""
+    return f"on: {path} is there{every}."

@@ -18,6 +18,7 @@ _MOST_BYTES = 1 << 20
 _GONE = ("contrib", "estimator", "examples")
 # tf.losses and tf.metrics are modules of Keras.
 _TENSORFLOW = ("tensorflow", "keras", "tf_keras")
+_LIBRARIES = ("site-packages", "dist-packages")
 _OLD_METHODS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
@@ -71,19 +72,39 @@ def about_oneflow(error: BaseException, script: str) -> str:
     )
 
 
-def rerun() -> None:
+def rerun(all_old: bool = False) -> None:
     """Starts the program again under `mox run`, in this process, if it imports moxing or oneflow.
 
     Does nothing for `-m`, `-c`, interactive Python and programs that import neither.
+
+    Args:
+        all_old: so too if it is written for TensorFlow 1.x.
     """
-    if not sys.argv or not sys.argv[0].endswith(".py") or not imports_us(sys.argv[0]):
+    if not sys.argv or not sys.argv[0].endswith(".py"):
         return
     if os.environ.get(_GUARD) == str(os.getpid()):
+        return
+    if not imports_us(sys.argv[0]) and not (all_old and _is_old(sys.argv[0])):
         return
     os.environ[_GUARD] = str(os.getpid())
     flags = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv)]
     # -P: a file moxing.py in the current folder must not be taken for the package.
     os.execv(sys.executable, [sys.executable, *flags, "-P", "-m", "moxing", "run", *sys.argv])
+
+
+def _is_old(script: str) -> bool:
+    """Whether a program's text shows that it is written for TensorFlow 1.x; says so if it does."""
+    if any(f"{os.sep}{folder}{os.sep}" in os.path.realpath(script) for folder in _LIBRARIES):
+        return False
+    from moxing.legacy import vintage
+
+    sign = vintage.sign(script)
+    if sign:
+        print(
+            f"mox: {script} uses {sign}, gone from TensorFlow 2.x: running it as `mox run` does.",
+            file=sys.stderr,
+        )
+    return bool(sign)
 
 
 def imports_us(script: str) -> bool:
@@ -166,4 +187,4 @@ def _in_users_code(trace: types.TracebackType | None) -> bool:
         if "/site-packages/tensorflow/" not in file:
             last = file
         trace = trace.tb_next
-    return bool(last) and "/site-packages/" not in last and "/dist-packages/" not in last
+    return bool(last) and not any(f"/{folder}/" in last for folder in _LIBRARIES)

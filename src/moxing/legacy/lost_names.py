@@ -1,0 +1,91 @@
+"""Which names of TensorFlow 1.x the installed TensorFlow lacks, by its own lists of names.
+
+TensorFlow takes seconds to import; its packages' source files, which list what they show, take
+milliseconds to read.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import os
+from collections.abc import Sequence
+
+# No longer in tensorflow.compat.v1 either.
+_GONE = (
+    ("contrib",),
+    ("examples",),
+    ("estimator",),
+    ("keras", "estimator"),
+    ("python", "estimator"),
+)
+# In TensorFlow 2.x these are Keras' modules.
+_OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
+_PRIVATE_UTILS = ("python", "keras", "utils")
+_V1 = ("_api", "v2", "compat", "v1")
+
+
+def is_lost(name: Sequence[str]) -> bool:
+    """Whether a name below `tensorflow` was in TensorFlow 1.x and no longer is.
+
+    Args:
+        name: its parts, such as `("train", "Saver")`; `*` for what a package shows.
+    """
+    parts = tuple(name)
+    if parts[:2] == ("compat", "v1"):
+        parts = parts[2:]
+        return _is_gone(parts)
+    if _is_gone(parts):
+        return True
+    if parts[:3] == _PRIVATE_UTILS and len(parts) == 4:
+        # The package had a function's name for each; now it has submodules only.
+        return parts[3] == "*" or not _is_there("tensorflow", parts)
+    for end, part in enumerate(parts):
+        module = parts[:end]
+        if part not in _in_v2(module):
+            return part in _names("tensorflow", (*_V1, *module))
+        if not _is_there("tensorflow", (*_V1, *module, part)):
+            return False
+    return False
+
+
+def _is_gone(parts: tuple[str, ...]) -> bool:
+    return any(parts[: len(gone)] == gone for gone in _GONE)
+
+
+def _in_v2(module: tuple[str, ...]) -> frozenset[str]:
+    if not module:
+        own = _names("tensorflow", ())
+        return own | {"keras", *_OF_KERAS} if own else own
+    if module[0] in _OF_KERAS:
+        # TF_USE_LEGACY_KERAS says which.
+        old = _names("tf_keras", ("api", "_v2", "keras", *module))
+        return old | _names("keras", ("_tf_keras", "keras", *module))
+    return _names("tensorflow", ("_api", "v2", *module))
+
+
+def _is_there(package: str, path: tuple[str, ...]) -> bool:
+    file = os.path.join(_folder(package), *path)
+    return os.path.isdir(file) or os.path.isfile(f"{file}.py")
+
+
+@functools.cache
+def _names(package: str, path: tuple[str, ...]) -> frozenset[str]:
+    """What the `__init__.py` of a package shows; nothing where there is no such file."""
+    try:
+        with open(os.path.join(_folder(package), *path, "__init__.py"), encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+    except (OSError, ValueError, SyntaxError):
+        return frozenset()
+    shown = (
+        item for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for item in node.names
+    )
+    return frozenset(item.asname or item.name for item in shown)
+
+
+@functools.cache
+def _folder(package: str) -> str:
+    """A package's folder; one that is not there where it is not installed."""
+    spec = importlib.util.find_spec(package)
+    return os.path.dirname(spec.origin) if spec is not None and spec.origin else os.devnull
