@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ parser.add_argument("-g", type=int, default=1)
 parser.add_argument("-n", default="")
 parser.add_argument("-load", default="")
 parser.add_argument("-save", default="")
+parser.add_argument("-data", default="records")
 parser.add_argument("-steps", type=int, default=4)
 parser.add_argument("-fail", action="store_true")
 parser.add_argument("-late", action="store_true")
@@ -85,7 +87,7 @@ def evaluate(x=IMAGES, y=LABELS):
 @flow.function
 def read():
     numbers = flow.data.BlobConf("n", (1,), flow.int32, flow.data.RawCodec())
-    return flow.data.decode_ofrecord("records", [numbers], 4, args.parts)[0]
+    return flow.data.decode_ofrecord(args.data, [numbers], 4, args.parts)[0]
 
 
 @flow.function
@@ -93,7 +95,7 @@ def read_on_one_device():
     numbers = flow.data.BlobConf("n", (1,), flow.int32, flow.data.RawCodec())
     with flow.fixed_placement("cpu", "0:0"):
         noise = flow.data.decode_random((3,), flow.float, 2)
-        numbers = flow.data.decode_ofrecord("records", [numbers], 4, 3)[0]
+        numbers = flow.data.decode_ofrecord(args.data, [numbers], 4, 3)[0]
         return numbers + numbers, noise - flow.identity(noise)
 
 
@@ -150,6 +152,7 @@ class Fleet:
                     record = OFRecord()
                     record.feature["n"].int32_list.value.append(number)
                     writer.write(record)
+        shutil.copytree(folder / "records", folder / "store" / "bucket" / "records")
         self.addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
 
     def start(self, machine: int | None, *arguments: str) -> None:
@@ -165,7 +168,12 @@ class Fleet:
                 stdout=out,
                 stderr=err,
                 cwd=self.folder,
-                env={**os.environ, machines.VARIABLE: str(number), "CUDA_VISIBLE_DEVICES": "-1"},
+                env={
+                    **os.environ,
+                    machines.VARIABLE: str(number),
+                    "CUDA_VISIBLE_DEVICES": "-1",
+                    "MOX_FILE_S3_ROOT": str(self.folder / "store"),
+                },
             )
 
     def codes(self, seconds: float = 150) -> list[int]:
@@ -206,18 +214,19 @@ def _numbers(lines: list[str]) -> np.ndarray:
 @pytest.mark.slow
 def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) -> None:
     for machine in (0, 1):
-        fleet.start(machine, "-save", "saved")
+        fleet.start(machine, "-save", "s3://bucket/saved", "-data", "s3://bucket/records")
     assert fleet.codes() == [0, 0], (fleet.error(0), fleet.error(1))
     found, rest = fleet.lines(0), [line for line in fleet.lines(0) if line != "traced"][4:]
     # Only the master prints and saves.
     assert fleet.lines(1) == []
+    assert not (fleet.folder / "s3:").exists()
     assert "machine 1 serves until the program of machine 0 ends" in fleet.error(1)
 
     for machine in (0, 1):
-        fleet.start(machine, "-load", "saved", "-first", "2")
+        fleet.start(machine, "-load", "s3://bucket/saved", "-first", "2")
     assert fleet.codes() == [0, 0], (fleet.error(0), fleet.error(1))
     again = fleet.lines(0)
-    fleet.start(None, "-g", "2", "-load", "saved", "-first", "2")
+    fleet.start(None, "-g", "2", "-load", "s3://bucket/saved", "-first", "2")
     assert fleet.codes() == [0, 0], fleet.error(0)
     wanted = fleet.lines(0)
 
@@ -387,6 +396,19 @@ def test_addresses_get_the_control_port(
     cluster = machines.cluster()
     assert cluster is not None
     assert (cluster.workers, cluster.index) == (wanted, 1)
+
+
+@pytest.mark.parametrize("address", ["http://10.0.0.1:2017", "10.0.0.1:2017:2018", "::g"])
+def test_what_is_no_address_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine()
+    machine.set_machines(["10.0.0.1", address])
+    monkeypatch.setattr(MACHINE, "values", machine.values)
+    with pytest.raises(MoxValueError) as error:
+        machines.cluster()
+    assert str(error.value) == (
+        f"flow.config.machine names {address!r}, which is no address, such as 10.0.0.1,"
+        " 10.0.0.1:2017 or [fe80::1]:2017."
+    )
 
 
 def test_processes_of_one_host_take_the_machines_in_the_order_of_their_start(

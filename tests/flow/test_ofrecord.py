@@ -14,6 +14,7 @@ import moxing.flow as flow
 from moxing.errors import MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
+from moxing.framework.file import publish
 
 RAW = flow.data.RawCodec()
 
@@ -30,7 +31,9 @@ def _png(pixels: np.ndarray) -> bytes:
         return session.run(tf.io.encode_png(pixels))
 
 
-def _read(folder: Path, *confs: Any, batch: int = 1, parts: int = 1, calls: int = 1) -> list[Any]:
+def _read(
+    folder: Path | str, *confs: Any, batch: int = 1, parts: int = 1, calls: int = 1
+) -> list[Any]:
     @flow.function
     def job() -> Any:
         return flow.data.decode_ofrecord(str(folder), confs, batch, parts)
@@ -201,3 +204,47 @@ def test_a_missing_part_is_named(tmp_path: Path) -> None:
         "there is no part DIR/part-1: data_part_num=2 names DIR/part-0 to DIR/part-1. The folder"
         " has 1 of them: correct data_part_num, or write the others."
     )
+
+
+def test_parts_of_a_store_are_read_in_order_again_and_again(store: Path) -> None:
+    number = 0
+    for part, count in enumerate((2, 0, 3)):
+        path = store / "bucket" / "records" / f"part-{part}"
+        path.parent.mkdir(exist_ok=True)
+        rows = range(number, number + count)
+        files.write(str(path), [_record(y=("int32_list", [n])) for n in rows])
+        number += count
+    y, url = flow.data.BlobConf("y", (1,), flow.int32, RAW), "s3://bucket/records"
+
+    found = _read(url, y, batch=2, parts=3, calls=5)
+
+    assert [int(n) for (batch,) in found for n in batch.ravel()] == [0, 1, 2, 3, 4] * 2
+    flow.clear_default_session()
+    with pytest.raises(MoxValueError) as caught:
+        _read(url, y, parts=4)
+    assert str(caught.value) == (
+        f"there is no part {url}/part-3: data_part_num=4 names {url}/part-0 to {url}/part-3. The"
+        " folder has 3 of them: correct data_part_num, or write the others."
+    )
+    flow.clear_default_session()
+    with pytest.raises(MoxValueError, match="there is no part s3://bucket/none/part-0: .*There is"):
+        _read("s3://bucket/none", y)
+    flow.clear_default_session()
+    (store / "bucket" / "records" / f"{publish.MARK}1").write_text("[]")
+    with pytest.raises(MoxValueError, match="s3://bucket/records is not whole"):
+        _read(url, y)
+
+
+def test_a_damaged_record_in_a_store_is_named(store: Path) -> None:
+    path = store / "bucket" / "part-0"
+    files.write(str(path), [_record(y=("int32_list", [1])), _record(y=("int32_list", [1, 2]))])
+    y = flow.data.BlobConf("y", (1,), flow.int32, RAW)
+    with pytest.raises(MoxValueError) as caught:
+        _read("s3://bucket", y, batch=2)
+    assert str(caught.value).startswith(
+        "s3://bucket/part-0, record 1 (at byte 20): feature 'y' has 2 elements (int32_list)"
+    )
+    path.write_bytes(path.read_bytes()[:-1])
+    flow.clear_default_session()
+    with pytest.raises(MoxValueError, match="s3://bucket/part-0, record 1 .* is cut short"):
+        _read("s3://bucket", y, batch=2)

@@ -37,7 +37,8 @@ def decode_ofrecord(
     """Blobs of the next `batch_size` records; after the last record comes the first.
 
     Args:
-        ofrecord_dir: folder of the parts.
+        ofrecord_dir: folder of the parts, local or in a store. Parts in a store are read straight
+            from there, ahead of the steps.
         blobs: what to read of each record.
         batch_size: samples of a step, on all devices together. Each device has a reader of its
             own for its share of the parts: the first has the first parts.

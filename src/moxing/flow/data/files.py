@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import struct
@@ -10,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from moxing.errors import MoxValueError
+from moxing.framework.file import File, ahead, is_file, is_remote, list_directory, publish
 from moxing.framework.file.handle import open_whole
-from moxing.framework.file.urls import is_remote
 
 _LENGTH = struct.Struct("<q")
 MOST_BYTES = 64 << 20  # Of a record.
@@ -37,21 +38,35 @@ def part_paths(folder: str, count: int, prefix: str = "part-", digits: int = -1)
     return [os.path.join(folder, f"{prefix}{n:0{max(digits, 1)}d}") for n in range(count)]
 
 
-def open_part(path: str) -> Any:
-    """A file to read records from; that of a store is fetched ahead of them."""
-    if is_remote(path):
-        return open_whole(path)
-    return open(path, "rb", buffering=_BUFFER)
+def missing(paths: Sequence[str]) -> str | None:
+    """The first of some files of one folder that is not there; a store is asked once for all.
+
+    Raises:
+        MoxValueError: the folder is not whole.
+        OSError: the store can't be read.
+    """
+    folder = os.path.dirname(paths[0])
+    publish.refuse_part(folder)
+    present: set[str] = set()
+    if is_remote(folder):
+        with contextlib.suppress(FileNotFoundError):
+            present.update(list_directory(folder, skip_dir=True))
+    # One that is not listed may be there all the same: a store may list late.
+    return next((p for p in paths if os.path.basename(p) not in present and not is_file(p)), None)
 
 
-def read(path: str) -> Iterator[tuple[Place, bytes]]:
+def read(path: str, opened: Any = None) -> Iterator[tuple[Place, bytes]]:
     """The records of a file.
+
+    Args:
+        path: of the file, local or in a store.
+        opened: the file, if it is open already; it is closed at the end.
 
     Raises:
         MoxValueError: the file is torn, or no OFRecord file.
         OSError: it can't be read.
     """
-    with open_part(path) as file:
+    with opened or _open(path) as file:
         offset = 0
         for number in itertools.count():
             head = file.read(_LENGTH.size)
@@ -78,23 +93,31 @@ def read(path: str) -> Iterator[tuple[Place, bytes]]:
             offset = begin + length
 
 
+def _open(path: str) -> Any:
+    if is_remote(path):
+        return open_whole(path)
+    return open(path, "rb", buffering=_BUFFER)
+
+
 def read_at(place: Place) -> bytes:
     """The record at a place that was read before."""
-    with open_part(place.path) as file:
+    with File(place.path, "rb") as file:
         file.seek(place.offset)
         return file.read(place.length)
 
 
 def endless(paths: Sequence[str]) -> Iterator[tuple[Place, bytes]]:
-    """The records of all files, again and again.
+    """The records of all files, again and again; of a store, files are opened ahead.
 
     Raises:
         MoxValueError: there is none.
     """
+    away = any(is_remote(path) for path in paths)
     while True:
         empty = True
-        for path in paths:
-            for item in read(path):
+        opened = ahead.each(paths, _open, 1) if away else itertools.repeat(None)
+        for path, file in zip(paths, opened, strict=False):
+            for item in read(path, file):
                 empty = False
                 yield item
         if empty:

@@ -16,6 +16,7 @@ from moxing.errors import MoxError, MoxValueError, near_matches
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import decode, files
 from moxing.flow.data.conf import BlobConf, BytesListCodec, ImageCodec
+from moxing.framework import file
 
 _plain = tf.autograph.experimental.do_not_convert
 _REMEMBERED = 16  # Batches between the one read last and the one that failed, at most.
@@ -158,23 +159,25 @@ def require_files(paths: Sequence[str]) -> None:
 
     Raises:
         MoxValueError: names it.
+        OSError: the store can't be read.
     """
-    for path in paths:
-        if not os.path.isfile(path):
-            raise MoxValueError(
-                f"there is no part {path}: data_part_num={len(paths)} names {paths[0]} to"
-                f" {paths[-1]}. {_about_parts(path)}"
-            )
+    path = files.missing(paths)
+    if path is not None:
+        raise MoxValueError(
+            f"there is no part {path}: data_part_num={len(paths)} names {paths[0]} to"
+            f" {paths[-1]}. {_about_parts(path)}"
+        )
 
 
 def _about_parts(path: str) -> str:
     """What to correct, by what there is where a part is missing."""
     folder, name = os.path.split(path)
-    if not os.path.isdir(folder or "."):
+    if not file.is_directory(folder or "."):
         return f"There is no folder {folder}."
     prefix = name.rstrip("0123456789")
     digits = re.compile(rf"{re.escape(prefix)}(\d+)")
-    found = [match[1] for entry in os.listdir(folder or ".") if (match := digits.fullmatch(entry))]
+    entries = file.list_directory(folder or ".")
+    found = [match[1] for entry in entries if (match := digits.fullmatch(entry))]
     if not found:
         return f"The folder has no file {prefix}...: correct ofrecord_dir or part_name_prefix."
     if (wide := len(min(found, key=int))) > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
@@ -10,6 +9,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError
 from moxing.flow import placement
 from moxing.flow.blobs import Blob
+from moxing.flow.data import files
 from moxing.flow.data.conf import BlobConf
 from moxing.flow.settings import MACHINE
 
@@ -22,6 +22,7 @@ def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 
     Raises:
         MoxValueError: a file of them is not there.
+        OSError: the store can't be read.
     """
     exchange = MACHINE.exchange
     if exchange is None:
@@ -30,11 +31,10 @@ def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
         found = shares if placement.owner() == exchange.index else []
     else:
         found = shares[placement.first() :][: len(placement.active())]
-    for path in (path for share in found for path in share):
-        if not os.path.isfile(path):
-            raise MoxValueError(
-                f"there is no part {path}, which machine {exchange.index} is to read."
-            )
+    paths = [path for share in found for path in share]
+    path = files.missing(paths) if paths else None
+    if path is not None:
+        raise MoxValueError(f"there is no part {path}, which machine {exchange.index} is to read.")
     return found
 
 

@@ -20,7 +20,7 @@ _Item = TypeVar("_Item")
 
 def contents(paths: Iterable[str]) -> Generator[bytes, None, None]:
     """What is in each of many small files. Raises OSError for one that can't be read."""
-    return _ahead(paths, lambda path: content.read(path, binary=True), _SMALL)
+    return each(paths, lambda path: content.read(path, binary=True), _SMALL)
 
 
 def copies(paths: Iterable[str]) -> Generator[str, None, None]:
@@ -40,7 +40,7 @@ def copies(paths: Iterable[str]) -> Generator[str, None, None]:
             changes.copy(path, local)
             return local
 
-        with closing(_ahead(paths, fetch, _LARGE)) as found:
+        with closing(each(paths, fetch, _LARGE)) as found:
             for local in found:
                 yield local
                 if os.path.dirname(os.path.dirname(local)) == folder:
@@ -48,9 +48,10 @@ def copies(paths: Iterable[str]) -> Generator[str, None, None]:
                         os.remove(local)
 
 
-def _ahead(
+def each(
     paths: Iterable[str], work: Callable[[str], _Item], count: int
 ) -> Generator[_Item, None, None]:
+    """What `work` makes of each path, in order, `count` of them ahead of the one that is used."""
     waiting: collections.deque[Future[_Item]] = collections.deque()
     with ThreadPoolExecutor(count) as pool:
         try:
