@@ -16,7 +16,9 @@ flags or the environment (TF_CONFIG and the like) describe: addresses, proxies, 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mox doctor", description=_DESCRIPTION)
-    parser.add_argument("--directory", default=".", help="where a program would write")
+    parser.add_argument(
+        "--directory", default=".", help="where a program would write, here or in a store"
+    )
     parser.add_argument("--cluster", action="store_true", help="look at the cluster too")
     parser.add_argument(
         "--meet",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import moxing
 from moxing import tf_version
+from moxing.doctor import store
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.errors import MoxImportError
 
@@ -30,12 +31,15 @@ def findings(directory: str) -> Iterator[Finding]:
     """Looks at this machine.
 
     Args:
-        directory: where a program would write.
+        directory: where a program would write; a folder, or a URL of an object store.
     """
     yield Finding(GOOD, "openmox", f"{moxing.__version__}, Python {platform.python_version()}")
     yield from _tensorflow()
     yield _keras()
-    yield from _disk(Path(directory))
+    if "://" in directory:
+        yield store.finding(directory)
+    else:
+        yield from _disk(Path(directory))
 
 
 def _tensorflow() -> Iterator[Finding]:
