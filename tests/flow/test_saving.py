@@ -204,6 +204,7 @@ def test_a_checkpoint_in_a_store_is_whole_when_save_returns(store: Path) -> None
     found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     ones = np.ones(2, np.float32).tobytes()
     assert found.pop(".digests.json").startswith(b'{"a": "crc32:')
+    assert found.pop("shapes.json") == b'{\n"a": ["float32", [2]],\n"b": ["float32", [2]]\n}\n'
     assert found == {"a/out": ones, "b/out": ones, "snapshot_done": b""}
     with pytest.raises(MoxValueError) as caught:
         flow.train.CheckPoint().save(url)

@@ -202,7 +202,13 @@ def test_each_optimizer_goes_on_from_its_checkpoint(key: str, tmp_path: Path) ->
     wanted = steps(call, 3)
     names = sorted(path.name for path in (tmp_path / "saved").iterdir())
     assert names == sorted(
-        ["System-Train-TrainStep-job", "snapshot_done", "w0", *(f"w0-{slot}" for slot in slots)]
+        [
+            "System-Train-TrainStep-job",
+            "shapes.json",
+            "snapshot_done",
+            "w0",
+            *(f"w0-{slot}" for slot in slots),
+        ]
     )
 
     flow.clear_default_session()

@@ -10,9 +10,10 @@ from moxing.errors import MoxError
 
 _DESCRIPTION = """\
 SRC is a checkpoint of moxing.flow (a folder with snapshot_done), and DST the prefix of a TensorFlow
-checkpoint to write; or SRC is such a prefix, and DST the folder to write. A flow checkpoint holds
-bytes without shapes: --like takes shapes and types from a TensorFlow checkpoint with the same
-names. Without it variables become vectors of float32, and step counters of int64."""
+checkpoint to write; or SRC is such a prefix, and DST the folder to write. Types and shapes are what
+the flow checkpoint's shapes.json says; one of another program has no such file, and --like takes
+them from a TensorFlow checkpoint with the same names. Without either, variables become vectors of
+float32, and step counters of int64."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -13,8 +13,6 @@ from moxing.flow import session, snapshot, stored
 from moxing.framework import file
 from moxing.framework.file import urls
 
-_SHOWN = 20
-
 
 class CheckPoint:
     """Gives the variables of the session values, and saves them."""
@@ -102,18 +100,13 @@ def _bytes(variable: Any) -> int:
 def _complaint(folder: str, missing: list[str], wrong: list[str]) -> str:
     parts = []
     if missing:
-        parts.append(f"it lacks {_listed(missing)}")
+        parts.append(f"it lacks {snapshot.listed(missing)}")
     if wrong:
-        parts.append(f"of another size are {_listed(wrong)}")
+        parts.append(f"of another size are {snapshot.listed(wrong)}")
     hint = ""
     if not wrong:
         hint = " load(path, partial=True) gives those that are missing their first values."
     return f"checkpoint {folder} does not fit the jobs: {'; '.join(parts)}.{hint}"
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 class SimpleCheckPointManager:

@@ -14,9 +14,11 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.home.fetch import fetch_path
 from moxing.engine.home.room import room
 from moxing.errors import CheckpointError, MoxValueError
-from moxing.flow import snapshot, stored
+from moxing.flow import shapes, snapshot, stored
+from moxing.flow.shapes import Shape
 from moxing.framework import file
 from moxing.framework.file import tuning
+from moxing.logs import TENSORFLOW
 
 _COUNTER = "System-Train-TrainStep-"
 
@@ -102,22 +104,35 @@ def _to_tensorflow(src: str, dst: str, like: str | None, named: str) -> int:
 
 
 def _values(src: str, names: list[str], like: str | None, named: str) -> Iterator[np.ndarray]:
-    shapes, types = _like(like) if like is not None else ({}, {})
+    known = shapes.read(src, named)
+    known.update(_like(like) if like is not None else {})
+    presumed = [name for name in names if name not in known and not name.startswith(_COUNTER)]
+    if presumed:
+        TENSORFLOW.warning(
+            "%s does not say what its bytes are, so they are taken for vectors of float32: %s. Give"
+            " shapes and types with --like.",
+            *(named, snapshot.listed(presumed)),
+        )
     for name in names:
-        dtype = types.get(name, tf.int64 if name.startswith(_COUNTER) else tf.float32)
-        shape = shapes.get(name, [-1])
+        shape = known.get(name) or _presumed(src, name)
         size = os.path.getsize(snapshot.file_of(src, name))
-        wanted = int(np.prod(shape)) * dtype.size
-        if (shape == [-1] and size % dtype.size) or (shape != [-1] and size != wanted):
+        if shape.bytes != size:
             raise CheckpointError(
-                f"variable {name} of {named} has {size} bytes, which is no {dtype.name} of shape"
-                f" {shape}. Give its shape and type with --like."
+                f"variable {name} of {named} has {size} bytes, which is no {shape.dtype.name} of"
+                f" shape {shape.sizes}. Give its shape and type with --like."
             )
-        yield snapshot.read(src, name, dtype.as_numpy_dtype).reshape(shape)
+        yield snapshot.read(src, name, shape.dtype.as_numpy_dtype).reshape(shape.sizes)
 
 
-def _like(prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _presumed(src: str, name: str) -> Shape:
+    dtype = tf.int64 if name.startswith(_COUNTER) else tf.float32
+    return Shape(dtype, (os.path.getsize(snapshot.file_of(src, name)) // dtype.size,))
+
+
+def _like(prefix: str) -> dict[str, Shape]:
     """Shapes and types of the variables of a TensorFlow checkpoint."""
     with _local(prefix) as local:
         reader = _reader(local, prefix)
-        return reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+        types = reader.get_variable_to_dtype_map()
+        sizes = reader.get_variable_to_shape_map()
+        return {name: Shape(dtype, tuple(sizes[name])) for name, dtype in types.items()}

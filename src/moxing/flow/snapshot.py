@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from moxing.engine.checkpoint import durable
+from moxing.engine.checkpoint import durable, stage
 from moxing.errors import CheckpointError, MoxValueError
+from moxing.flow import shapes
 
 DONE, VALUES = "snapshot_done", "out"
+_SHOWN = 20
 
 
 def file_of(folder: str, name: str) -> str:
@@ -69,23 +69,25 @@ def write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
 
 
 def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
-    parent = os.path.dirname(os.path.abspath(folder))
-    aside = tempfile.mkdtemp(prefix=f".{os.path.basename(folder)}.saving-", dir=parent)
-    try:
+    parent, prefix = (
+        os.path.dirname(os.path.abspath(folder)),
+        f".{os.path.basename(folder)}.saving-",
+    )
+    with stage.stage(parent, prefix) as aside:
+        stage.sweep(parent, aside, prefix)  # Each is as large as the model.
         os.chmod(aside, 0o755)
-        for name, value in variables:
+        notes: dict[str, Any] = {}
+        for name, value in shapes.noting(variables, notes):
             target = file_of(aside, name)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
-            durable.write(target, np.ascontiguousarray(little).data.cast("B"))  # type: ignore
+            durable.write(target, np.ascontiguousarray(little).reshape(-1).view(np.uint8).data)
+        durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
         durable.write(os.path.join(aside, DONE), b"")
         for base, _, _ in os.walk(aside):
             durable.sync_directory(base)
         os.rename(aside, folder)
         durable.sync_directory(parent)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 def names(folder: str) -> Iterator[str]:
@@ -93,3 +95,9 @@ def names(folder: str) -> Iterator[str]:
     for base, _, files in sorted(os.walk(folder)):
         if VALUES in files:
             yield os.path.relpath(base, folder)
+
+
+def listed(variables: list[str]) -> str:
+    """The names, or where there are many the first of them, and how many more."""
+    more = f" and {len(variables) - _SHOWN} more" if len(variables) > _SHOWN else ""
+    return ", ".join(variables[:_SHOWN]) + more

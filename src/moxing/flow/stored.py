@@ -12,7 +12,7 @@ import numpy as np
 from moxing.engine.checkpoint import durable
 from moxing.engine.home.room import room
 from moxing.errors import CheckpointError, MoxValueError
-from moxing.flow import snapshot
+from moxing.flow import shapes, snapshot
 from moxing.flow.snapshot import DONE, VALUES
 from moxing.framework import file
 from moxing.framework.file import MoxFileCopyException, publish, tuning
@@ -96,6 +96,7 @@ def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
     with room(tuning.staging_dir()) as local:
         wanted = names if names is not None else _names(path)
         files = [f"{name}/{VALUES}" for name in wanted]
+        files += [shapes.FILE] if names is None else []
         _bring(path, local, [*files, DONE, _DIGESTS])
         _verify(path, local)
         yield local

@@ -11,11 +11,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flow import initializers, placement, scope, shards
+from moxing.flow import initializers, placement, scope, shapes, shards
 from moxing.flow.blobs import Blob
 from moxing.flow.initializers import Initializer
 
 _COUNTS = "System-Train-TrainStep-"
+_TAKEN = ("snapshot_done", shapes.FILE)  # Files in a checkpoint's folder.
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _word(value: Any) -> str:
 
 def _check_name(name: str) -> None:
     parts = name.split("/") if isinstance(name, str) else [""]
-    if any(part in ("", ".", "..") for part in parts) or "\0" in name or name == "snapshot_done":
+    if any(part in ("", ".", "..") for part in parts) or "\0" in name or parts[0] in _TAKEN:
         raise MoxValueError(f"{shown(name)} can't name a variable: it is not a name of a folder.")
 
 

@@ -11,14 +11,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_NAME = re.compile(r"\.mox-tmp-(\d+)@(.*)\.[^.]+")
+_PREFIX = ".mox-tmp-"
 _STALE_SECONDS = 24 * 3600.0
 
 
 @contextmanager
-def stage(directory: str) -> Iterator[str]:
+def stage(directory: str, prefix: str = _PREFIX) -> Iterator[str]:
     """An empty directory inside `directory`, so that a rename leads out; it ends with the block."""
-    name = f".mox-tmp-{os.getpid()}@{_host()}."
+    name = f"{prefix}{os.getpid()}@{_host()}."
     path = tempfile.mkdtemp(prefix=name, dir=directory)
     try:
         yield path
@@ -26,16 +26,18 @@ def stage(directory: str) -> Iterator[str]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep(directory: str, own: str) -> None:
+def sweep(directory: str, own: str, prefix: str = _PREFIX) -> None:
     """Removes the stages that killed runs left behind.
 
     Args:
         directory: whose lock this run holds.
         own: the stage in use. Another one that bears this process's number is a dead one's too:
             in a container every run may be process 1.
+        prefix: of their names.
     """
+    form = re.compile(re.escape(prefix) + r"(\d+)@(.*)\.[^.]+")
     for name in os.listdir(directory):
-        match = _NAME.fullmatch(name)
+        match = form.fullmatch(name)
         path = os.path.join(directory, name)
         if match and path != own and _is_dead(path, int(match[1]), match[2]):
             shutil.rmtree(path, ignore_errors=True)

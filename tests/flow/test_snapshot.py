@@ -1,0 +1,60 @@
+"""What a killed save leaves is removed by the next save of that name, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moxing.flow import snapshot
+
+
+def _left(folder: Path, name: str, pid: int) -> Path:
+    host = socket.gethostname()
+    path = folder / f".{name}.saving-{pid}@{host}.x{pid}"
+    (path / "w").mkdir(parents=True)
+    (path / "w" / "out").write_bytes(bytes(100))
+    return path
+
+
+def test_a_save_removes_what_dead_processes_left_of_that_name(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait(60)
+    gone = _left(tmp_path, "a", dead.pid)
+    kept = [_left(tmp_path, "b", dead.pid), _left(tmp_path, "a", os.getppid())]
+    (tmp_path / ".a.saving-of-mine").mkdir()
+
+    snapshot.write(str(tmp_path / "a"), [("w", np.ones(2, np.float32))])
+
+    assert not gone.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["a", ".a.saving-of-mine", *(path.name for path in kept)]
+    )
+    assert (tmp_path / "a" / "w" / "out").read_bytes() == np.ones(2, "<f4").tobytes()
+
+
+@pytest.mark.slow
+def test_a_save_that_is_killed_is_such_a_leftover(tmp_path: Path) -> None:
+    """The process ends itself inside the save, behind the first variable."""
+    program = (
+        "import os, sys, numpy as np\n"
+        "from moxing.flow import snapshot\n"
+        "def values():\n"
+        "    yield 'v', np.ones(2)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "snapshot.write(sys.argv[1], values())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "a")], timeout=300)
+    assert done.returncode == -9
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".a.saving-")
+    assert (left / "v" / "out").exists()
+
+    snapshot.write(str(tmp_path / "a"), [("w", np.ones(2, np.float32))])
+
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
