@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,39 @@ def test_hint_for_urls_in_functions_of_python(bucket: str) -> None:
     assert mox.hint(ours.value) is None
     assert mox.hint(ValueError("x")) is None
     assert mox.hint(FileNotFoundError(2, "no", "/local")) is None
+
+
+PLAIN = """\
+import sys
+before = sys.excepthook
+sys.excepthook = lambda *args: (print("first", file=sys.stderr), before(*args))
+from moxing.framework import file
+import os
+{line}
+"""
+
+
+@pytest.mark.parametrize("call", ["open", "os.listdir"])
+def test_plain_python_says_the_hint_below_the_error(call: str) -> None:
+    """What shows errors otherwise still does."""
+    done = _python(PLAIN.format(line=f"{call}('s3://b/a.txt')"))
+    assert done.stderr.startswith("first\nTraceback (most recent call last):\n")
+    assert done.stderr.endswith(
+        "FileNotFoundError: [Errno 2] No such file or directory: 's3://b/a.txt'\n"
+        "s3://b/a.txt is in an object store, which Python's own functions can't read: use mox.file"
+        " (such as mox.file.File instead of open), or call mox.file.shift('os', 'mox') first.\n"
+    )
+
+
+def test_other_errors_and_ipython_are_let_alone() -> None:
+    done = _python(PLAIN.format(line="open('/no/such/file')"))
+    assert done.stderr.endswith("No such file or directory: '/no/such/file'\n")
+    quiet = "import builtins, sys\nbuiltins.__IPYTHON__ = True\nbefore = sys.excepthook\n"
+    done = _python(quiet + "import moxing.framework.file\nprint(sys.excepthook is before)")
+    assert done.stdout == "True\n"
+
+
+def _python(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from moxing.errors import MoxAttributeError, near_matches
+from moxing.framework.file import hints as _hints
 from moxing.framework.file.background import background_sync_copy
 from moxing.framework.file.changes import copy, make_dirs, mk_dir, remove, rename
 from moxing.framework.file.content import append, append_remote, read, write
@@ -73,6 +74,9 @@ __all__ = [
     "walk",
     "write",
 ]
+
+# What `open('s3://...')` says of itself does not help.
+_hints.install()
 
 
 def __getattr__(name: str) -> NoReturn:

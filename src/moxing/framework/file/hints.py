@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
+import types
+
 from moxing.framework.file.errors import MoxFileError
 from moxing.framework.file.urls import is_remote
+
+_SAYS = "is in an object store"
+_MARK = "_moxing_hints"
 
 
 def hint(error: BaseException) -> str | None:
@@ -16,8 +23,29 @@ def hint(error: BaseException) -> str | None:
     for name in (error.filename, error.filename2):
         if is_remote(name):
             return (
-                f"{name} is in an object store, which Python's own functions can't read: use "
+                f"{name} {_SAYS}, which Python's own functions can't read: use "
                 "mox.file (such as mox.file.File instead of open), or call "
                 "mox.file.shift('os', 'mox') first"
             )
     return None
+
+
+def install() -> None:
+    """Adds the hint to errors that end the program, before whatever shows them does.
+
+    IPython shows errors itself; there nothing is changed.
+    """
+    shows = sys.excepthook
+    if hasattr(builtins, "__IPYTHON__") or getattr(shows, _MARK, False):
+        return
+
+    def hook(
+        kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
+    ) -> None:
+        sentence = hint(error)
+        if sentence and not any(_SAYS in note for note in getattr(error, "__notes__", ())):
+            error.add_note(f"{sentence}.")
+        shows(kind, error, trace)
+
+    setattr(hook, _MARK, True)
+    sys.excepthook = hook
