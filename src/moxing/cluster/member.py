@@ -214,7 +214,7 @@ class Member:
             if key in self._values:
                 return self._values.pop(key)
         if (reason := self.first_failure()) is not None:
-            raise PeerFailureError(f"{reason}. So there is no {shown} to be had.")
+            raise PeerFailureError(f"{reason.rstrip('.')}. So there is no {shown} to be had.")
         waited = time.monotonic() - began
         raise MoxRuntimeError(
             f"Waited {waited:.0f} s for {shown}, and these did not come: "

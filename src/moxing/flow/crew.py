@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 import tensorflow.compat.v1 as tf
 
+from moxing.cluster import reach
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
 from moxing.engine import team
@@ -59,16 +60,25 @@ class Crew:
         """Sets what a session must know of the machines."""
         self._team.configure(config, self._job)
 
+    def steps_begin(self, native: tf.Session) -> None:
+        """From now on a step that waits for a lost machine is broken off."""
+        self._team.session = native
+
+    def steps_end(self) -> None:
+        """Nothing of the session is to be broken off any more."""
+        self._team.session = None
+
     def compare(self, facts: Mapping[str, str]) -> None:
-        """Waits until every machine has traced its jobs.
+        """Waits until every machine has traced its jobs, and can be reached.
 
         Raises:
-            MoxRuntimeError: what they traced differs.
+            MoxRuntimeError: what they traced differs, or one can't be reached.
             PeerFailureError: one of them failed.
         """
-        found = self._team.member.all_gather(
-            "jobs", dict(facts), MACHINE.values.get("start_timeout", _START_SECONDS)
-        )
+        with self._ending():
+            found = self._team.member.all_gather(
+                "jobs", dict(facts), MACHINE.values.get("start_timeout", _START_SECONDS)
+            )
         for index, theirs in enumerate(found):
             for name in [*found[0], *theirs]:
                 if found[0].get(name) != theirs.get(name):
@@ -78,6 +88,7 @@ class Crew:
                         f" {theirs.get(name, 'not there')} on machine {index}. Start the same"
                         " program with the same arguments on all machines."
                     )
+        reach.check(self._team.cluster)
 
     def tell(self, what: str, **details: Any) -> None:
         """On the master: names what all run next."""
@@ -101,11 +112,19 @@ class Crew:
         raise SystemExit(0)
 
     def _next(self) -> Mapping[str, Any]:
-        try:
+        with self._ending():
             return self._team.member.broadcast("next", None, None)
+
+    @contextlib.contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Says the first failure, of which a wait for the others has ended."""
+        try:
+            yield
         except PeerFailureError:
             reason = self._team.member.first_failure()
-            raise PeerFailureError(f"{reason}. So machine {self.index} ends.") from None
+            raise PeerFailureError(
+                f"{(reason or '').rstrip('.')}. So machine {self.index} ends."
+            ) from None
 
     @contextlib.contextmanager
     def blaming(self) -> Iterator[None]:
@@ -135,10 +154,13 @@ class Crew:
         if self._over:
             return
         error: BaseException | None = getattr(sys, "last_value", None)
+        if isinstance(error, SystemExit) and not error.code:
+            error = None
         try:
-            if error is None:
+            # A program that ends itself, with whatever code, has queued its steps to be run.
+            if error is None or isinstance(error, SystemExit):
                 asked = finish()
-                error = SystemExit(asked) if asked else None
+                error = SystemExit(asked) if asked else error
             if error is None:
                 self.tell(_END)
         except BaseException as fault:

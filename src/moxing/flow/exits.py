@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from typing import NoReturn
 
 from moxing.errors import MoxError
 
@@ -21,6 +22,8 @@ def finish(close: Callable[[], object]) -> None:
     """
     try:
         close()
+    except SystemExit as error:  # Of a callback.
+        _leave(error.code if isinstance(error.code, int) else 1)
     except Exception as error:
         sys.stdout.flush()
         if isinstance(error, MoxError):
@@ -28,6 +31,11 @@ def finish(close: Callable[[], object]) -> None:
             print(f"mox: error: {text}", file=sys.stderr)
         else:
             traceback.print_exception(error)
-        logging.shutdown()
-        sys.stderr.flush()
-        os._exit(1)
+        _leave(1)
+
+
+def _leave(code: int) -> NoReturn:
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)

@@ -25,9 +25,9 @@ class Interrupts:
     ends, a second signal ends the process. Handlers of the user's own are left alone.
     """
 
-    def __init__(self, drop: Callable[[], None]) -> None:
-        """Args: drop: drops the steps that wait; it must take no lock."""
-        self._drop, self._asked, self._ends, self._late = drop, 0.0, False, False
+    def __init__(self) -> None:
+        self._drop: Callable[[], None] | None = None
+        self._asked, self._ends, self._late = 0.0, False, False
         self._signal: int | None = None
         self._before: dict[int, Any] = {}
         self._own = self._handle
@@ -46,13 +46,20 @@ class Interrupts:
         if self._ends and self._signal is not None:
             _leave(number)
         self._signal, self._asked, self._late = number, time.monotonic(), self._ends
-        self._drop()
-        TENSORFLOW.warning(
-            "%s: stopping after this step. Send it again to stop at once.",
-            signal.Signals(number).name,
-        )
+        if self._drop is None:
+            TENSORFLOW.warning("%s: stopping.", signal.Signals(number).name)
+        else:
+            self._drop()
+            TENSORFLOW.warning(
+                "%s: stopping after this step. Send it again to stop at once.",
+                signal.Signals(number).name,
+            )
         if not self._ends:
             raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    def steps_begin(self, drop: Callable[[], None]) -> None:
+        """Args: drop: drops the steps that wait; it must take no lock."""
+        self._drop = drop
 
     @property
     def asked(self) -> bool:
@@ -72,11 +79,11 @@ class Interrupts:
         """Says what was reached where a signal came, and puts the handlers back.
 
         Args:
-            reached: such as "step 12 of job train"; read where a signal came.
+            reached: such as "step 12 of job train"; read where a signal came. Empty: no step.
             exiting: whether the process ends. Then a signal that came while the session ended ends
                 it as that signal does; else it is raised.
         """
-        if self._signal is not None:
+        if self._signal is not None and reached:
             TENSORFLOW.warning("%s: stopped after %s.", signal.Signals(self._signal).name, reached)
         for number, handler in self._before.items():
             if signal.getsignal(number) is self._own:

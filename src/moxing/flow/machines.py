@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 import sys
@@ -51,9 +52,22 @@ def cluster() -> Cluster | None:
 
 def _address(host: str, port: int | None) -> str:
     own = port if port is not None else MACHINE.values.get("ctrl_port", PORT)
+    if ":" in host and not _is_ipv6(host):
+        raise MoxValueError(
+            f"{_SOURCE} names {shown(host)}, which is no address, such as 10.0.0.1, 10.0.0.1:2017"
+            " or [fe80::1]:2017."
+        )
     address = f"[{host}]:{own}" if ":" in host else f"{host}:{own}"
     split(address, _SOURCE)
     return address
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        ipaddress.IPv6Address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _index(addresses: list[str]) -> int:

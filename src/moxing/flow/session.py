@@ -57,6 +57,8 @@ class Session:
         if self._crew is None:
             self._open(None)
             return
+        # From now on the others are told of a signal.
+        self._interrupts = Interrupts()
         try:
             with self._crew.blaming():
                 self._open(self._crew)
@@ -99,7 +101,10 @@ class Session:
             else:
                 built.call = native.make_callable(built.fetches, feed_list=feeds)
         self.native, self._worker = native, Worker()
-        self._interrupts = Interrupts(self._worker.drop)
+        if crew is not None:
+            crew.steps_begin(native)
+        self._interrupts = self._interrupts or Interrupts()
+        self._interrupts.steps_begin(self._worker.drop)
 
     def _make_setters(self) -> None:
         """Makes what gives variables values: one of them the caller's, all of them the master's."""
@@ -234,9 +239,11 @@ class Session:
             self.drain()
         finally:
             asked = self._interrupts is not None and self._interrupts.asked
-            reached = self._reached() if asked else ""
+            reached = self._reached() if asked and self.started else ""
             if self._worker is not None:
                 self._worker.close()
+            if self._crew is not None:
+                self._crew.steps_end()
             if self.native is not None:
                 self.native.close()
             if self._interrupts is not None:

@@ -61,6 +61,9 @@ def run(script: str, arguments: Sequence[str]) -> int:
         return complaints.report(error, code.co_filename, users.owns)
     except KeyboardInterrupt as error:
         return complaints.report(error, code.co_filename, users.owns)
+    except SystemExit as error:
+        sys.last_value = error  # As for other errors: what runs at exit looks here.
+        raise
     finally:
         command_line.warn_unknown()
     return 0

@@ -1,0 +1,33 @@
+"""Whether this process can reach the others: a session of TensorFlow waits for them for good."""
+
+from __future__ import annotations
+
+import socket
+
+from moxing.cluster.addresses import split
+from moxing.cluster.cluster import Cluster, named
+from moxing.errors import MoxRuntimeError
+
+_SECONDS = 10.0
+
+
+def check(cluster: Cluster) -> None:
+    """Connects to every other worker's server, once all of them have started theirs.
+
+    That all have met says little: they have reached the chief, and not each other.
+
+    Raises:
+        MoxRuntimeError: a name has no address here, or nothing answers at it.
+    """
+    for index, address in enumerate(cluster.workers):
+        if index == cluster.index:
+            continue
+        try:
+            socket.create_connection(split(address), _SECONDS).close()
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise MoxRuntimeError(
+                f"{cluster.task} can't reach {named(f'worker {index}', address)}: {why}. All"
+                " machines must reach each other, under these addresses. Correct the address in"
+                f" {cluster.source}, the name service, or the firewall."
+            ) from error
