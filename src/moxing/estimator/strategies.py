@@ -7,8 +7,10 @@ is used as a strategy (`with strategy.scope():`) becomes the real one then.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from moxing.cluster.platforms import tf_config
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
 
 
@@ -35,6 +37,7 @@ class Strategy:
         if self._made is None:
             import tensorflow.compat.v1 as tf
 
+            _rename_master()
             kind: Any = tf.distribute
             for part in self.path.split("."):
                 kind = getattr(kind, part)
@@ -90,6 +93,13 @@ class CentralStorageStrategy(Strategy):
     """Several devices of one process that share variables."""
 
     path = "experimental.CentralStorageStrategy"
+
+
+def _rename_master() -> None:
+    """Lets tf.distribute, which reads TF_CONFIG anew at many places, know the master as chief."""
+    text = os.environ.get(tf_config.SOURCE, "").strip()
+    if text:
+        os.environ[tf_config.SOURCE] = tf_config.with_chief(text)
 
 
 def check(strategy: Any) -> Any:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.platforms.tf_config import read
+from moxing.cluster.platforms.tf_config import read, with_chief
 from moxing.errors import MoxValueError
 
 FORM = (
@@ -42,9 +42,23 @@ def test_master_is_the_first_worker(task, job, index):
     assert _read(task=task) == expected
     chief = dict(UAI["cluster"])
     chief["chief"] = chief.pop("master")
+    # One role: the name may differ between the two places, as where a program renames one of them.
+    assert _read(cluster=chief, task=task) == expected
     if task["type"] == "master":
         task = {**task, "type": "chief"}
     assert _read(cluster=chief, task=task) == expected
+    assert _read(task=task) == expected
+
+
+def test_tensorflow_gets_a_chief():
+    renamed = json.loads(with_chief(json.dumps(UAI)))
+    assert renamed == {
+        **UAI,
+        "cluster": {"chief": ["ip0:2222"], "ps": ["ip0:2223", "ip1:2223"], "worker": ["ip1:2222"]},
+        "task": {"type": "chief", "index": 0},
+    }
+    assert json.loads(with_chief(json.dumps(renamed))) == renamed
+    assert with_chief("{}") == "{}"
 
 
 def test_without_a_chief_worker_0_is_the_chief():
@@ -73,6 +87,10 @@ def test_unset_or_empty_is_none():
             '{"cluster": {"worker": ["a:1"]}}',
             "TF_CONFIG has no 'task', so it does not say which process this is: "
             """'{"cluster": {"worker": ["a:1"]}}'.""" + FORM,
+        ),
+        (
+            '{"cluster": {"worker": ["a:1"], "worker": ["b:1"]}, "task": {}}',
+            "TF_CONFIG has the key 'worker' twice, with ['a:1'] and ['b:1']: drop one." + FORM,
         ),
     ],
 )
@@ -134,8 +152,18 @@ def test_bad_text(text, message):
             "TF_CONFIG says that this process is ps 2, but there is only ps 0 to 1.",
         ),
         (
-            {"task": {"type": "chief", "index": 0}},
-            "TF_CONFIG says that this process is chief 0, but its cluster has no chief.",
+            {"cluster": {"worker": ["a:1"]}},
+            "TF_CONFIG says that this process is master 0, but its cluster has no master.",
+        ),
+        (
+            {"cluster": {"master": ["a:1"], "evaluator": ["b:1", "a:1"]}},
+            "TF_CONFIG has the address a:1 twice, for master 0 and for evaluator 1; each process"
+            " needs its own.",
+        ),
+        (
+            {"cluster": {"master": ["a:1"], "ps": ["A:1"]}},
+            "TF_CONFIG has the address A:1 twice, for master 0 and for ps 0; each process needs its"
+            " own.",
         ),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moxing.cluster.addresses import split
@@ -43,11 +43,38 @@ def read(environ: Mapping[str, str]) -> Cluster | None:
     return Cluster(workers, roles.get(PS, ()), job, index, SOURCE)
 
 
+def with_chief(text: str) -> str:
+    """The text of a TF_CONFIG with `chief` for `master`, which tf.distribute does not know."""
+    config = _object(_parsed(text), "TF_CONFIG")
+    cluster, task = config.get("cluster"), config.get("task")
+    if isinstance(cluster, dict):
+        names = {"master": "chief"}
+        config["cluster"] = {names.get(role, role): hosts for role, hosts in cluster.items()}
+    if isinstance(task, dict) and task.get("type") == "master":
+        task["type"] = "chief"
+    return json.dumps(config)
+
+
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_without_doubles)
+    except MoxValueError:
+        raise
     except (ValueError, RecursionError) as error:
         raise _error(f"is not JSON ({error}): {shown(text, plain=True)}") from None
+
+
+def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, unless a key is in it twice: JSON would keep the last without a word."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _error(
+                f"has the key {shown(key)} twice, with {shown(found[key])} and {shown(value)}:"
+                " drop one"
+            )
+        found[key] = value
+    return found
 
 
 def _roles(cluster: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -66,7 +93,22 @@ def _roles(cluster: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     for role in _CHIEFS:
         if len(roles.get(role, ())) > 1:
             raise _error(f"names {len(roles[role])} processes as {role}; there can be one only")
+    _check_different(roles)
     return roles
+
+
+def _check_different(roles: Mapping[str, tuple[str, ...]]) -> None:
+    """That no address is there twice, for an evaluator neither, though nobody talks to it."""
+    tasks: dict[tuple[str, int], str] = {}
+    for role, addresses in roles.items():
+        for index, address in enumerate(addresses):
+            host, port = split(address)
+            other = tasks.setdefault((host.lower(), port), f"{role} {index}")
+            if other != f"{role} {index}":
+                raise _error(
+                    f"has the address {shown(address, plain=True)} twice, for {other} and for"
+                    f" {role} {index}; each process needs its own"
+                )
 
 
 def _task(
@@ -75,6 +117,8 @@ def _task(
     role, index = task.get("type"), task.get("index", 0 if task.get("type") in _CHIEFS else None)
     if role not in _ROLES:
         raise _unknown("task type", role)
+    if role in _CHIEFS and chief:
+        role = chief  # A program may have renamed it in one of the two places.
     if not isinstance(index, int) or isinstance(index, bool):
         raise _error(f"needs a number as the task's index, not {shown(index)}")
     if role == EVALUATOR and role not in roles and index >= 0:
@@ -90,7 +134,7 @@ def _task(
     return role, index + 1 if role == WORKER and chief else index
 
 
-def _object(value: Any, what: str) -> Mapping[str, Any]:
+def _object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MoxValueError(f"{what} must be an object, not {shown(value)}. {_FORM}.")
     return value
