@@ -20,7 +20,7 @@ from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import TOLD_TO_STOP, PeerFailureError
 from moxing.cluster.member import Member, join
 from moxing.cluster.serve import serve_ps, start_server
-from moxing.engine import devices
+from moxing.engine import devices, farewell
 from moxing.engine.job import Job
 from moxing.engine.place import CollectivePlace, Place, ServerPlace
 from moxing.engine.stopping import stop_on_signals
@@ -330,7 +330,7 @@ def _start(cluster: Cluster, job: Job) -> Team:
             stall_timeout=job.stall_timeout,
         )
     )
-    atexit.register(stack.close)
+    atexit.register(farewell.close, stack)
     return Team(member, job, stack)
 
 
@@ -344,6 +344,6 @@ def _is_of_peers(error: tf.errors.OpError) -> bool:
 
 def _told(lost: str, step: int) -> str:
     return (
-        f"{lost}. This process stopped at step {step}. Start all processes again: training goes on"
-        " from the last checkpoint."
+        f"{lost.rstrip('.')}. This process stopped at step {step}. Start all processes again:"
+        " training goes on from the last checkpoint."
     )
