@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections.abc import Iterator, Mapping
 
 from moxing.cluster import addresses, ports
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.resolve import resolve
-from moxing.doctor import meeting
+from moxing.doctor import exposure, meeting
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.errors import MoxError
 
 _SECONDS = 3.0
-# An address of the range for examples: no packet is sent to learn which way it would go.
-_ELSEWHERE = ("192.0.2.1", 9)
 
 
 def findings(
@@ -43,7 +40,14 @@ def findings(
         return
     yield _own_address(cluster)
     yield from meeting.findings(cluster, meet) if meet else _looked_at(cluster)
-    yield _exposure(cluster)
+    yield exposure.finding(addresses.split(cluster.address)[1])
+    if not meet and len(cluster.tasks) > 1:
+        yield Finding(
+            NOTE,
+            "not compared",
+            "the clocks, versions and lists of hosts of the other tasks: mox doctor --cluster"
+            " --meet=60, on all machines within a minute, does that",
+        )
 
 
 def _looked_at(cluster: Cluster) -> Iterator[Finding]:
@@ -87,32 +91,3 @@ def _peer(what: str, address: str) -> Finding:
         return Finding(NOTE, what, "its machine answers, but nothing listens there yet")
     except OSError as error:
         return Finding(BAD, what, f"can't be reached: {error.strerror or error}")
-
-
-def _exposure(cluster: Cluster) -> Finding:
-    _, port = addresses.split(cluster.address)
-    own = _outward_address()
-    if own is not None and ipaddress.ip_address(own).is_global:
-        return Finding(
-            BAD,
-            "exposure",
-            f"this machine has the public address {own}, and TensorFlow's port {port} will be open"
-            " there to everybody, without a password. Close it in the firewall, or run the tasks"
-            " of one machine with mox launch --isolate.",
-        )
-    return Finding(
-        NOTE,
-        "exposure",
-        f"port {port} will be open on every network of this machine ({own or 'none but loopback'}),"
-        " without a password: let only the job's machines reach it",
-    )
-
-
-def _outward_address() -> str | None:
-    """This machine's address towards other networks; None: it has no way there."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(_ELSEWHERE)
-        except OSError:
-            return None
-        return str(probe.getsockname()[0])
