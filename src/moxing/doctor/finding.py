@@ -12,7 +12,8 @@ class Finding:
     """What was found.
 
     Attributes:
-        verdict: `GOOD`; `NOTE`, which a user should know; or `BAD`, with which nothing runs, or which is open to everybody.
+        verdict: `GOOD`; `NOTE`, which a user should know; or `BAD`, with which nothing runs,
+            or which is open to everybody.
         what: what was looked at, in a few words.
         text: what is there, and what to do where that is not good.
     """
