@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -239,7 +239,8 @@ class Course:
             extra[facts.INPUT_ORDER] = self._order
         if input_ended:
             extra[facts.INPUT_ENDED] = self._job.max_steps
-        self.committed = self._saver.save(opened, step, extra).prefix
+        with self._crew.escape.saving() if self._crew is not None else nullcontext():
+            self.committed = self._saver.save(opened, step, extra).prefix
 
 
 def _last_step(job: Job, first: int) -> int | None:

@@ -35,10 +35,7 @@ def execute(job: Job) -> Result:
 def _execute_among(job: Job) -> Result:
     crew = team.enter(job)
     try:
-        if not job.training:
-            return _evaluate_as_chief(job, crew)
-        own = job if crew.cluster.is_chief else dataclasses.replace(job, **_NOT_CHIEF)
-        return _execute(team.counted(own), crew)
+        return _execute_in(crew, job)
     except BaseException as error:
         cause = crew.cause(error)
         if not isinstance(error, SystemExit) or error.code not in (0, None):
@@ -46,6 +43,17 @@ def _execute_among(job: Job) -> Result:
         if cause is not None:
             raise cause from error
         raise
+
+
+def _execute_in(crew: Team, job: Job) -> Result:
+    if not job.training:
+        crew.escape.at_ease()
+        return _evaluate_as_chief(job, crew)
+    own = job if crew.cluster.is_chief else dataclasses.replace(job, **_NOT_CHIEF)
+    try:
+        return _execute(team.counted(own), crew)
+    finally:
+        crew.tell_kept()
 
 
 # Files are the chief's alone.
@@ -65,7 +73,8 @@ def _evaluate_as_chief(job: Job, crew: Team) -> Result:
 
 
 def _execute(job: Job, crew: Team | None = None) -> Result:
-    return run_at_home(job, lambda here: _execute_here(here, crew))
+    last = crew.escape.last if crew is not None else None
+    return run_at_home(job, lambda here: _execute_here(here, crew), last)
 
 
 def _execute_here(job: Job, crew: Team | None) -> Result:
@@ -94,6 +103,8 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
                 progress = run.train_or_evaluate(stop)
         if stop:
             outcome.say_stopped(job, run, progress, stop)
+            if crew is not None:
+                crew.wait_kept()
             raise SystemExit(stop.exit_code)
         target = _export(job, built, run.committed, target)
         result = outcome.finish(job, run, progress, target)

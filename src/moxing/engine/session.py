@@ -53,7 +53,7 @@ def open_session(
     session = tf.Session(team.target if team else "", graph=graph, config=config)
     threads: list[threading.Thread] = []
     if team is not None:
-        team.session = session
+        team.escape.enter(session)
     try:
         with graph.as_default(), session.as_default():
             with blame.noted(graph, "while variables were initialized"):
@@ -124,7 +124,7 @@ def _end(
     so also where a process is lost that would have to answer.
     """
     if team is not None:
-        team.session = None
+        team.escape.at_ease()
     until = time.monotonic() + _END_SECONDS
     fault = _join(coordinator, threads)
     closing = threading.Thread(target=session.close, name="close session", daemon=True)

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import dataclasses
 import logging
-import os
 import signal
 import threading
 import time
@@ -21,6 +20,7 @@ from moxing.cluster.failure import TOLD_TO_STOP, PeerFailureError
 from moxing.cluster.member import Member, join
 from moxing.cluster.serve import serve_ps, start_server
 from moxing.engine import devices, farewell
+from moxing.engine.escape import Escape
 from moxing.engine.job import Job
 from moxing.engine.place import CollectivePlace, Place, ServerPlace
 from moxing.engine.stopping import stop_on_signals
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 _LEADER = "/job:worker/replica:0/task:0"
 _REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.
-_OWN_END_SECONDS = 1.0  # For a step to end by itself after a process was lost.
-_BREAK_SECONDS = 10.0  # For it to end after that, when it was broken off.
 _DRAIN_SECONDS = 1.0
 _PEER_SECONDS = 1.0  # For a step to end by itself after another process's data ended.
+_PATIENCE = 5.0  # Seconds of waiting for the chief after which that is said.
 
 _INPUT_ENDED = "input_ended"
 _STOP = "stop"
+_KEPT = "kept"
 
 # A process is in one cluster, for all of its runs: TensorFlow's server can't be taken down.
 _current: list[Team] = []
@@ -54,7 +54,7 @@ class Team:
         synchronous: whether workers update together.
         stack: what is left at the end of the process.
         request: signals that this process got in the current run.
-        session: that of the current run, until its last step.
+        escape: the way out of a session that waits for a process that is lost.
     """
 
     def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
@@ -62,7 +62,8 @@ class Team:
         self.synchronous = job.synchronous
         self.request: StopRequest | None = None
         self._closed = False
-        self.session: tf.Session | None = None
+        self.escape = Escape()
+        self._on_servers = False
         self._runs = 0
         config = tf.ConfigProto()
         self.configure(config, job)
@@ -89,8 +90,18 @@ class Team:
                     " --sync_replicas=false) needs some: --ps_hosts=host:port,..."
                 )
             servers = len(self.cluster.ps)
+            self._on_servers = True
             return ServerPlace(index, size, servers, job.synchronous, job.compressed)
         return CollectivePlace(index, size, job.compressed)
+
+    @property
+    def session(self) -> tf.Session | None:
+        """That of the current run, until its last step."""
+        return self.escape.session
+
+    @session.setter
+    def session(self, session: tf.Session | None) -> None:
+        self.escape.session = session
 
     def agree(self, what: Mapping[str, Any] | None, job: Job) -> dict[str, Any]:
         """The chief's facts of a run, in every process."""
@@ -177,6 +188,24 @@ class Team:
             number = self.request.signal if self.request is not None else None
             self.member.announce(f"{_STOP} {self._runs}", signal=number)
 
+    def tell_kept(self) -> None:
+        """In the chief: tells the others that all of the run is where it shall stay."""
+        if self.cluster.is_chief:
+            self.member.announce(f"{_KEPT} {self._runs}")
+
+    def wait_kept(self) -> None:
+        """Waits, where all were told to stop, until the chief has kept the run, or is lost.
+
+        A process that leaves counts as one that failed, whereupon launchers end the others.
+        """
+        if self.cluster.is_chief:
+            return
+        name, told, began = f"{_KEPT} {self._runs}", False, time.monotonic()
+        while self.member.wait(name, 0.2) is None and self.member.first_failure() is None:
+            if not told and time.monotonic() - began >= _PATIENCE:
+                told = True
+                TENSORFLOW.info("Waiting for worker 0, until what it has saved is in its place.")
+
     def hear_of_stop(self, request: StopRequest) -> None:
         """Takes a signal of another process, to which all have stopped, for one of this one."""
         event = self._asked_to_stop()
@@ -234,13 +263,8 @@ class Team:
     def _break_off(self, reason: str) -> None:
         """Gets the main thread out of a step after a loss, or else ends the process."""
         TENSORFLOW.log(logging.INFO if self.member.was_stopped() else logging.ERROR, "%s", reason)
-        time.sleep(_OWN_END_SECONDS)
-        session = self.session
-        if session is not None:
-            threading.Thread(target=session.close, name="break off", daemon=True).start()
-        time.sleep(_BREAK_SECONDS)
-        TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
-        os._exit(PeerFailureError.exit_code)
+        lost = str((self.member.event("failed") or {}).get("task"))
+        self.escape.take(saves_wait=self._on_servers and lost.startswith("ps"))
 
 
 def enter(job: Job) -> Team:

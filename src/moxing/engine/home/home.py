@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint.names import MANIFEST
@@ -28,13 +28,21 @@ from moxing.logs import TENSORFLOW
 
 _LOCK = ".mox.lock"
 
+# While a block runs, the process does not end by itself before this work is done.
+Last = Callable[[Callable[[], None]], AbstractContextManager[None]]
 
-def run_at_home(job: Job, run: Callable[[Job], Result]) -> Result:
+
+def run_at_home(job: Job, run: Callable[[Job], Result], last: Last | None = None) -> Result:
     """What `run` makes of `job`, whose directories may be in an object store.
 
     Where `log_dir` or `checkpoint_path` is a URL, or `log_dir` shall be cached, the run gets local
     directories instead: with the newest whole checkpoint at the start, and uploaded in the
     background while the run works. What it says of them, and its result, names the user's own.
+
+    Args:
+        job: what to run.
+        run: runs it.
+        last: what may end the process while `run` runs, from another thread.
 
     Raises:
         MoxRuntimeError: no store is configured, another run trains in `log_dir`, or in the end not
@@ -52,7 +60,7 @@ def run_at_home(job: Job, run: Callable[[Job], Result]) -> Result:
         if job.log_dir and (job.cached or file.is_remote(job.log_dir)):
             local = os.path.join(room, "log_dir")
             names[tidy(job.log_dir)] = local
-            fetched = stack.enter_context(_log_dir(job, tidy(job.log_dir), local))
+            fetched = stack.enter_context(_log_dir(job, tidy(job.log_dir), local, last))
             here = dataclasses.replace(here, log_dir=local)
             whole = fetched[""].found is None
             if not whole and tidy(job.checkpoint_path or "") == tidy(job.log_dir):
@@ -63,7 +71,7 @@ def run_at_home(job: Job, run: Callable[[Job], Result]) -> Result:
 
 
 @contextmanager
-def _log_dir(job: Job, name: str, local: str) -> Iterator[dict[str, Fetched]]:
+def _log_dir(job: Job, name: str, local: str, last: Last | None) -> Iterator[dict[str, Fetched]]:
     """Has `local` stand for the directory `name`."""
     os.mkdir(local)
     with ExitStack() as stack:
@@ -73,8 +81,14 @@ def _log_dir(job: Job, name: str, local: str) -> Iterator[dict[str, Fetched]]:
         uploader = Uploader(Mirror(local, name, fetched, confirm))
         stack.enter_context(standing(name, local))
         uploader.start()
+
+        def leave() -> None:
+            with stack:
+                _finish(uploader, local)
+
         try:
-            yield fetched
+            with last(leave) if last is not None else nullcontext():
+                yield fetched
         finally:
             if not job.training:
                 beside.withdraw(name, local, before)

@@ -1,0 +1,95 @@
+"""Gets a process out of native code that waits for a process that is lost, or else ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import tensorflow.compat.v1 as tf
+
+from moxing.cluster.failure import PeerFailureError
+from moxing.logs import TENSORFLOW
+
+_OWN_END_SECONDS = 1.0  # For a step to end by itself after a process was lost.
+_BREAK_SECONDS = 10.0  # For it to end after that, when it was broken off.
+_SAVE_SECONDS = 600.0  # For a save, which does not wait for others, to end by itself.
+_TURN_SECONDS = 0.1
+
+
+class Escape:
+    """The way out of sessions that wait for others.
+
+    Python can't leave a call of TensorFlow that waits for a process that is gone. So the session is
+    closed, and where that does not help the process ends. Outside of sessions nothing waits for
+    others without noticing their loss, and the process is left alone: it may be uploading what it
+    has saved.
+
+    Attributes:
+        session: to be closed when a process is lost; None: there is none, or it is saving.
+    """
+
+    def __init__(self) -> None:
+        self.session: tf.Session | None = None
+        self._armed = True
+        self._saves = 0
+        self._last: list[Callable[[], None]] = []
+
+    def enter(self, session: tf.Session) -> None:
+        """From now on the main thread may wait for others inside this session."""
+        self.session, self._armed = session, True
+
+    def at_ease(self) -> None:
+        """From now on it does not, until it enters a session."""
+        self.session, self._armed = None, False
+
+    @contextlib.contextmanager
+    def saving(self) -> Iterator[None]:
+        """In the block this process writes what it has, and is not to be disturbed."""
+        self._saves += 1
+        try:
+            yield
+        finally:
+            self._saves -= 1
+
+    @contextlib.contextmanager
+    def last(self, work: Callable[[], None]) -> Iterator[None]:
+        """While the block runs, the process does not end here before `work` is done."""
+        self._last.append(work)
+        try:
+            yield
+        finally:
+            self._last.remove(work)
+
+    def take(self, saves_wait: bool) -> None:
+        """Takes the way out after a loss, in a thread of its own, whenever it is needed.
+
+        Args:
+            saves_wait: whether saves, too, wait for the process that was lost.
+        """
+        since, closing = time.monotonic(), None
+        saves_since = since
+        while True:
+            time.sleep(_TURN_SECONDS)
+            now = time.monotonic()
+            if not self._armed:
+                since = saves_since = now
+            elif not self._saves or saves_wait:
+                saves_since = now
+            elif now - saves_since < _SAVE_SECONDS:
+                since = now
+            session, waited = self.session, now - since
+            if session is not None and session is not closing and waited >= _OWN_END_SECONDS:
+                closing = session
+                threading.Thread(target=session.close, name="break off", daemon=True).start()
+            if waited >= _OWN_END_SECONDS + _BREAK_SECONDS:
+                break
+        TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
+        for work in reversed(self._last):
+            try:
+                work()
+            except Exception as error:
+                TENSORFLOW.error("%s", error)
+        os._exit(PeerFailureError.exit_code)
