@@ -55,7 +55,7 @@ def _python(environment: Path, *arguments: str, **variables: str) -> tuple[int, 
         env={"PATH": os.environ["PATH"], **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr
@@ -210,7 +210,7 @@ def test_the_start_up_line_imports_nothing(environment: Path) -> None:
     code = (
         "import sys, time; before = set(sys.modules); started = time.process_time();"
         f"exec({(SOURCE / 'openmox.pth').read_text()!r});"
-        "print(time.process_time() - started < 0.001, set(sys.modules) - before)"
+        "print(time.process_time() - started < 0.003, set(sys.modules) - before)"
     )
 
     # Three chances, since other processes may be in the way.
