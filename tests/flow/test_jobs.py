@@ -56,6 +56,22 @@ def test_results_have_the_structure_that_the_job_returns() -> None:
     assert nothing(X) is None
 
 
+def test_nones_in_a_result_stay_where_they_are() -> None:
+    @flow.function
+    def job(x: Any = ONE) -> Any:
+        return x, None, {"a": None, "b": [x * 2.0, None]}
+
+    @flow.function
+    def nones(x: Any = ONE) -> Any:
+        return [None, None]
+
+    first, second, third = job(X).get()
+
+    assert (first.tolist(), second) == ([1, 2], None)
+    assert (third["a"], third["b"][0].tolist(), third["b"][1]) == (None, [2, 4], None)
+    assert nones(X).get() == [None, None]
+
+
 def test_a_result_is_taken_once() -> None:
     @flow.function
     def job(x: Any = ONE) -> Any:

@@ -124,7 +124,7 @@ class Job:
                 for (name, d), tensors in zip(self.definitions, inputs, strict=True)
             ]
             result = callbacks.call("job", self.function, *blobs)
-            outputs = [self._output(item) for item in tf.nest.flatten(result) if item is not None]
+            outputs = [self._output(item) for item in tf.nest.flatten(result)]
             for watch in trace.watches:
                 watch.deliver = watch.blob.tensor
             train = None
@@ -133,6 +133,8 @@ class Job:
             return Built(inputs, result, outputs, trace.watches, train, [*trace.readers.values()])
 
     def _output(self, item: Any) -> list[tf.Tensor]:
+        if item is None:
+            return []
         if not isinstance(item, Blob):
             raise MoxTypeError(
                 f"job {callbacks.location(self.function)} returned {shown(item)}; it returns"
@@ -147,7 +149,8 @@ class Job:
         values, arrays = iter(fetched), []
         for tensors in built.outputs:
             pieces = [_array(next(values)) for _ in tensors]
-            arrays.append(Mirrored(pieces) if len(pieces) > 1 else pieces[0])
+            # Where the function returned None in a structure, nothing was computed.
+            arrays.append(Mirrored(pieces) if len(pieces) > 1 else pieces[0] if pieces else None)
         deliver(built.watches, list(values))
         if built.result is None:
             return None

@@ -81,7 +81,8 @@ def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
             target = file_of(aside, name)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
-            durable.write(target, np.ascontiguousarray(little).reshape(-1).view(np.uint8).data)
+            flat = np.ascontiguousarray(little).reshape(-1).view(np.uint8)
+            durable.write(target, flat.data)  # type: ignore
         durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
         durable.write(os.path.join(aside, DONE), b"")
         for base, _, _ in os.walk(aside):
