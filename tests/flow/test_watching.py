@@ -148,6 +148,78 @@ def test_a_watch_scope_fills_its_dicts_with_values_and_gradients() -> None:
     assert next(iter(values.values()))["blob_def"].shape == (2,)
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_watch_scope_sees_every_blob_that_is_made_inside(
+    devices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    values: dict[str, Any] = {}
+    gradients: dict[str, Any] = {}
+    x = np.array([[1, -2], [-3, 4], [5, 6], [-7, -8]], np.float32)
+    w = flow.constant_initializer(3)
+
+    @flow.function
+    def train(x: Any = flow.FixedTensorDef((4, 2))) -> Any:  # noqa: B008
+        _train()
+        before = flow.get_variable("before", (1,), initializer=w)
+        with flow.watch_scope(values, gradients), flow.deprecated.variable_scope("a"):
+            scaled = flow.math.multiply(x * before, flow.get_variable("w", (2,), initializer=w))
+            still = flow.get_variable("still", (1,), initializer=w, trainable=False)
+            positive = flow.math.relu(scaled + still, name="mine")
+            flow.math.argmax(positive)
+            unused = flow.math.sign(x)
+            loss = flow.math.reduce_sum(positive.with_broadcast_distribute(), 1)
+        flow.losses.add_loss(flow.math.square(loss))
+        return loss, unused
+
+    flow.train.CheckPoint().init()
+    train(x).get()
+
+    scaled, positive = 9 * x, np.maximum(9 * x + 3, 0)
+    loss = positive.sum(1)
+    at_loss = 2 * loss / 4
+    at_positive = np.repeat(at_loss[:, None], 2, 1)
+    at_scaled = at_positive * (positive > 0)
+    wanted = [
+        (3 * x, 3 * at_scaled),
+        (np.full(2, 3), (at_scaled * 3 * x).sum(0)),
+        (scaled, at_scaled),
+        (np.full(1, 3), None),
+        (9 * x + 3, at_scaled),
+        (positive, at_positive),
+        (positive.argmax(1), None),
+        (np.sign(x), None),
+        (loss, at_loss),
+    ]
+    assert len(values) == len(wanted)
+    assert {"a-w/out", "a-still/out", "train/a-mine/Relu/out"} < set(values)
+    for (name, entry), (value, slope) in zip(values.items(), wanted, strict=True):
+        assert entry["blob_def"].logical_blob_name == name
+        np.testing.assert_allclose(entry["blob"], value, 1e-6, err_msg=name)
+        assert (name in gradients) == (slope is not None), name
+        if slope is not None:
+            np.testing.assert_allclose(gradients[name]["blob"], slope, 1e-5, err_msg=name)
+
+
+def test_a_variable_has_its_name_in_all_jobs_and_outputs_have_names_of_their_own() -> None:
+    seen: list[str] = []
+
+    def job() -> Any:
+        w = flow.get_variable("w", (4,), initializer=flow.ones_initializer())
+        seen.append(w.logical_blob_name)
+        seen.append(w.with_broadcast_distribute().logical_blob_name)
+        return w
+
+    for name in ("one", "two"):
+        own = lambda: job()  # noqa: E731
+        own.__name__ = name
+        flow.function(own)
+
+    flow.train.CheckPoint().init()
+
+    assert seen == ["w/out"] * 4
+
+
 def test_a_watched_blob_is_printed_behind_its_prompt(capsys: pytest.CaptureFixture[str]) -> None:
     @flow.function
     def job(x: Any = flow.FixedTensorDef((2,))) -> Any:  # noqa: B008

@@ -40,10 +40,11 @@ class Blob:
         declared: Sequence[int] | None = None,
         parts: Sequence[Blob] = (),
         mirrored: bool = False,
+        piece: bool = False,
     ) -> None:
         """Args: channels_last: the same values in NHWC, of which `tensor` is the transposition:
         convolutions and pools of a CPU work on it, so that no transposition lies between two of
-        them. It belongs to no other blob."""
+        them. It belongs to no other blob. piece: it is no blob of the job, but a part of one."""
         self._tensor = tensor
         self._own: tf.Tensor | None = None
         self.parts: tuple[Blob, ...] = tuple(parts)
@@ -54,6 +55,9 @@ class Blob:
         self._declared = tuple(declared) if declared is not None else None
         trace = scope.current()
         self.job = trace.name if trace is not None else ""
+        self.variable_name: str | None = None
+        if trace is not None and not (piece or trace.in_part):
+            trace.made.append(self)
 
     @property
     def tensor(self) -> tf.Tensor:
@@ -102,7 +106,12 @@ class Blob:
     @property
     def graph(self) -> tf.Graph:
         """The graph that it is in."""
-        return (self.parts[0] if self.parts else self).tensor.graph
+        return self.first.graph
+
+    @property
+    def first(self) -> tf.Tensor:
+        """The tensor, or of a blob in parts that of the first."""
+        return (self.parts[0] if self.parts else self).tensor
 
     @property
     def static_shape(self) -> tuple[int, ...]:
@@ -123,21 +132,24 @@ class Blob:
     @property
     def dtype(self) -> tf.DType:
         """The data type, such as `flow.float`."""
-        return (self.parts[0] if self.parts else self).tensor.dtype.base_dtype
+        return self.first.dtype.base_dtype
 
     @property
     def logical_blob_name(self) -> str:
-        """A name that no other blob of the session has."""
-        return f"{self.tensor.op.name}/out"
+        """A name that no other blob of the session has; of a variable the same in all jobs."""
+        if self.variable_name is not None:
+            return f"{self.variable_name}/out"
+        index = self.first.value_index
+        return f"{self.first.op.name}/out{f'_{index}' * bool(index)}"
 
     @property
     def location(self) -> str:
         """Its operation, and the line of the user's that made it: `'relu_0' (train.py:12)`."""
-        return blame.place((self.parts[0] if self.parts else self).tensor.op)
+        return blame.place(self.first.op)
 
     def with_distribute(self, distribute: Any) -> Blob:
         """The same values, laid out otherwise where there are several devices."""
-        return Blob(
+        same = Blob(
             self._tensor,
             self.batch_axis,
             distribute,
@@ -146,6 +158,8 @@ class Blob:
             self.parts,
             self.mirrored,
         )
+        same.variable_name = self.variable_name
+        return same
 
     def with_gradient_distribute(self, distribute: Any) -> Blob:
         """The same values; where there is one device gradients lie in one place."""

@@ -50,7 +50,7 @@ class InputDef:
             # What other machines get is to be sent too.
             with tf.control_dependencies(tensors if exchange is not None else []):
                 own = [tf.identity(tensor) for tensor in own]
-            parts = [Blob(tensor, declared=self.shape) for tensor in own]
+            parts = [Blob(tensor, declared=self.shape, piece=True) for tensor in own]
             return Blob(None, parts=parts, mirrored=True)
         if count == 1 or self.is_dynamic or not self.by_sample or not self.shape:
             return Blob(tensors[0], declared=self.shape)

@@ -228,7 +228,7 @@ def dropout(
         return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
     # The whole is computed on each machine, with the elements that the first one drops.
     kept = tf.nn.dropout(tf.ones_like(tensor), rate=rate, noise_shape=noise_shape, seed=seed)
-    return Blob(tf.multiply(tensor, parallel.alike(Blob(kept)).tensor, name=own))
+    return Blob(tf.multiply(tensor, parallel.alike(Blob(kept, piece=True)).tensor, name=own))
 
 
 @by_sample(rules.along("logits", "axis"))

@@ -106,7 +106,7 @@ def split(tensor: tf.Tensor, count: int) -> list[Blob]:
     """Equal parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
     begin, own = placement.first(), len(placement.active())
     with tf.device("/cpu:0"):
-        return [Blob(part) for part in tf.split(tensor, count)[begin : begin + own]]
+        return [Blob(part, piece=True) for part in tf.split(tensor, count)[begin : begin + own]]
 
 
 def share(batch: int, what: str) -> int:

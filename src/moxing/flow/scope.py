@@ -26,6 +26,7 @@ class Watch:
     handler: Any
     of_gradient: bool = False
     deliver: Any = None
+    optional: bool = False  # Whether it is dropped where no loss depends on the blob.
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Trace:
         conf: what the job says of itself; frozen at its first operation.
         variables: those of the session.
         blobs: the variables that this job read, by name.
+        made: all blobs in the order in which they were made, without devices' parts of them.
         losses: what `add_loss` was given.
         watches: what `watch` and `watch_diff` were given.
         started: whether an operation was made.
@@ -52,6 +54,7 @@ class Trace:
     variables: Variables
     graph: tf.Graph
     blobs: dict[str, Blob] = field(default_factory=dict)
+    made: list[Blob] = field(default_factory=list)
     trainable: dict[str, bool] = field(default_factory=dict)
     regularizers: dict[str, Any] = field(default_factory=dict)
     losses: list[Blob] = field(default_factory=list)

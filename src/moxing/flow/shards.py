@@ -102,8 +102,8 @@ class SplitBlob(Blob):
         )
 
     @property
-    def graph(self) -> tf.Graph:
-        return self.reads[0].graph
+    def first(self) -> tf.Tensor:
+        return self.reads[0]
 
     @property
     def static_shape(self) -> tuple[int, ...]:

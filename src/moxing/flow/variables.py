@@ -176,6 +176,7 @@ def get_variable(
         blob: Blob = shards.SplitBlob(variable, distribute)
     else:
         blob = Blob(variable.read_value(), None, distribute)
+    blob.variable_name = own
     trace.blobs[own] = blob
     trace.trainable[own] = trainable
     if regularizer is not None:

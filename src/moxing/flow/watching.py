@@ -9,6 +9,7 @@ from typing import Any
 
 from moxing.flow import scope
 from moxing.flow.blobs import Array, Blob
+from moxing.flow.shards import SplitBlob
 from moxing.flow.variables import require_blob
 
 
@@ -44,22 +45,40 @@ def deliver(watches: Sequence[scope.Watch], values: Sequence[Any]) -> None:
 
 @contextmanager
 def watch_scope(blob_watcher: Any = None, diff_blob_watcher: Any = None) -> Iterator[None]:
-    """Watches the variables that are first read inside.
+    """Watches every blob that is made inside: what operations return, and variables read first.
 
     Args:
         blob_watcher: a dict that gets `name -> {"blob": array, "blob_def": blob}` at each step, or
-            a function of the array and the blob.
-        diff_blob_watcher: the same for gradients, in train jobs.
+            a function of the array and the blob. The name is the blob's `logical_blob_name`; of a
+            variable it is `<variable>/out`.
+        diff_blob_watcher: the same for gradients, in train jobs; of blobs that the losses depend
+            on, and of variables that the job trains.
     """
     trace = scope.required("flow.watch_scope")
-    before = set(trace.blobs)
+    before = len(trace.made)
     yield
-    for name in [name for name in trace.blobs if name not in before]:
-        blob = trace.blobs[name]
+    for blob in _distinct(trace.made[before:]):
         if blob_watcher is not None:
             watch(blob, _into(blob_watcher, blob))
-        if diff_blob_watcher is not None and trace.conf.is_train and trace.trainable[name]:
-            watch_diff(blob, _into(diff_blob_watcher, blob))
+        if diff_blob_watcher is not None and _has_gradient(trace, blob):
+            handler = _into(diff_blob_watcher, blob)
+            trace.watches.append(scope.Watch(blob, handler, of_gradient=True, optional=True))
+
+
+def _distinct(made: Sequence[Blob]) -> list[Blob]:
+    """Blobs without parts of others, and without those that are the same values once more."""
+    pieces, found = {id(part) for blob in made for part in blob.parts}, {}
+    for blob in made:
+        if id(blob) not in pieces:
+            found.setdefault(id(blob.first), blob)
+    return list(found.values())
+
+
+def _has_gradient(trace: scope.Trace, blob: Blob) -> bool:
+    """Whether there may be one at it that is in one place."""
+    if not trace.conf.is_train or not blob.dtype.is_floating or isinstance(blob, SplitBlob):
+        return False
+    return blob.variable_name is None or trace.trainable[blob.variable_name]
 
 
 def _into(target: Any, blob: Blob) -> Callable[[Any], None]:

@@ -100,6 +100,9 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
     for watch, blobs in zip(watched, parts, strict=True):
         pieces = [part.in_its_layout(next(rest)) for part in blobs]
         if any(piece is None for piece in pieces):
+            if watch.optional:
+                trace.watches[:] = [other for other in trace.watches if other is not watch]
+                continue
             raise MoxValueError(
                 f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob},"
                 f" {watch.blob.location}. Watch a blob that they are computed of."
