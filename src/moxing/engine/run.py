@@ -6,6 +6,7 @@ import dataclasses
 from contextlib import ExitStack
 from typing import Any
 
+from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import checkpoint, export, facts, options, outcome, program, team, trial
 from moxing.engine.checkpoint import Checkpoint
 from moxing.engine.course import Course
@@ -26,10 +27,24 @@ def execute(job: Job) -> Result:
         MoxError: something of the job that cannot be run, with what to do about it.
         PeerFailureError: another process of the cluster was lost.
         SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
-            parameter server whose workers are done.
+            parameter server whose workers are done, and in an evaluator that is to train.
     """
     with options.spoken(job.names):
-        return _execute(job) if job.cluster is None or job.cluster.alone else _execute_among(job)
+        if job.cluster is None or job.cluster.alone:
+            return _execute(job)
+        return _execute_apart(job) if job.cluster.job == EVALUATOR else _execute_among(job)
+
+
+def _execute_apart(job: Job) -> Result:
+    """What an evaluator makes of a job: it reads checkpoints, and the others do not know of it."""
+    if job.training:
+        assert job.cluster is not None
+        TENSORFLOW.info(
+            "%s does not train, so it ends here. Give it a program that evaluates or predicts.",
+            job.cluster.task,
+        )
+        raise SystemExit(0)
+    return _execute(dataclasses.replace(job, cluster=None, synchronous=True, on_servers=False))
 
 
 def _execute_among(job: Job) -> Result:
