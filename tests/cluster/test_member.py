@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.failure import PeerFailureError
+from moxing.cluster.failure import MissingPeerError, PeerFailureError
 from moxing.cluster.member import join
-from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError
+from moxing.errors import MoxTypeError, MoxValueError
 
 
 @pytest.fixture
@@ -72,14 +72,16 @@ def test_all_gather_names_who_did_not_come(crew):
             return None
         try:
             member.all_gather("weights", 1, 1.0)
-        except MoxRuntimeError as error:
-            return str(error), f"worker 1 ({member.cluster.workers[1]})"
+        except MissingPeerError as error:
+            absent = f"worker 1 ({member.cluster.workers[1]})"
+            return str(error), absent, error.exit_code
         finally:
             told[member.cluster.index].set()
 
     for index, result in enumerate(crew(body)):
         if index != 1:
-            message, absent = result
+            message, absent, code = result
+            assert code == 143
             waited = r"Waited [1-4] s for 'weights', and these did not come: "
             assert re.fullmatch(waited + re.escape(absent), message)
 

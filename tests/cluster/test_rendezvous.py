@@ -54,7 +54,7 @@ def test_a_missing_task_is_named_by_those_who_came(ports, start):
     chief = start(**lists, job="worker", index=0, timeout=3)
     assert [chief.end(), ps.end()] == [1, 1]
     expected = (
-        rf"MoxRuntimeError: Gave up after [3-9] s: no sign of worker 1 \({addresses[1]}\)\. Check "
+        rf"MissingPeerError: Gave up after [3-9] s: no sign of worker 1 \({addresses[1]}\)\. Check "
         r"that each of them was started, with these addresses, and that it can reach this one\."
     )
     assert re.fullmatch(expected, chief.last_line)
@@ -68,7 +68,8 @@ def test_the_chief_decides_for_those_who_came_earlier(ports, start):
     chief = start(**_lists(addresses), job="worker", index=0, timeout=5)
     assert [chief.end(), early.end()] == [1, 1]
     assert chief.last_line == early.last_line
-    assert f"no sign of worker 2 ({addresses[2]}). Check" in chief.last_line
+    told = f"no sign of worker 2 ({addresses[2]}). Check"
+    assert re.fullmatch(f"MissingPeerError: Gave up .* {re.escape(told)}.*", chief.last_line)
 
 
 def test_a_missing_chief_is_named(ports, start):
@@ -76,7 +77,7 @@ def test_a_missing_chief_is_named(ports, start):
     worker = start(**_lists(addresses), job="worker", index=1, timeout=1)
     assert worker.end() == 1
     assert re.fullmatch(
-        rf"MoxRuntimeError: Gave up after [1-9] s: no sign of worker 0, the chief "
+        rf"MissingPeerError: Gave up after [1-9] s: no sign of worker 0, the chief "
         rf"\({addresses[0]}\): connection refused\. Check that each of them was started, with "
         r"these addresses\.",
         worker.last_line,
@@ -235,7 +236,7 @@ def test_a_task_that_comes_to_a_running_job_is_refused(ports, start):
             connection.close()
     assert late.end() == 1
     assert late.last_line == (
-        f"MoxRuntimeError: A server already answers in place of worker 0, the chief "
+        f"MissingPeerError: A server already answers in place of worker 0, the chief "
         f"({addresses[0]}): the job is running, and a task can't join it late or again. Stop all "
         "of its tasks and start them together; they go on from the last checkpoint. If no such "
         "job runs, another program has this port."

@@ -11,6 +11,7 @@ from typing import Any
 
 from moxing.cluster.addresses import split
 from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.failure import MissingPeerError
 from moxing.cluster.reception import PROGRESS_SECONDS, listed, waiting_line
 from moxing.cluster.wire import LONGEST_HELLO, Link
 from moxing.errors import MoxRuntimeError
@@ -26,8 +27,8 @@ def dial(cluster: Cluster, greeting: Mapping[str, Any], deadline: float) -> tupl
     """The link to the chief, and the job's name, once the chief says that all are there.
 
     Raises:
-        MoxRuntimeError: the chief refuses, something else answers in its place, or the deadline
-            has passed.
+        MissingPeerError: something else answers in its place, or the deadline has passed.
+        MoxRuntimeError: the chief refuses.
     """
     return _Dialer(cluster, greeting, deadline).dial()
 
@@ -93,7 +94,8 @@ class _Dialer:
 
     def _note(self, message: Mapping[str, Any]) -> None:
         if message["kind"] == "refused":
-            raise MoxRuntimeError(str(message.get("reason")))
+            kind = MissingPeerError if message.get("again") is True else MoxRuntimeError
+            raise kind(str(message.get("reason")))
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
             self._missing = [str(task) for task in message["missing"]]
             left = message.get("left")
@@ -106,7 +108,7 @@ class _Dialer:
         self._state = "another program answers there"
         self._foreign_since = self._foreign_since or now
         if now - self._foreign_since >= _FOREIGN_SECONDS:
-            raise MoxRuntimeError(
+            raise MissingPeerError(
                 f"A server already answers in place of {self._chief}: the job is running, and a "
                 "task can't join it late or again. Stop all of its tasks and start them together; "
                 "they go on from the last checkpoint. If no such job runs, another program has "
@@ -117,7 +119,7 @@ class _Dialer:
         now = time.monotonic()
         waits_for = self._missing or [f"{self._chief}: {self._state}"]
         if now >= self._deadline:
-            raise MoxRuntimeError(
+            raise MissingPeerError(
                 f"Gave up after {now - self._began:.0f} s: no sign of {listed(waits_for)}. Check "
                 "that each of them was started, with these addresses."
             )

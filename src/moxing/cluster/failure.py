@@ -17,6 +17,15 @@ class PeerFailureError(MoxRuntimeError):
     exit_code = TOLD_TO_STOP  # As of a process that was preempted: start the job again.
 
 
+class MissingPeerError(MoxRuntimeError):
+    """A task of the job did not come, or is not one to meet; the message says which and where.
+
+    This may be the fault of nothing but time, such as of a machine that starts late.
+    """
+
+    exit_code = TOLD_TO_STOP
+
+
 def died(task: str, address: str, why: str, step: int | None) -> str:
     return f"{named(task, address)} died: {why}{_at(step)}"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from moxing.cluster import channel as channels
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.failure import REPORTED, STOPPED, PeerFailureError
+from moxing.cluster.failure import REPORTED, STOPPED, MissingPeerError, PeerFailureError
 from moxing.errors import MoxRuntimeError, MoxTypeError
 from moxing.logs import TENSORFLOW
 
@@ -34,7 +34,8 @@ def join(
         stall_timeout: seconds of a task's silence that end the job.
 
     Raises:
-        MoxRuntimeError: a task is missing, differs, or this task's port is taken.
+        MissingPeerError: a task did not come in time, or the job is running without this one.
+        MoxRuntimeError: a task differs, or this task's port is taken.
         PeerFailureError: another task is the first cause of the body's error, or fails while the
             chief waits for it at the end.
     """
@@ -127,7 +128,7 @@ class Member:
 
         Raises:
             PeerFailureError: a task failed meanwhile.
-            MoxRuntimeError: after `timeout` seconds, naming the workers that did not come. With
+            MissingPeerError: after `timeout` seconds, naming the workers that did not come. With
                 None, only a failure ends the wait.
         """
         full = self._numbered(key)
@@ -216,7 +217,7 @@ class Member:
         if (reason := self.first_failure()) is not None:
             raise PeerFailureError(f"{reason.rstrip('.')}. So there is no {shown} to be had.")
         waited = time.monotonic() - began
-        raise MoxRuntimeError(
+        raise MissingPeerError(
             f"Waited {waited:.0f} s for {shown}, and these did not come: "
             + ", ".join(self._who_is_missing(key))
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 from moxing.cluster import handshake
 from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.failure import MissingPeerError
 from moxing.cluster.wire import LONGEST_HELLO, Link, close_all
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
@@ -41,7 +42,8 @@ class Reception:
         """Returns when all are there and agree.
 
         Raises:
-            MoxRuntimeError: after the deadline, or when two tasks differ; the others are told.
+            MissingPeerError: after the deadline; the others are told.
+            MoxRuntimeError: when two tasks differ; the others are told.
         """
         self._deadline = deadline
         self._listener.setblocking(False)
@@ -53,7 +55,7 @@ class Reception:
                 if self._refusal and (not missing or now >= deadline):
                     raise MoxRuntimeError(self._refusal)
                 if now >= deadline:
-                    raise MoxRuntimeError(_gave_up(missing, now - began))
+                    raise MissingPeerError(_gave_up(missing, now - began))
                 if self._refusal:
                     deadline = min(deadline, now + _GRACE_SECONDS)
                 elif now - said >= PROGRESS_SECONDS:
@@ -64,7 +66,8 @@ class Reception:
                     self._tell(_waiting(missing, deadline - now))
                 self._turn(now)
         except MoxRuntimeError as error:
-            self._tell({"kind": "refused", "reason": str(error)})
+            again = isinstance(error, MissingPeerError)
+            self._tell({"kind": "refused", "reason": str(error), "again": again})
             self._close_all(linger=0.5)
             raise
         except BaseException:

@@ -23,7 +23,8 @@ def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[st
     listens while the job runs, and firewalls need to know the listed ports only.
 
     Raises:
-        MoxRuntimeError: what `ports.take` raises; a task did not come, is there twice, or differs.
+        MissingPeerError: a task did not come, or the job is running without this one.
+        MoxRuntimeError: what `ports.take` raises; a task is there twice, or differs.
     """
     deadline = time.monotonic() + timeout
     greeting = handshake.hello(cluster, digest)
