@@ -62,7 +62,7 @@ from moxing.flow.watching import watch_diff as watch_diff  # noqa: E402
 from moxing.flow.watching import watch_scope as watch_scope  # noqa: E402
 
 function_config = FunctionConfig
-__getattr__ = _absent.of("flow", _absent.FLOW, globals())
+__getattr__, __dir__ = _absent.of("flow", globals(), _absent.FLOW)
 
 float, float32, double, float64 = _tf.float32, _tf.float32, _tf.float64, _tf.float64
 half, float16 = _tf.float16, _tf.float16

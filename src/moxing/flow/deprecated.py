@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moxing.flow import scope
+from moxing.flow import absent, scope
 
 
 @contextmanager
@@ -26,3 +26,6 @@ def init_worker(*args: Any, **kwargs: Any) -> None:
 
 def delete_worker(*args: Any, **kwargs: Any) -> None:
     """Does nothing."""
+
+
+__getattr__, __dir__ = absent.of("flow.deprecated", globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moxing.errors import MoxValueError, shown
+from moxing.flow import absent
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,6 @@ def consistent_strategy() -> Distribute:
 def mirrored_strategy() -> Distribute:
     """A tensor of its own on each device."""
     return Distribute("mirrored")
+
+
+__getattr__, __dir__ = absent.of("flow.distribute", globals())

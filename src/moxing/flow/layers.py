@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, shown
-from moxing.flow import arrays, initializers, nn, parallel, rules, scope
+from moxing.flow import absent, arrays, initializers, nn, parallel, rules, scope
 from moxing.flow.blobs import Blob, check, tensor_of
 from moxing.flow.parallel import by_sample
 from moxing.flow.settings import MACHINE
@@ -219,3 +219,6 @@ def layer_norm(
         beta = get_variable(f"{own}-beta", shape[params:], inputs.dtype, _ZEROS, trainable, "beta")
         result = result + beta.tensor
     return Blob(result)
+
+
+__getattr__, __dir__ = absent.of("flow.layers", globals())

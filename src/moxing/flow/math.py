@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
-from moxing.flow import rules, scope
+from moxing.flow import absent, rules, scope
 from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
 from moxing.flow.parallel import by_sample
 
@@ -150,3 +150,6 @@ def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
     tensor = tensor_of(input, "flow.math.argmax")
     own = scope.op_name(name, "argmax")
     return Blob(tf.argmax(tensor, axis, output_type=tf.int32, name=own))
+
+
+__getattr__, __dir__ = absent.of("flow.math", globals())

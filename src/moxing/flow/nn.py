@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
+from moxing.flow import absent, parallel, rules, scope
 from moxing.flow import math as flow_math
-from moxing.flow import parallel, rules, scope
 from moxing.flow.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
 from moxing.flow.parallel import by_sample
 
@@ -315,3 +315,6 @@ def sigmoid_cross_entropy_with_logits(
     z = tf.cast(tensor_of(labels, "flow.nn.sigmoid_cross_entropy_with_logits"), x.dtype)
     own = scope.op_name(name, "sigmoid_cross_entropy")
     return Blob(tf.nn.sigmoid_cross_entropy_with_logits(labels=z, logits=x, name=own))
+
+
+__getattr__, __dir__ = absent.of("flow.nn", globals())

@@ -15,7 +15,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import devices
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
-from moxing.flow import scope
+from moxing.flow import absent, scope
 from moxing.flow.settings import MACHINE
 
 
@@ -176,3 +176,5 @@ class fixed_placement(ContextDecorator):  # noqa: N801
 
 
 device_prior_placement = fixed_placement
+
+__getattr__, __dir__ = absent.of("flow.placement", globals())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from moxing.flow import absent
+
 
 @dataclass(frozen=True)
 class Regularizer:
@@ -26,3 +28,6 @@ def l2(l: float = 0.01) -> Regularizer:  # noqa: E741
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> Regularizer:
     """Of both."""
     return Regularizer(l1, l2)
+
+
+__getattr__, __dir__ = absent.of("flow.regularizers", globals())

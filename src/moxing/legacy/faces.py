@@ -155,8 +155,12 @@ class Faces:
         spec = self._specs[name]
         if attribute in spec.gone:
             return f"{name}.{attribute} is gone from TensorFlow 2.x. {spec.gone[attribute]}"
+        own = _own_words(spec.roots, attribute)
+        if own:
+            return own
         sentence = f"module '{name}' has no attribute '{attribute}'."
-        return sentence + near_matches(attribute, self._list(name)) + spec.otherwise
+        known = [item for item in self._list(name) if not item.startswith("_")]
+        return sentence + near_matches(attribute, known) + spec.otherwise
 
 
 def resolve(target: str) -> Any:
@@ -171,6 +175,18 @@ def resolve(target: str) -> Any:
 def _present(names: tuple[str, ...]) -> Iterator[types.ModuleType]:
     for name in names:
         yield importlib.import_module(name)
+
+
+def _own_words(roots: tuple[str, ...], attribute: str) -> str:
+    """What a root of ours says of a name that it lacks; it may know what is instead."""
+    for source in _present(roots):
+        try:
+            getattr(source, attribute)
+        except MoxAttributeError as error:
+            return str(error)
+        except AttributeError:
+            continue
+    return ""
 
 
 def _exists(name: str) -> bool:

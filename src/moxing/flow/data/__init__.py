@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,8 +18,9 @@ from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
 from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
 from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor
 from moxing.flow.data.conf import RawCodec as RawCodec
+from moxing.framework.file import urls
 
-__getattr__ = absent.of("flow.data", absent.DATA, globals())
+__getattr__, __dir__ = absent.of("flow.data", globals(), absent.DATA)
 
 
 def decode_ofrecord(
@@ -69,7 +69,7 @@ def decode_ofrecord(
             f"decode_ofrecord: part_name_suffix_length={part_name_suffix_length} is too short for"
             f" data_part_num={data_part_num}."
         )
-    folder = os.fspath(ofrecord_dir)
+    folder = urls.text(ofrecord_dir)
     paths = files.part_paths(folder, data_part_num, part_name_prefix, part_name_suffix_length)
     from moxing.flow.data.reader import Reader, require_files
 

@@ -1,3 +1,6 @@
 """`flow.keras`: where the activations are."""
 
+from moxing.flow import absent
 from moxing.flow.keras import activations as activations
+
+__getattr__, __dir__ = absent.of("flow.keras", globals())

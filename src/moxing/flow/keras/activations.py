@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moxing.errors import MoxNotSupportedError
-from moxing.flow import math
+from moxing.flow import absent, math
 from moxing.flow.blobs import Blob
 
 
@@ -35,3 +35,6 @@ def tanh(x: Blob) -> Blob:
 def sigmoid(x: Blob) -> Blob:
     """1 / (1 + exp(-x))."""
     return math.sigmoid(x)
+
+
+__getattr__, __dir__ = absent.of("flow.keras.activations", globals())
