@@ -77,6 +77,34 @@ def test_an_input_that_waits_forever_does_not_keep_a_run_that_is_done(
     ]
 
 
+@pytest.mark.parametrize("python", [False, True])
+def test_input_fn_is_blamed_for_a_slow_end_only_if_it_can_be_its_fault(
+    python: bool,
+    release: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+    log: pytest.LogCaptureFixture,
+) -> None:
+    """A session of a cluster waits for TensorFlow's own threads too, in any of its processes."""
+    monkeypatch.setattr(session, "_END_SECONDS", 0.2)
+    server = tf.train.Server.create_local_server()
+    with tf.Graph().as_default() as graph:
+        number = tf.py_func(lambda: 1.0, [], tf.double) if python else tf.constant(1.0)
+        opened = tf.Session(server.target, graph=graph)
+        assert opened.run(number) == 1.0
+    close = opened.close
+
+    def late() -> None:
+        release.wait()
+        close()
+
+    opened.close = late
+
+    assert session._end(opened, tf.train.Coordinator(), (), None) is None
+
+    assert not release.is_set()  # It did not wait for the end.
+    assert sum("still runs" in line for line in messages(log)) == python
+
+
 def queued(mode: str) -> Any:
     number = once(tf.data.Dataset.range(100)).get_next()
     return tf.train.batch([tf.cast(number, tf.float32)], 2)

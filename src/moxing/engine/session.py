@@ -119,9 +119,9 @@ def _end(
     """Ends the queue runners and the session, and returns what one of the former raised.
 
     TensorFlow waits for Python code that runs inside the session, such as a generator that reads
-    ahead; and now and then for a thread of tf.data that sleeps for seconds between looks at the
-    pipeline's speed. Where closing takes long, the session is left to a thread that waits for it;
-    so also where a process is lost that would have to answer.
+    ahead; and often for a thread of tf.data that sleeps between looks at the pipeline's speed, for
+    up to half the time since training began. Where closing takes long, the session is left to a
+    thread that waits for it; so also where a process is lost that would have to answer.
     """
     if team is not None:
         team.escape.at_ease()
@@ -132,7 +132,7 @@ def _end(
     closing.join(_CLOSE_SECONDS)
     if team is not None and team.member.first_failure() is not None:
         return fault  # This process ends before TensorFlow has given up waiting.
-    if closing.is_alive() and (session.sess_str or _calls_python(session.graph)):
+    if closing.is_alive() and _calls_python(session.graph):
         closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
         if closing.is_alive():
             TENSORFLOW.warning(
@@ -143,7 +143,7 @@ def _end(
             )
     if closing.is_alive():
         # Python must not end while native code is about to return to it.
-        atexit.register(closing.join, _LAST_SECONDS)
+        atexit.register(closing.join, _END_SECONDS if session.sess_str else _LAST_SECONDS)
     return fault
 
 
