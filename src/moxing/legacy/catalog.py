@@ -8,7 +8,7 @@ from typing import Any
 
 from absl import flags as absl_flags
 
-from moxing.legacy import app, contrib, flags_face, numpy_face
+from moxing.legacy import app, contrib, flags_face, keras_data, numpy_face
 from moxing.legacy.command_line import CommandLine
 from moxing.legacy.faces import Faces, Spec
 from moxing.legacy.tolerant_flags import TolerantFlags
@@ -25,6 +25,7 @@ _KERAS = Spec(
     roots=("tf_keras.api._v1.keras", "tf_keras.src", "tf_keras"),
     names={
         "_impl": Spec(names={"keras": "face:tensorflow.keras"}),
+        "datasets": keras_data.spec(),
         "estimator": Spec(
             names={"model_to_estimator": f"{_ESTIMATOR}:model_to_estimator"},
         ),
