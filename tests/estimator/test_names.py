@@ -86,13 +86,23 @@ def test_strategies_start_nothing(shown: ModuleType, monkeypatch: pytest.MonkeyP
         shown.distribute.experimental.ParameterServerStrategy(),
         shown.distribute.OneDeviceStrategy("/cpu:0"),
         shown.contrib.distribute.MirroredStrategy(num_gpus=2),
+        shown.contrib.distribute.CollectiveAllReduceStrategy(num_gpus_per_worker=3),
     ]
     assert all(isinstance(one, strategies.Strategy) for one in made)
-    assert [strategies.asked_devices(one) for one in made] == [3, None, None, None, 1, 2]
+    assert [strategies.asked_devices(one) for one in made] == [3, None, None, None, 1, 2, 3]
     assert all(one._made is None for one in made)
     assert repr(made[1]) == "<tf.distribute.experimental.MultiWorkerMirroredStrategy of openmox>"
     for one in made:
         assert tfe.RunConfig(train_distribute=one).train_distribute is one
+
+
+def test_contrib_distribute_config(shown: ModuleType) -> None:
+    strategy = shown.contrib.distribute.MirroredStrategy(num_gpus=1)
+    asked = shown.contrib.distribute.DistributeConfig(train_distribute=strategy)
+    config = tfe.RunConfig(experimental_distribute=asked)
+    assert config.train_distribute is strategy
+    # TensorFlow's own has no num_gpus any more.
+    assert isinstance(strategy.real(), tf.distribute.MirroredStrategy)
 
 
 def test_a_strategy_that_is_used_as_one_becomes_one(shown: ModuleType) -> None:
@@ -128,6 +138,18 @@ def test_what_is_not_here_names_the_alternative(name: str, message: str) -> None
         getattr(tfe, name)
     assert str(caught.value) == message
     assert not hasattr(tfe, name)
+
+
+def test_export_has_no_outputs_of_evaluation() -> None:
+    with pytest.raises(MoxNotSupportedError) as caught:
+        _ = tfe.export.EvalOutput
+    assert str(caught.value) == (
+        "tf.estimator.export.EvalOutput is not supported: of a model only predictions are exported."
+        " Use tf.estimator.export.PredictOutput, and Estimator.evaluate for metrics."
+    )
+    with pytest.raises(MoxAttributeError) as misspelled:
+        _ = tfe.export.PredictOutputs
+    assert "Did you mean 'PredictOutput'" in str(misspelled.value)
 
 
 def test_a_misspelled_name() -> None:

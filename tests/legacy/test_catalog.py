@@ -12,8 +12,12 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import tensorflow as real  # noqa: E402
 from absl import flags as absl_flags  # noqa: E402
 
-from moxing.errors import MoxAttributeError, MoxImportError  # noqa: E402
-from moxing.legacy import catalog  # noqa: E402
+from moxing.errors import (  # noqa: E402
+    MoxAttributeError,
+    MoxImportError,
+    MoxNotSupportedError,
+)
+from moxing.legacy import catalog, importer  # noqa: E402
 from moxing.legacy.command_line import CommandLine  # noqa: E402
 from moxing.legacy.faces import Faces  # noqa: E402
 
@@ -129,6 +133,48 @@ def test_it_is_the_v1_face_of_the_real_tensorflow(faces: Faces) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("stop_if_no_decrease_hook", "Use make_early_stopping_hook"),
+        ("stop_if_higher_hook", "Use make_early_stopping_hook"),
+        ("replicate_model_fn", "Leave it out: model_fn is called once for each device"),
+        ("TowerOptimizer", "Leave it out: model_fn is called once for each device"),
+        ("clip_gradients_by_norm", "with tf.clip_by_norm"),
+        ("binary_classification_head", "Return a tf.estimator.EstimatorSpec from model_fn"),
+        ("add_metrics", "Add the metric to eval_metric_ops"),
+        ("forward_features", "among the predictions"),
+        ("InMemoryEvaluatorHook", "tf.estimator.train_and_evaluate"),
+    ],
+)
+def test_what_is_gone_from_contrib_estimator_says_what_to_do(
+    faces: Faces, name: str, advice: str
+) -> None:
+    module = faces.load("tensorflow.contrib.estimator")
+
+    with pytest.raises(MoxNotSupportedError) as told:
+        getattr(module, name)
+    with pytest.raises(MoxImportError) as imported:
+        importer._import_function(faces)("tensorflow.contrib.estimator", fromlist=[name])
+
+    assert str(told.value).startswith(f"tf.contrib.estimator.{name} is not supported. ")
+    assert advice in str(told.value)
+    assert str(imported.value) == str(told.value)
+    assert not hasattr(module, name)
+
+
+def test_what_contrib_estimator_has(faces: Faces) -> None:
+    module = faces.load("tensorflow.contrib.estimator")
+    ours = faces.load("tensorflow").estimator
+
+    assert module.make_early_stopping_hook is ours.experimental.make_early_stopping_hook
+    assert module.Estimator is ours.Estimator
+    with pytest.raises(MoxNotSupportedError, match="of the ready-made models none is"):
+        _ = module.DNNEstimator
+    with pytest.raises(MoxAttributeError, match="Did you mean 'replicate_model_fn'"):
+        _ = module.replicate_modelfn
+
+
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("tensorflow.contrib.seq2seq", "Use tf.nn.dynamic_rnn or tf.nn.raw_rnn instead."),
@@ -139,6 +185,10 @@ def test_it_is_the_v1_face_of_the_real_tensorflow(faces: Faces) -> None:
             "tf.contrib.learn became tf.estimator, which openmox has",
         ),
         ("tensorflow.reduce_meen", "Did you mean 'reduce_mean'"),
+        ("tensorflow.contrib.tpu.TPUEstimator", "Use tf.estimator.Estimator instead"),
+        ("tensorflow.contrib.tpu.RunConfig", "Use tf.estimator.RunConfig instead"),
+        ("tensorflow.contrib.distribute.TPUStrategy", "use MirroredStrategy"),
+        ("tensorflow.contrib.distribute.Nothing", "openmox has the strategies of tf.distribute"),
     ],
 )
 def test_what_is_gone_says_what_to_do(faces: Faces, name: str, message: str) -> None:

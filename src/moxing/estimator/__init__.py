@@ -9,10 +9,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as _tf
 
-from moxing.errors import MoxAttributeError, MoxNotSupportedError, near_matches
+from moxing.errors import MoxAttributeError, near_matches
 from moxing.estimator import experimental as experimental
 from moxing.estimator import export as export
 from moxing.estimator import inputs as inputs
+from moxing.estimator.absent import AbsentError
 from moxing.estimator.config import RunConfig as RunConfig
 from moxing.estimator.estimator import Estimator as Estimator
 from moxing.estimator.exporters import FinalExporter as FinalExporter
@@ -88,21 +89,17 @@ _OTHERS = {
     "add_metrics": "Add the metric to eval_metric_ops in model_fn.",
     "classifier_parse_example_spec": "Use tf.feature_column.make_parse_example_spec.",
     "regressor_parse_example_spec": "Use tf.feature_column.make_parse_example_spec.",
-    "tpu": "There are no TPUs here.",
+    "tpu": "There are no TPUs here. Use tf.estimator.Estimator and tf.estimator.RunConfig.",
 }
 _KINDS = ("Classifier", "Regressor", "Estimator", "Head")
-
-
-class _Missing(MoxNotSupportedError, AttributeError):
-    """So that `hasattr` works on the module."""
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
     if name in _OTHERS:
-        raise _Missing(f"tf.estimator.{name} is not supported. {_OTHERS[name]}")
+        raise AbsentError(f"tf.estimator.{name} is not supported. {_OTHERS[name]}")
     if name.endswith(_KINDS):
-        raise _Missing(_CANNED.format(name=f"tf.estimator.{name}"))
+        raise AbsentError(_CANNED.format(name=f"tf.estimator.{name}"))
     near = near_matches(name, __all__)
     raise MoxAttributeError(f"tf.estimator has no {name!r}.{near}", name=name)

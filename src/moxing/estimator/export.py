@@ -7,7 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxAttributeError, MoxTypeError, MoxValueError, near_matches, shown
+from moxing.estimator.absent import AbsentError
 
 _FEATURE, _RECEIVER = "feature", "input"
 
@@ -150,6 +151,19 @@ def build_parsing_serving_input_receiver_fn(
         return ServingInputReceiver(features, {"examples": examples})
 
     return receiver
+
+
+def __getattr__(name: str) -> Any:
+    if name == "EvalOutput":
+        raise AbsentError(
+            "tf.estimator.export.EvalOutput is not supported: of a model only predictions are"
+            " exported. Use tf.estimator.export.PredictOutput, and Estimator.evaluate for metrics."
+        )
+    if name.startswith("_"):
+        raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
+    public = [known for known in globals() if not known.startswith("_")]
+    near = near_matches(name, public)
+    raise MoxAttributeError(f"tf.estimator.export has no {name!r}.{near}", name=name)
 
 
 def _named(value: Any, name: str) -> dict[str, Any]:

@@ -8,10 +8,28 @@ is used as a strategy (`with strategy.scope():`) becomes the real one then.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from moxing.cluster.platforms import tf_config
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
+
+# Arguments of tf.contrib's strategies, which those of today find out by themselves.
+_OF_CONTRIB = ("num_gpus", "num_gpus_per_worker")
+
+
+class DistributeConfig(NamedTuple):
+    """`tf.contrib.distribute.DistributeConfig`, for `RunConfig(experimental_distribute=...)`.
+
+    Attributes:
+        train_distribute: as of `RunConfig`.
+        eval_distribute: not used: one device of one process evaluates.
+        remote_cluster: not used: TF_CONFIG says which processes there are.
+    """
+
+    train_distribute: Any = None
+    eval_distribute: Any = None
+    remote_cluster: Any = None
 
 
 class Strategy:
@@ -41,7 +59,8 @@ class Strategy:
             kind: Any = tf.distribute
             for part in self.path.split("."):
                 kind = getattr(kind, part)
-            self._made = kind(*self._arguments, **self._keywords)
+            known = {k: v for k, v in self._keywords.items() if k not in _OF_CONTRIB}
+            self._made = kind(*self._arguments, **known)
         return self._made
 
     def __getattr__(self, name: str) -> Any:
@@ -63,8 +82,7 @@ class MirroredStrategy(Strategy):
         listed = self._arguments[0] if self._arguments else self._keywords.get("devices")
         if isinstance(listed, list | tuple):
             return len(listed)
-        count = self._keywords.get("num_gpus", self._keywords.get("num_gpus_per_worker"))
-        return count if isinstance(count, int) and count > 0 else None
+        return _gpus(self._keywords)
 
 
 class OneDeviceStrategy(Strategy):
@@ -82,6 +100,14 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     path = "experimental.MultiWorkerMirroredStrategy"
 
+    @property
+    def devices(self) -> int | None:
+        return _gpus(self._keywords)
+
+
+# Its name in tf.contrib.
+CollectiveAllReduceStrategy = MultiWorkerMirroredStrategy
+
 
 class ParameterServerStrategy(Strategy):
     """Processes with parameter servers; which they are used as is for --variable_update to say."""
@@ -93,6 +119,12 @@ class CentralStorageStrategy(Strategy):
     """Several devices of one process that share variables."""
 
     path = "experimental.CentralStorageStrategy"
+
+
+def _gpus(keywords: Mapping[str, Any]) -> int | None:
+    """How many devices the arguments of tf.contrib's strategies ask for; None: all."""
+    count = keywords.get("num_gpus", keywords.get("num_gpus_per_worker"))
+    return count if isinstance(count, int) and count > 0 else None
 
 
 def _rename_master() -> None:

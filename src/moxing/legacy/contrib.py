@@ -114,6 +114,14 @@ _DATA = Spec(
     fallback=(f"{_V1}.data",),
 )
 
+_TPU = {
+    "InputPipelineConfig": "Leave it out: there are no TPUs here.",
+    "RunConfig": "Use tf.estimator.RunConfig instead, without tpu_config.",
+    "TPUConfig": "Leave it out: there are no TPUs here.",
+    "TPUEstimator": "Use tf.estimator.Estimator instead, with batch_size in its params.",
+    "TPUEstimatorSpec": "Use tf.estimator.EstimatorSpec instead, with eval_metric_ops.",
+}
+
 CONTRIB = Spec(
     names={
         "autograph": f"{_V1}.autograph",
@@ -123,9 +131,13 @@ CONTRIB = Spec(
             }
         ),
         "data": _DATA,
-        "distribute": Spec(roots=(f"{_ESTIMATOR}.strategies",)),
+        "distribute": Spec(
+            roots=(f"{_ESTIMATOR}.strategies",),
+            gone={"TPUStrategy": "There are no TPUs here: use MirroredStrategy, or leave it out."},
+            otherwise=" openmox has the strategies of tf.distribute here, which start nothing.",
+        ),
         "distributions": f"{_V1}.distributions",
-        "estimator": _ESTIMATOR,
+        "estimator": f"{_ESTIMATOR}.contrib",
         "framework": _FRAMEWORK,
         "image": Spec(roots=(f"{_OWN}.contrib_image",)),
         "keras": "face:tensorflow.keras",
@@ -157,7 +169,7 @@ CONTRIB = Spec(
         "signal": f"{_V1}.signal",
         "slim": _SLIM,
         "staging": Spec(names={"StagingArea": "tensorflow.python.ops.data_flow_ops:StagingArea"}),
-        "tpu": f"{_V1}.tpu",
+        "tpu": Spec(roots=(f"{_V1}.tpu",), gone=_TPU),
         "training": _TRAINING,
         "util": Spec(
             names={

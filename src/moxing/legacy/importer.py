@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import moxing
-from moxing.errors import MoxImportError
+from moxing.errors import MoxError, MoxImportError
 from moxing.legacy.faces import Faces
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
@@ -174,10 +174,20 @@ def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
 
 def _import_item(faces: Faces, name: str, item: str) -> None:
     """Imports the submodule that `from name import item` asks for."""
+    plain = f"cannot import {item!r} from {name!r}."
     try:
         faces.load(f"{name}.{item}")
     except ModuleNotFoundError as error:
-        raise MoxImportError(f"cannot import {item!r} from {name!r}.", name=name) from error
+        raise MoxImportError(_why(faces.load(name), item) or plain, name=name) from error
+
+
+def _why(module: types.ModuleType, item: str) -> str:
+    """What a module of ours says of a name that it does not have, if it is one."""
+    try:
+        getattr(module, item)
+    except (AttributeError, NotImplementedError) as error:
+        return str(error) if isinstance(error, MoxError) else ""
+    return ""
 
 
 def _foreign_folders() -> list[str]:
