@@ -103,10 +103,10 @@ def _check(callback: Any, package: str) -> None:
             "ModelCheckpoint with save_freq in batches is not supported. Use save_freq='epoch', or"
             " save_every= of fit, which writes checkpoints that a run resumes from."
         )
-    if name == "LambdaCallback":
-        return
     for method in _OF_BATCHES:
-        if getattr(type(callback), method, None) is not getattr(base, method, None):
+        # LambdaCallback puts functions into the instance.
+        own = vars(callback).get(method)
+        if own or getattr(type(callback), method, None) is not getattr(base, method, None):
             raise MoxNotSupportedError(
                 f"The callback {name} has {method}, which would stop training after every step."
                 " Let it do its work in on_epoch_end; values of every step are in output_dir, for"
