@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from typing import Any
 
@@ -11,7 +12,7 @@ import moxing
 from moxing import logs, notices
 from moxing.engine import run
 from moxing.engine.job import TRAIN, Job, Model
-from moxing.keras import arguments, checks, data, evaluation, families, misfit, place
+from moxing.keras import arguments, checks, data, evaluation, families, foreign, misfit, place
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.epochs import Epochs
 from moxing.keras.model import TrainedModel
@@ -26,7 +27,7 @@ _said: list[bool] = []
 
 def fit(
     model: Any,
-    train_data: Any,
+    train_data: Any = None,
     eval_data: Any = None,
     *,
     output_dir: Any = None,
@@ -50,6 +51,7 @@ def fit(
     parameter_server: bool = False,
     seed: int | None = None,
     start_timeout: float = _START_SECS,
+    **others: Any,
 ) -> FitResult:
     """Trains a model on every device of every process that TF_CONFIG names, as one would.
 
@@ -91,6 +93,7 @@ def fit(
             a copy, and a ps process has nothing to do.
         seed: fixes the order of data, and random numbers of tf_keras layers.
         start_timeout: seconds to wait for the other processes.
+        **others: none; those of Keras' own `fit` raise an error that says what to write here.
 
     Returns:
         History and what else is known of the run.
@@ -101,11 +104,13 @@ def fit(
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in a
             parameter server that is done.
     """
+    foreign.refuse(others, inspect.signature(fit).parameters)
     _say_hello()
     checks.require_eager()
     family = families.of(model)
     families.check_backend(family)
     arguments.compile_model(model, optimizer, loss, metrics, loss_weights)
+    foreign.check_labels(model, train_data, eval_data)
     cluster = place.cluster()
     devices = place.devices(num_gpus)
     index, size = (cluster.index, cluster.size) if cluster is not None else (0, 1)
