@@ -132,7 +132,9 @@ def test_inputs_and_outputs_by_name(tmp_path: Path, problem: SimpleNamespace) ->
     assert {name: value.shape for name, value in made.items()} == {"first": (1,), "second": (2,)}
 
 
-def test_a_saved_model_and_its_own_layers(tmp_path: Path, read: Read) -> None:
+def test_a_saved_model_in_a_store_and_its_own_layers(
+    tmp_path: Path, read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Twice(keras.layers.Layer):
         def call(self, inputs: Any) -> Any:
             return inputs * 2
@@ -140,10 +142,12 @@ def test_a_saved_model_and_its_own_layers(tmp_path: Path, read: Read) -> None:
     model = keras.Sequential([Twice(input_shape=(5,)), keras.layers.Dense(2)])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("adam", loss, metrics=["accuracy"])
-    model.save(tmp_path / "model.h5")
+    (tmp_path / "store" / "bucket").mkdir(parents=True)
+    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
+    model.save(tmp_path / "store" / "bucket" / "model.h5")
 
     estimator = tfe.model_to_estimator(
-        keras_model_path=tmp_path / "model.h5",
+        keras_model_path=Path("s3://bucket/model.h5"),
         custom_objects={"Twice": Twice},
         model_dir=tmp_path / "out",
         metric_names_map={"accuracy": "right"},

@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
 from moxing.framework import file
+from moxing.framework.file import disk
 
 
 def _fixtures() -> Any:
@@ -38,7 +39,11 @@ def url(folder_bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_model_in_a_store(
-    url: str, model_fn: Any, read: Callable[..., Any], problem: SimpleNamespace, tmp_path: Path
+    url: str,
+    model_fn: Any,
+    read: Callable[..., Any],
+    problem: SimpleNamespace,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = tfe.RunConfig(save_checkpoints_steps=10)
     estimator = tfe.Estimator(model_fn, url, config)
@@ -59,6 +64,16 @@ def test_a_model_in_a_store(
     with tf.Graph().as_default():
         features = {"x": tf.placeholder(tf.float32, [None, 5])}
         receiver = tfe.export.build_raw_serving_input_receiver_fn(features)
-    path = estimator.export_saved_model(f"{url}/export", receiver).decode()
+    order: list[str] = []
+    replacing = disk.replacing
+    monkeypatch.setattr(disk, "replacing", lambda path: order.append(path) or replacing(path))
+    # As pathlib writes it, with one slash.
+    path = estimator.export_saved_model(Path(f"{url}/export"), receiver).decode()
     assert path.startswith(f"{url}/export/")
-    assert file.exists(f"{path}/saved_model.pb")
+    assert order[-1].endswith("/saved_model.pb")
+    found = file.list_directory(path, recursive=True)
+    assert found == [
+        "saved_model.pb", "variables", "variables/variables.data-00000-of-00001",
+        "variables/variables.index",
+    ]  # fmt: skip
+    assert tfe.Estimator(model_fn, Path(url)).latest_checkpoint() == f"{url}/model.ckpt-25"

@@ -56,3 +56,15 @@ def test_errors_of_the_folder_name_it_as_the_user_does(tmp_path: Path) -> None:
         "The model, or its optimizer, is not the one that was trained in this output_dir. Go back"
         " to that one, or choose a new output_dir."
     )
+
+
+def test_a_folder_in_a_store_may_be_a_path_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pathlib folds the slashes of a URL, so that it looks like a local folder `s3:`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
+    folder = Path("s3://bucket/run")
+    result = moxing.keras.fit(dense("tf_keras"), (X, Y), epochs=1, output_dir=folder)
+    assert str(result.checkpoint).startswith("s3://bucket/run/model.ckpt-")
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]

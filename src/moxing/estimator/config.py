@@ -13,6 +13,7 @@ from moxing.cluster.resolve import resolve
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.counts import whole
 from moxing.estimator.strategies import Strategy, check
+from moxing.framework.file import urls
 
 _UNSET: Any = object()
 _SAVE_SECS = 600
@@ -74,7 +75,7 @@ class RunConfig:
             )
         if experimental_distribute is not None:
             train_distribute = getattr(experimental_distribute, "train_distribute", None)
-        self.model_dir = None if model_dir is None else os.fspath(model_dir)
+        self.model_dir = None if model_dir is None else urls.text(model_dir)
         self.tf_random_seed = tf_random_seed
         self.save_summary_steps = _count("save_summary_steps", save_summary_steps)
         self.save_checkpoints_steps = steps

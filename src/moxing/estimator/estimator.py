@@ -34,6 +34,7 @@ from moxing.estimator.config import RunConfig
 from moxing.estimator.spec import ModeKeys
 from moxing.estimator.specs import check_hooks, check_listeners, check_steps
 from moxing.estimator.steps import counted_from_here
+from moxing.framework.file import urls
 from moxing.logs import TENSORFLOW
 
 
@@ -80,7 +81,7 @@ class Estimator:
         self._config = config.replace(model_dir=directory)
         self._params = copy.deepcopy(dict(params or {}))
         self._model_fn = model_fn
-        self.warm_start = None if warm_start_from is None else os.fspath(warm_start_from)
+        self.warm_start = None if warm_start_from is None else urls.text(warm_start_from)
 
     @property
     def config(self) -> RunConfig:
@@ -259,7 +260,7 @@ class Estimator:
             )
         return exporting.export(
             self,
-            os.fspath(export_dir_base),
+            urls.text(export_dir_base),
             serving_input_receiver_fn,
             self._checkpoint(checkpoint_path),
             dict(assets_extra or {}),
@@ -308,7 +309,7 @@ class Estimator:
         Raises:
             CheckpointError: there is none.
         """
-        found = os.fspath(path) if path is not None else self.latest_checkpoint() or self.warm_start
+        found = urls.text(path) if path is not None else self.latest_checkpoint() or self.warm_start
         if found is None:
             raise CheckpointError(
                 f"Could not find a trained model in model_dir {self.model_dir!r}: it has no"
@@ -318,13 +319,13 @@ class Estimator:
 
 
 def _directory(given: Any, configured: str | None) -> str:
-    if given is not None and configured is not None and os.fspath(given) != configured:
+    if given is not None and configured is not None and urls.text(given) != configured:
         raise MoxValueError(
             f"Estimator has model_dir={shown(given)}, and its RunConfig model_dir={configured!r};"
             " give one of them."
         )
     if given is not None:
-        return os.fspath(given)
+        return urls.text(given)
     if configured is not None:
         return configured
     made = tempfile.mkdtemp(prefix="moxing-estimator-")

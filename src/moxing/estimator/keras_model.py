@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -18,6 +19,8 @@ from moxing.estimator.export import PredictOutput
 from moxing.estimator.keras_recipe import Recipe, fresh_metrics, rebuilt, take_apart
 from moxing.estimator.metrics import announce, of_keras
 from moxing.estimator.spec import EstimatorSpec, ModeKeys
+from moxing.framework import file
+from moxing.framework.file import tuning, urls
 
 _SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 # What Keras calls accuracy where TensorFlow 2's behavior is off.
@@ -41,7 +44,7 @@ def model_to_estimator(
 
     Args:
         keras_model: compiled, of tf_keras: Sequential or functional.
-        keras_model_path: where such a model was saved; instead of keras_model.
+        keras_model_path: where such a model was saved, here or in a store; instead of keras_model.
         custom_objects: layers and functions of the program by name.
         model_dir, config: as of `Estimator`.
         checkpoint_format: not used: checkpoints are TensorFlow's.
@@ -58,9 +61,9 @@ def model_to_estimator(
     if keras_model is None:
         import tf_keras
 
-        keras_model = tf_keras.models.load_model(
-            os.fspath(keras_model_path), custom_objects=dict(custom_objects or {})
-        )
+        with _near(keras_model_path) as path:
+            known = dict(custom_objects or {})
+            keras_model = tf_keras.models.load_model(path, custom_objects=known)
     recipe = take_apart(keras_model, custom_objects)
     names = dict(metric_names_map or {})
 
@@ -71,6 +74,19 @@ def model_to_estimator(
     estimator = Estimator(keras_model_fn, model_dir, config, warm_start_from=_save(recipe, folder))
     weakref.finalize(estimator, shutil.rmtree, folder, ignore_errors=True)
     return estimator
+
+
+@contextmanager
+def _near(path: Any) -> Iterator[str]:
+    """The path of a saved model; of one in a store, of a copy."""
+    if not file.is_remote(path):
+        yield os.fspath(path)
+        return
+    url = urls.text(path).rstrip("/")
+    with tempfile.TemporaryDirectory(prefix="moxing-keras-", dir=tuning.staging_dir()) as folder:
+        local = os.path.join(folder, url.rpartition("/")[2])
+        file.copy_parallel(url, local)
+        yield local
 
 
 def _spec(

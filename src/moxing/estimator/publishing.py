@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from moxing.engine import checkpoint
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import file
+from moxing.framework.file.publish import put
 
 _WHAT = "export_dir_base"
 
@@ -58,7 +59,8 @@ def publish(made: str, base: str) -> str:
     """
     if file.is_remote(base):
         target = f"{base.rstrip('/')}/{_free(base, int(time.time()))}"
-        file.copy_parallel(made, target)
+        models = (name for name in os.listdir(made) if name.startswith("saved_model."))
+        put(made, target, last=next(models, None))  # What a server looks for.
         return target
     checkpoint.ensure_directory(base, _WHAT)
     aside = os.path.join(base, f".unfinished-{secrets.token_hex(4)}")

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.framework.file import urls
 from moxing.keras.data import Arrays, Made
 from moxing.keras.trace import eager_mode
 
@@ -73,7 +74,7 @@ def directory(value: Any) -> str | None:
         return None
     if not isinstance(value, str | os.PathLike):
         raise MoxTypeError(f"fit has output_dir={shown(value)}; it must be a path.")
-    path = os.fspath(value)
+    path = urls.text(value) if urls.is_remote(value) else os.fspath(value)
     if not path or not isinstance(path, str):
         raise MoxValueError(f"fit has output_dir={shown(path)}; name a folder, or leave it out.")
     return path

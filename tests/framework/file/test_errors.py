@@ -119,6 +119,11 @@ def test_hint_for_urls_in_functions_of_python(bucket: str) -> None:
     with pytest.raises(FileNotFoundError) as ours:
         mox.File(f"{bucket}/a")
     assert mox.hint(ours.value) is None
+    unknown = ValueError(f"File system scheme 's3' not implemented (file: '{bucket}/a')\n\t [[x]]")
+    assert mox.hint(unknown) == (
+        f"{bucket}/a is in an object store, which TensorFlow's own functions can't read: use"
+        " mox.file, or copy it here first with mox.file.copy_parallel"
+    )
     assert mox.hint(ValueError("x")) is None
     assert mox.hint(FileNotFoundError(2, "no", "/local")) is None
 

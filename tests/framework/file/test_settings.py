@@ -289,3 +289,15 @@ def test_what_is_no_key_gets_into_no_request_and_is_not_shown(
         f"the object store's {variable} (or {argument}= of mox.file.set_auth) {fault}; copy it "
         "again"
     )
+
+
+def test_files_wait_on_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DLS_LOCAL_CACHE_PATH", "s3://bucket/cache")
+    with pytest.raises(MoxValueError) as caught:
+        tuning.staging_dir()
+    assert str(caught.value) == (
+        "MOX_FILE_CACHE_DIR, or DLS_LOCAL_CACHE_PATH, is s3://bucket/cache: files wait there on the"
+        " way to a store, so it must be a folder of this machine"
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -7,17 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.feed import Feed
 from moxing.errors import MoxError
+from moxing.framework.file import publish
 from moxing.tensorflow.datasets import (
     AsyncRawGenerator,
     ImageClassificationRawDataset,
     ImageClassificationRawMetadata,
     ImageClassificationTFRecordDataset,
     ImageClassificationTFRecordMetadata,
+    dataset_utils,
+    get_dataset,
     split_image_classification_dataset,
 )
 from moxing.tensorflow.datasets.convert import to_tfrecord
@@ -137,8 +141,36 @@ def test_records_in_a_store_are_copied(
     assert any(line.startswith("Copying s3://bucket/records to ") for line in messages())
 
 
-def test_a_split_in_a_store(make_tree: Any, store: Path) -> None:
+def test_a_split_in_a_store(make_tree: Any, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = make_tree({"a": 4})
     counts = split_image_classification_dataset({"train": 0.75, "eval": 0.25}, base, "s3://bucket")
     assert counts == {"train": 3, "eval": 1}
     assert len(list((store / "bucket" / "train" / "a").glob("*.jpg"))) == 3
+    assert ImageClassificationRawMetadata("s3://bucket/eval").total_num_samples == 1
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "_undo", lambda *_: None)
+        patch.setattr(dataset_utils, "copy_files", lambda _: (_ for _ in ()).throw(OSError("gone")))
+        with pytest.raises(OSError, match="gone"):
+            split_image_classification_dataset("part:1", base, Path("s3://bucket"))
+    with pytest.raises(MoxError, match="s3://bucket/part is not whole: it is being written"):
+        ImageClassificationRawMetadata("s3://bucket/part")
+
+
+def test_a_cache_is_on_this_machine(make_tree: Any, names: Any) -> None:
+    metadata = ImageClassificationRawMetadata(make_tree({"a": 1}))
+    with pytest.raises(MoxError) as caught:
+        names(metadata, cache_dir="s3://bucket/cache")
+    assert str(caught.value) == (
+        "cache_dir='s3://bucket/cache': copies are kept on this machine. Pass a local folder."
+    )
+
+
+def test_mnist_in_a_store(store: Path, read: Any) -> None:
+    for kind, shape in (("images-idx3", (3, 28, 28)), ("labels-idx1", (3,))):
+        head = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
+        content = head + bytes(range(3)) * (np.prod(shape) // 3)
+        (store / "bucket" / f"t10k-{kind}-ubyte").write_bytes(content)
+    folder = Path("s3://bucket")
+    rows = read(lambda: get_dataset("mnist", "test", folder, num_epochs=1), ["label"])
+    assert sorted(int(label) for (label,) in rows) == [0, 1, 2]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import re
 import sys
 import types
 
@@ -11,13 +13,20 @@ from moxing.framework.file.urls import is_remote
 
 _SAYS = "is in an object store"
 _MARK = "_moxing_hints"
+_TENSORFLOW = re.compile(r"File system scheme '\w+' not implemented \(file: '((?:s3|obs)://[^']*)'")
 
 
 def hint(error: BaseException) -> str | None:
     """A sentence to print below `error`, or None where it has nothing to do with URLs.
 
-    For launchers: `open('s3://bucket/a')` says "No such file or directory", which does not help.
+    For launchers: `open('s3://bucket/a')` says "No such file or directory", which does not help;
+    and TensorFlow, that it has no such file system.
     """
+    if found := _TENSORFLOW.search(str(error)):
+        return (
+            f"{found[1]} {_SAYS}, which TensorFlow's own functions can't read: use mox.file, or "
+            "copy it here first with mox.file.copy_parallel"
+        )
     if not isinstance(error, OSError) or isinstance(error, MoxFileError):
         return None
     for name in (error.filename, error.filename2):
@@ -42,9 +51,10 @@ def install() -> None:
     def hook(
         kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
     ) -> None:
-        sentence = hint(error)
-        if sentence and not any(_SAYS in note for note in getattr(error, "__notes__", ())):
-            error.add_note(f"{sentence}.")
+        with contextlib.suppress(Exception):  # The error is a program's own; it may be anything.
+            sentence = hint(error)
+            if sentence and not any(_SAYS in note for note in getattr(error, "__notes__", ())):
+                error.add_note(f"{sentence}.")
         shows(kind, error, trace)
 
     setattr(hook, _MARK, True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from glob import escape, glob
 
 from moxing.errors import MoxRuntimeError, MoxValueError
@@ -36,15 +36,38 @@ def put(local: str, url: str, last: str | None = None) -> None:
     """
     url, local = url.rstrip("/"), local.rstrip("/")
     names = [job.src[len(local) + 1 :] for job in trees.plan_tree(local, url).jobs]
+    with writing(url, names) as confirm:
+        trees.copy_tree(local, url, [name for name in names if name != last])
+        confirm()
+        if last is not None:
+            trees.copy_files([(f"{local}/{last}", f"{url}/{last}")])
+
+
+@contextmanager
+def writing(url: str, names: Sequence[str]) -> Iterator[Callable[[], None]]:
+    """Marks a directory as not whole while the block writes into it.
+
+    Args:
+      url: the directory.
+      names: of the files that the block writes, relative to it.
+
+    Raises:
+      OSError: the store fails. What was written is removed again, as far as the store lets it; so
+        it is where the block raises.
+      MoxRuntimeError: another process writes the same files at the same time. The function that the
+        block gets raises it too.
+    """
     clear(url, names)
     mark = f"{url}/{MARK}{secrets.token_hex(8)}"
     content.write(mark, json.dumps(names))
-    try:
-        trees.copy_tree(local, url, [name for name in names if name != last])
+
+    def confirm() -> None:
         if not status.exists(mark):
             raise _Taken(f"another process writes to {url} at the same time: end one of them.")
-        if last is not None:
-            trees.copy_files([(f"{local}/{last}", f"{url}/{last}")])
+
+    try:
+        yield confirm
+        confirm()
         changes.remove_files([mark])
     except _Taken:
         raise  # What is there is the other's.

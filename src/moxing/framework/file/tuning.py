@@ -8,7 +8,9 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
+from moxing.errors import MoxValueError
 from moxing.framework.file import environment
+from moxing.framework.file.urls import is_remote
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -68,10 +70,18 @@ def staging_dir() -> str:
     """Where files wait on the local disk until they are uploaded.
 
     `MOX_FILE_CACHE_DIR`, `DLS_LOCAL_CACHE_PATH`, or the system's directory for temporary files.
+
+    Raises:
+      MoxValueError: the first of these that is set names a URL.
     """
     named = environment.first("MOX_FILE_CACHE_DIR", "DLS_LOCAL_CACHE_PATH")
     if named is None:
         return tempfile.gettempdir()
+    if is_remote(named):
+        raise MoxValueError(
+            f"MOX_FILE_CACHE_DIR, or DLS_LOCAL_CACHE_PATH, is {named}: files wait there on the way"
+            " to a store, so it must be a folder of this machine"
+        )
     os.makedirs(named, exist_ok=True)
     return named
 

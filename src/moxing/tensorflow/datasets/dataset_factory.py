@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, near_matches
+from moxing.framework import file
 from moxing.tensorflow.datasets import arguments, decode, digits
 from moxing.tensorflow.datasets.digits import DigitsDataset
 from moxing.tensorflow.datasets.stream import Settings
@@ -111,7 +112,7 @@ def get_dataset(
         )
     folder = arguments.path("get_dataset", "dataset_dir", dataset_dir)
     patterns = [pattern.format(split_name) for pattern in meta.file_patterns]
-    found = [p for p in patterns if glob.glob(os.path.join(glob.escape(folder), p))]
+    found = [p for p in patterns if file.glob(os.path.join(glob.escape(folder), p))]
     files = digits.find(folder, split_name) if name == "mnist" and not found else None
     if files is not None:
         settings = Settings(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 import numpy as np
 
 from moxing.errors import MoxValueError
 from moxing.framework import file
+from moxing.framework.file import publish, urls
 from moxing.framework.file.trees import copy_files
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import labels, tree
@@ -41,7 +43,7 @@ def split_image_classification_dataset(
         MoxValueError: fractions that make no sense, a wrong tree, or a split that is there.
     """
     fractions = _fractions(split_spec)
-    source, target = os.fspath(src_dir), os.fspath(dst_dir)
+    source, target = urls.text(src_dir), urls.text(dst_dir)
     folders = tree.class_folders(source)
     names = labels.read(os.path.join(source, _LABELS)) or [folder.name for folder in folders]
     for split in fractions:
@@ -59,12 +61,18 @@ def split_image_classification_dataset(
                 )
                 for image in images
             ]
-    for split in fractions:
-        for folder in folders:
-            file.make_dirs(os.path.join(target, split, folder.name))
-        content = labels.as_text(names)
-        file.write(os.path.join(target, split, _LABELS), content)
-    copy_files(pairs)
+    with ExitStack() as stack:
+        for split in fractions:
+            base = os.path.join(target, split)
+            if file.is_remote(target):
+                written = [
+                    path[len(base) + 1 :] for _, path in pairs if path.startswith(f"{base}/")
+                ]
+                stack.enter_context(publish.writing(base, [*written, _LABELS]))
+            for folder in folders:
+                file.make_dirs(os.path.join(base, folder.name))
+            file.write(os.path.join(base, _LABELS), labels.as_text(names))
+        copy_files(pairs)
     shares = ", ".join(f"{count} to {split}" for split, count in counts.items())
     TENSORFLOW.info("Copied images of %s: %s.", source, shares)
     return counts

@@ -72,7 +72,7 @@ def local_copy(
         names: only these files; None: all.
 
     Raises:
-        MoxValueError: 'ENV' without the environment variable.
+        MoxValueError: 'ENV' without the environment variable, or a URL.
         OSError: files that can't be copied.
     """
     root = copies(cache_dir)
@@ -103,6 +103,10 @@ def copies(cache_dir: str | os.PathLike[str] | None) -> str:
         from moxing.framework.file import tuning
 
         return os.path.join(tuning.staging_dir(), "moxing-datasets")
+    if file.is_remote(cache_dir):
+        raise MoxValueError(
+            f"cache_dir={str(cache_dir)!r}: copies are kept on this machine. Pass a local folder."
+        )
     if os.fspath(cache_dir) != "ENV":
         return os.fspath(cache_dir)
     named = os.environ.get("DLS_LOCAL_CACHE_PATH", "")
