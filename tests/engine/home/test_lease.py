@@ -125,7 +125,11 @@ def test_a_run_that_lost_it_ends_and_uploads_nothing(
     noticed = threading.Event()
 
     def quick(directory: str, lost: Callable[[], None]) -> Lease:
-        return Lease(directory, lambda: (lost(), noticed.set()), BEAT, LIMIT)
+        def both() -> None:
+            lost()
+            noticed.set()
+
+        return Lease(directory, both, BEAT, LIMIT)
 
     monkeypatch.setattr(home, "Lease", quick)
     url = f"{bucket}/out"
