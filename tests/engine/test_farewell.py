@@ -1,4 +1,4 @@
-"""A loss that is found only as the process ends."""
+"""A loss that is found only as the process ends, and a fork that ends before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 PROGRAM = """
-import atexit
+import os
+import sys
 from contextlib import ExitStack
 from moxing.cluster.failure import PeerFailureError
 from moxing.engine import farewell
@@ -16,7 +17,11 @@ def wait():
 
 stack = ExitStack()
 stack.callback(wait)
-atexit.register(farewell.close, stack)
+farewell.at_exit(stack)
+if os.fork():
+    os.wait()
+else:
+    sys.exit()
 print("done", end="")
 """
 

@@ -17,6 +17,7 @@ from moxing.flow import machines
 from moxing.launch.plan import free_ports
 
 PROGRAM = """\
+import os
 import sys
 import time
 import oneflow as flow
@@ -43,7 +44,7 @@ for step in range(1000000):
     train().get()
     print("step", step, flush=True)
     if "exit" in sys.argv:
-        sys.exit(7)
+        sys.exit(7 if os.fork() and os.wait() else 0)
 """
 
 
@@ -152,6 +153,7 @@ def test_ctrl_c_on_a_machine_that_serves_ends_the_master(pair: Callable[..., Pai
 def test_a_program_that_ends_itself_with_a_code_ends_the_others_with_an_error(
     pair: Callable[..., Pair],
 ) -> None:
+    """A child that it forked ends nobody."""
     both = pair("exit")
 
     assert both.codes() == [7, 143]

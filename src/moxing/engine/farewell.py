@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import sys
@@ -10,12 +11,15 @@ from contextlib import ExitStack
 from moxing.cluster.failure import PeerFailureError
 
 
-def close(stack: ExitStack) -> None:
-    """Closes what a process holds of its cluster, as it exits.
+def at_exit(stack: ExitStack) -> None:
+    """Has this process close what it holds of its cluster, as it exits; its forks have no part."""
+    atexit.register(_close, stack, os.getpid())
 
-    Python drops what exit handlers raise, and exits with 0; so a loss that is found here is said,
-    and the process ends with the code of a lost partner.
-    """
+
+def _close(stack: ExitStack, process: int) -> None:
+    if os.getpid() != process:
+        return
+    # Python drops what exit handlers raise, and exits with 0.
     try:
         stack.close()
     except PeerFailureError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import dataclasses
 import logging
@@ -354,7 +353,7 @@ def _start(cluster: Cluster, job: Job) -> Team:
             stall_timeout=job.stall_timeout,
         )
     )
-    atexit.register(farewell.close, stack)
+    farewell.at_exit(stack)
     return Team(member, job, stack)
 
 

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import io
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
@@ -47,6 +48,7 @@ class Crew:
     def __init__(self, cluster: Cluster) -> None:
         self.index = cluster.index
         self._steps, self._over = 0, False
+        self._process = os.getpid()
         self._job = _job(cluster)
         _say_role(cluster)
         self._team = team.enter(self._job)
@@ -151,7 +153,7 @@ class Crew:
         Raises:
             Exception: whatever `finish` raises; the others are told of it first.
         """
-        if self._over:
+        if self._over or os.getpid() != self._process:  # A forked child ends nobody.
             return
         error: BaseException | None = getattr(sys, "last_value", None)
         if isinstance(error, SystemExit) and not error.code:

@@ -28,6 +28,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._drop: Callable[[], None] | None = None
         self._asked, self._ends, self._late = 0.0, False, False
+        self._process = os.getpid()
         self._signal: int | None = None
         self._before: dict[int, Any] = {}
         self._own = self._handle
@@ -41,6 +42,10 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
+        if os.getpid() != self._process:  # A forked child, such as a reader: no concern of ours.
+            signal.signal(number, self._before[number])
+            os.kill(os.getpid(), number)
+            return
         if self._signal is not None and time.monotonic() - self._asked < _ONE_REQUEST:
             return
         if self._ends and self._signal is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ class Session:
         self.variables = Variables(self.graph)
         self.native: tf.Session | None = None
         self._interrupts: Interrupts | None = None
+        self._process = 0  # Where it started.
         self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
         self._crew: Crew | None = None
         self._wholes: dict[str, tf.Tensor] = {}  # Of variables in parts.
@@ -51,6 +53,7 @@ class Session:
         """Traces all jobs in the order of their definition and opens the session; once."""
         self._require_not_closed()
         if self.started:
+            self._require_own_process()
             return
         MACHINE.started = True
         self._crew = crews.enter(_end)
@@ -100,7 +103,7 @@ class Session:
                 built.call = native.make_callable(tf.nest.map_structure(_done, built.fetches))
             else:
                 built.call = native.make_callable(built.fetches, feed_list=feeds)
-        self.native, self._worker = native, Worker()
+        self.native, self._worker, self._process = native, Worker(), os.getpid()
         if crew is not None:
             crew.steps_begin(native)
         self._interrupts = self._interrupts or Interrupts()
@@ -230,7 +233,7 @@ class Session:
         Returns:
             The exit code that a signal asked for; 0 where none came.
         """
-        if self.closed:
+        if self.closed or (self.started and os.getpid() != self._process):
             return 0
         self.closed = True
         if self._interrupts is not None:
@@ -258,6 +261,14 @@ class Session:
         steps = [f"step {self.native.run(v)[0]} of job {job}" for job, v in counters.items()]
         dropped = f"; {self._worker.dropped} calls in the queue were not made"
         return (" and ".join(steps) or "the step that ran") + dropped * bool(self._worker.dropped)
+
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:
+            raise MoxRuntimeError(
+                "the session was started by another process, of which this one is a fork without"
+                " its threads. Call jobs and CheckPoint where the session started; child processes"
+                " may prepare data for it."
+            )
 
     def _require_not_closed(self) -> None:
         if self.closed:
