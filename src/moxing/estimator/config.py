@@ -176,6 +176,10 @@ class RunConfig:
 
     evaluation_master = master
 
+    @property
+    def service(self) -> None:
+        """None: there is no hosted service behind a run."""
+
 
 _FIELDS = (
     *("model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps"),

@@ -46,7 +46,8 @@ class Estimator:
             them, returns a `tf.estimator.EstimatorSpec`. It is called anew in every mode.
         model_dir: directory of checkpoints and summaries; None: that of `config`, or a new one.
         config: a `tf.estimator.RunConfig`.
-        params: handed to the functions.
+        params: handed to the functions, each call a copy: a dict, or an object such as
+            `tf.contrib.training.HParams` or a Namespace.
         warm_start_from: a checkpoint, or directory of some, to start from where model_dir has none.
 
     Raises:
@@ -59,7 +60,7 @@ class Estimator:
         model_fn: Callable[..., Any],
         model_dir: Any = None,
         config: RunConfig | None = None,
-        params: Mapping[str, Any] | None = None,
+        params: Any = None,
         warm_start_from: Any = None,
     ) -> None:
         if not callable(model_fn):
@@ -79,7 +80,7 @@ class Estimator:
         config = config or RunConfig()
         directory = _directory(model_dir, config.model_dir)
         self._config = config.replace(model_dir=directory)
-        self._params = copy.deepcopy(dict(params or {}))
+        self._params = copy.deepcopy(_plain(params))
         self._model_fn = model_fn
         self.warm_start = None if warm_start_from is None else urls.text(warm_start_from)
 
@@ -95,7 +96,7 @@ class Estimator:
         return self._config.model_dir
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Any:
         """A copy of what the functions are handed."""
         return copy.deepcopy(self._params)
 
@@ -276,6 +277,19 @@ class Estimator:
         """The prefix of the newest checkpoint of model_dir; None: there is none."""
         return checkpoints.newest(self.model_dir)
 
+    def experimental_export_all_saved_models(self, *arguments: Any, **keywords: Any) -> bytes:
+        """Not here.
+
+        Raises:
+            MoxNotSupportedError: always, with what to call instead.
+        """
+        del arguments, keywords
+        raise MoxNotSupportedError(
+            "Estimator.experimental_export_all_saved_models is not supported: of a model only"
+            " predictions are exported. Use Estimator.export_saved_model(export_dir_base,"
+            " serving_input_receiver_fn), and Estimator.evaluate for metrics."
+        )
+
     def get_variable_names(self) -> list[str]:
         """The names of the variables of the newest checkpoint."""
         with checkpoints.at_hand(self._checkpoint(None)) as prefix:
@@ -316,6 +330,13 @@ class Estimator:
                 " checkpoint. Train first, or pass checkpoint_path."
             )
         return found
+
+
+def _plain(params: Any) -> Any:
+    """What functions see of `params`: a dict for any mapping, and every other object itself."""
+    if params is None:
+        return {}
+    return dict(params) if isinstance(params, Mapping) else params
 
 
 def _directory(given: Any, configured: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -30,7 +30,7 @@ def names(function: Callable[..., Any]) -> frozenset[str]:
 def call_input_fn(
     function: Callable[..., Any],
     mode: str,
-    params: Mapping[str, Any],
+    params: Any,
     config: Any,
     shares: bool = False,
     devices: int = 1,
@@ -62,7 +62,7 @@ def call_model_fn(
     features: Any,
     labels: Any,
     mode: str,
-    params: Mapping[str, Any],
+    params: Any,
     config: Any,
 ) -> Any:
     """What a model function returns.
