@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
-import shutil
 from collections.abc import Sequence
 
 from filelock import FileLock, Timeout
@@ -14,6 +12,7 @@ from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import file
 from moxing.framework.file import publish
 from moxing.logs import TENSORFLOW
+from moxing.tensorflow.datasets import held
 
 _COMPLETE = ".complete"
 _LOCK_SECONDS = 6 * 3600.0  # Another process copies; large sets take hours.
@@ -68,7 +67,7 @@ def local_copy(
         folder: local or remote.
         cache_dir: where to make it; 'ENV' means `$DLS_LOCAL_CACHE_PATH`; None: the directory that
             mox.file keeps temporary files in.
-        remove: whether to delete it when the process ends.
+        remove: whether to delete it when the last process of the machine that uses it ends.
         names: only these files; None: all.
 
     Raises:
@@ -80,6 +79,7 @@ def local_copy(
     key = "\0".join([origin, *(names or ())])
     target = os.path.join(root, f"dataset-{hashlib.sha256(key.encode()).hexdigest()[:16]}")
     os.makedirs(root, exist_ok=True)
+    held.hold(target, remove)
     try:
         with FileLock(f"{target}.lock", timeout=_LOCK_SECONDS):
             if not os.path.exists(os.path.join(target, _COMPLETE)):
@@ -92,8 +92,6 @@ def local_copy(
             f"another process has been copying {folder} to {target} for hours. If there is none,"
             f" delete {target}.lock."
         ) from error
-    if remove:
-        atexit.register(shutil.rmtree, target, ignore_errors=True)
     return target
 
 
