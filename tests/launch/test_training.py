@@ -1,4 +1,4 @@
-"""A program of 2018 on two launched workers: one is killed in the middle, the job completes."""
+"""A program of 2018 on launched tasks, one of which is killed in the middle: the job completes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.slow
 LIMIT = 150.0
-STEPS = 4000
+STEPS = 2500
+RESTART = "Starting all again"
+RESTORED = r"\[worker 0\] .*Restoring parameters from \S+model\.ckpt-(\d+)\n"
 TRAIN = """
 import tensorflow as tf
 import moxing.tensorflow as mox
@@ -60,44 +64,83 @@ def command_of(pid: str) -> list[str]:
         return []
 
 
-def worker(script: Path, index: int) -> int:
-    """The process of a worker of this script."""
+def task(script: Path, job: str, index: int) -> int:
+    """The process of a task of this script."""
+    own = {str(script), f"--job_name={job}", f"--task_index={index}"}
     return next(
         int(pid)
         for pid in filter(str.isdigit, os.listdir("/proc"))
-        if str(script) in (words := command_of(pid)) and f"--task_index={index}" in words
+        if own.issubset(command_of(pid))
     )
 
 
-def test_a_job_completes_though_a_worker_is_killed(tmp_path: Path) -> None:
-    script, log = tmp_path / "train.py", tmp_path / "launch.txt"
+def launched(
+    folder: Path, victims: list[tuple[str, int]], flags: list[str], arguments: Sequence[str] = ()
+) -> str:
+    """What a job says of which a task is killed by SIGKILL in each of its starts but the last.
+
+    Each is killed once two steps have been saved in that start, and a third save has begun.
+    """
+    script, log = folder / "train.py", folder / "launch.txt"
     script.write_text(TRAIN)
     with open(log, "wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "moxing", "launch", "--workers=2", f"--logs={tmp_path}/logs"]
-            + [str(script), f"--train_url={tmp_path}/train"],
+            [sys.executable, "-m", "moxing", "launch", f"--logs={folder}/logs", *flags]
+            + [str(script), f"--train_url={folder}/train", *arguments],
             stdout=output,
             stderr=subprocess.STDOUT,
         )
     try:
-        until = time.monotonic() + LIMIT
-        while not re.search(r"step: [2-9]00\b", log.read_text()):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.02)
-        os.kill(worker(script, 1), signal.SIGKILL)
+        for count, victim in enumerate(victims):
+            until = time.monotonic() + LIMIT
+            while log.read_text().count(RESTART) < count or len(saves(last(log.read_text()))) < 3:
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < until, log.read_text()
+                time.sleep(0.02)
+            os.kill(task(script, *victim), signal.SIGKILL)
         code = process.wait(LIMIT)
     finally:
         process.terminate()
         process.wait(60)
     text = log.read_text()
     assert code == 0, text[-5000:]
-    assert "mox launch: worker 1 failed first: killed by SIGKILL (code 137)." in text
-    assert text.count("mox launch: Starting all again") == 1
-    after = text.partition("Starting all again")[2]
-    steps = [int(step) for step in re.findall(r"\[worker 0\] .*?step: (\d+)", after)]
-    # It went on from a saved step, and not from the beginning.
-    assert 100 < steps[0] <= STEPS, text[-5000:]
-    assert (tmp_path / "train" / f"model.ckpt-{STEPS}.index").exists()
-    accuracy = [float(number) for number in re.findall(r"accuracy: ([0-9.]+)", after)]
+    for name in (f"{job} {index}" for job, index in victims):
+        assert f"mox launch: {name} failed first: killed by SIGKILL (code 137)." in text
+    assert (folder / "train" / f"model.ckpt-{STEPS}.index").exists()
+    return text
+
+
+def last(text: str) -> str:
+    """What was said in the last start of a job."""
+    return text.rpartition(RESTART)[2]
+
+
+def saves(text: str) -> list[int]:
+    return [
+        int(step) for step in re.findall(r"\[worker 0\] .*Saving checkpoints for (\d+) into", text)
+    ]
+
+
+def went_on(text: str, kills: int) -> None:
+    """Each start went on from what the one before it had saved last."""
+    parts = text.split(RESTART)
+    assert len(parts) == kills + 1, text[-5000:]
+    for before, after in pairwise(parts):
+        (restored,) = map(int, re.findall(RESTORED, after))
+        # The save that had begun may have been cut short.
+        assert restored in saves(before)[-2:], text[-5000:]
+
+
+def test_a_job_completes_though_a_worker_and_then_the_chief_are_killed(tmp_path: Path) -> None:
+    text = launched(tmp_path, [("worker", 1), ("worker", 0)], ["--workers=2"])
+
+    went_on(text, 2)
+    accuracy = [float(number) for number in re.findall(r"accuracy: ([0-9.]+)", last(text))]
     assert accuracy[-1] > 0.9
+
+
+def test_a_job_completes_though_a_parameter_server_is_killed(tmp_path: Path) -> None:
+    servers = ["--variable_update=parameter_server"]
+    text = launched(tmp_path, [("ps", 0)], ["--workers=1", "--ps=1"], servers)
+
+    went_on(text, 1)
