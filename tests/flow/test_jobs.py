@@ -17,7 +17,7 @@ from moxing.errors import (
     MoxTypeError,
     MoxValueError,
 )
-from moxing.flow import scope
+from moxing.flow import tracing
 
 ONE = flow.FixedTensorDef((2,))
 X = np.array([1, 2], np.float32)
@@ -317,7 +317,7 @@ def _config() -> Any:
 def _of_w() -> Any:
     """What w is; in a train job it grows by 1 at each step."""
     w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
-    if scope.required("this").conf.is_train:
+    if tracing.required("this").conf.is_train:
         flow.losses.add_loss(w * -1.0)
     return w
 

@@ -19,7 +19,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError
-from moxing.flow import crew, machines, placement, scope
+from moxing.flow import crew, machines, placement, tracing
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
 from moxing.flow.exchange import Exchange
@@ -365,10 +365,10 @@ def test_scopes_of_some_devices_of_some_machines_are_refused(
     monkeypatch.setattr(MACHINE, "exchange", Exchange(0, 2))
     monkeypatch.setitem(MACHINE.values, "gpu_device_num", 2)
     graph = tf.Graph()
-    trace = scope.Trace("job", JobConf(), Variables(graph), graph)
+    trace = tracing.Trace("job", JobConf(), Variables(graph), graph)
     with (
         graph.as_default(),
-        scope.tracing(trace),
+        tracing.tracing(trace),
         pytest.raises((MoxValueError, MoxNotSupportedError), match=message),
         placement.fixed_placement("gpu", ids),
     ):

@@ -48,7 +48,8 @@ config.train.bias_l2 config.train.loss_scale_factor env.machine env.ctrl_port en
 env.log_dir env.logtostderr env.logbuflevel env.grpc_use_no_signal losses.add_loss
 train.CheckPoint train.SimpleCheckPointManager watch watch_diff watch_scope
 deprecated.variable_scope deprecated.init_worker deprecated.delete_worker fixed_placement
-device_prior_placement placement.current_scope distribute.split distribute.broadcast
+device_prior_placement placement.current_scope scope.consistent_view scope.mirrored_view
+scope.placement distribute.split distribute.broadcast
 distribute.auto distribute.consistent_strategy distribute.mirrored_strategy parallel_cast
 regularizers.l1 regularizers.l2 regularizers.l1_l2 get_variable random_uniform_initializer
 random_normal_initializer constant_initializer zeros_initializer ones_initializer truncated_normal
@@ -485,11 +486,13 @@ def test_a_placement_scope_may_be_a_jobs_default_and_be_entered_again() -> None:
     config = flow.FunctionConfig()
     config.default_placement_scope(place)
     config.default_distribute_strategy(flow.distribute.consistent_strategy())
+    config.default_logical_view(flow.scope.consistent_view())
     sizes = []
 
     def job(x: Any = flow.FixedTensorDef((2, 3))) -> Any:  # noqa: B008
         sizes.append(flow.placement.current_scope().default_device_tag)
-        with place, place, flow.distribute.consistent_strategy():
+        view, cpu = flow.scope.consistent_view(), flow.scope.placement("cpu", "0:0")
+        with place, place, flow.distribute.consistent_strategy(), view, cpu:
             sizes.append(flow.placement.current_scope().parallel_size)
         return x
 

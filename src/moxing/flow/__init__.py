@@ -29,6 +29,7 @@ from moxing.flow import math as math  # noqa: E402
 from moxing.flow import nn as nn  # noqa: E402
 from moxing.flow import placement as placement  # noqa: E402
 from moxing.flow import regularizers as regularizers  # noqa: E402
+from moxing.flow import scope as scope  # noqa: E402
 from moxing.flow import train as train  # noqa: E402
 from moxing.flow.arrays import *  # noqa: E402, F403
 from moxing.flow.initializers import constant_initializer as constant_initializer  # noqa: E402

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import rules, scope, shards
+from moxing.flow import rules, shards, tracing
 from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
 from moxing.flow.parallel import by_sample
 
@@ -20,7 +20,7 @@ def transpose(
 ) -> Blob:
     """`a` with its axes in the order `perm`."""
     tensor = tensor_of(a, "flow.transpose")
-    own = scope.op_name(name, "transpose")
+    own = tracing.op_name(name, "transpose")
     last = None
     if tuple(perm) == TO_NCHW and tensor.shape.rank == 4:
         tensor = last = tf.identity(tensor)
@@ -37,7 +37,7 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
     """
     tensor = tensor_of(x, "flow.reshape")
     try:
-        return Blob(tf.reshape(tensor, list(shape), name=scope.op_name(name, "reshape")))
+        return Blob(tf.reshape(tensor, list(shape), name=tracing.op_name(name, "reshape")))
     except ValueError as error:
         raise MoxValueError(
             f"flow.reshape: {x.static_shape} has no shape {tuple(shape)}: the numbers of elements"
@@ -49,14 +49,14 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
 def concat(values: Sequence[Blob], axis: int, name: str | None = None) -> Blob:
     """The blobs one behind another along `axis`."""
     tensors = [tensor_of(value, "flow.concat") for value in values]
-    return Blob(tf.concat(tensors, axis, name=scope.op_name(name, "concat")))
+    return Blob(tf.concat(tensors, axis, name=tracing.op_name(name, "concat")))
 
 
 @by_sample(rules.listed("inputs", "axis", inserted=True))
 def stack(inputs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blob:
     """The blobs along a new axis."""
     tensors = [tensor_of(value, "flow.stack") for value in inputs]
-    return Blob(tf.stack(tensors, axis, name=scope.op_name(name, "stack")))
+    return Blob(tf.stack(tensors, axis, name=tracing.op_name(name, "stack")))
 
 
 @shards.by_columns
@@ -66,7 +66,7 @@ def matmul(
 ) -> Blob:
     """The matrix product; of the last two axes where there are more."""
     left, right = tensor_of(a, "flow.matmul"), tensor_of(b, "flow.matmul")
-    own = scope.op_name(name, "matmul")
+    own = tracing.op_name(name, "matmul")
     return Blob(tf.matmul(left, right, transpose_a, transpose_b, name=own))
 
 
@@ -80,7 +80,7 @@ def gather(
 ) -> Blob:
     """Slices of `params` along `axis` (default `batch_dims`)."""
     values, places = tensor_of(params, "flow.gather"), tensor_of(indices, "flow.gather")
-    own = scope.op_name(name, "gather")
+    own = tracing.op_name(name, "gather")
     return Blob(tf.gather(values, places, axis=axis, batch_dims=batch_dims, name=own))
 
 
@@ -97,7 +97,7 @@ def slice(
     if begin[0] is not None or size[0] is not None:
         raise MoxValueError("flow.slice: begin[0] and size[0] must be None: axis 0 stays whole.")
     sizes = [-1 if item is None else item for item in size]
-    own = scope.op_name(name, "slice")
+    own = tracing.op_name(name, "slice")
     return Blob(tf.slice(tensor, [item or 0 for item in begin], sizes, name=own))
 
 
@@ -105,7 +105,7 @@ def slice(
 def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
     """`x` in another data type."""
     tensor = tensor_of(x, "flow.cast")
-    return Blob(tf.cast(tensor, dtype, name=scope.op_name(name, "cast")), x.batch_axis)
+    return Blob(tf.cast(tensor, dtype, name=tracing.op_name(name, "cast")), x.batch_axis)
 
 
 def constant(
@@ -116,7 +116,7 @@ def constant(
     Raises:
         MoxTypeError: no data type, or no number.
     """
-    own = scope.op_name(name, "constant")
+    own = tracing.op_name(name, "constant")
     if dtype is None or not isinstance(value, int | float | np.number):
         raise MoxTypeError(
             f"flow.constant takes a number and a dtype, not {shown(value)} and {shown(dtype)}."
@@ -133,7 +133,7 @@ def constant_scalar(value: float, dtype: Any = None, name: str | None = None) ->
 def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None = None) -> Blob:
     """A blob of the shape of `like` whose elements are all `value`."""
     tensor = tensor_of(like, "flow.constant_like")
-    own = scope.op_name(name, "constant_like")
+    own = tracing.op_name(name, "constant_like")
     return Blob(tf.fill(tf.shape(tensor), tf.constant(value, dtype or like.dtype), name=own))
 
 
@@ -151,7 +151,7 @@ def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
 def identity(x: Blob, name: str | None = None) -> Blob:
     """The same values."""
     tensor = tensor_of(x, "flow.identity")
-    return Blob(tf.identity(tensor, name=scope.op_name(name, "identity")), x.batch_axis)
+    return Blob(tf.identity(tensor, name=tracing.op_name(name, "identity")), x.batch_axis)
 
 
 def parallel_cast(
@@ -166,14 +166,14 @@ def parallel_cast(
 def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     """`input` with an axis of size 1 more."""
     tensor = tensor_of(input, "flow.expand_dims")
-    return Blob(tf.expand_dims(tensor, axis, name=scope.op_name(name, "expand_dims")))
+    return Blob(tf.expand_dims(tensor, axis, name=tracing.op_name(name, "expand_dims")))
 
 
 @by_sample(rules.squeeze)
 def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | None = None) -> Blob:
     """`input` without axes of size 1; a scalar keeps shape (1,)."""
     tensor = tensor_of(input, "flow.squeeze")
-    result = tf.squeeze(tensor, axis, name=scope.op_name(name, "squeeze"))
+    result = tf.squeeze(tensor, axis, name=tracing.op_name(name, "squeeze"))
     return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
 
@@ -183,7 +183,7 @@ def pad(
 ) -> Blob:
     """`x` with `paddings[i] = (before, after)` more elements along axis i."""
     tensor = tensor_of(x, "flow.pad")
-    own = scope.op_name(name, "pad")
+    own = tracing.op_name(name, "pad")
     return Blob(
         tf.pad(tensor, [list(p) for p in paddings], name=own, constant_values=constant_value)
     )
@@ -201,7 +201,7 @@ def one_hot(
 ) -> Blob:
     """`on_value` at the index along a new axis, `off_value` elsewhere."""
     tensor = tensor_of(indices, "flow.one_hot")
-    own, kind = scope.op_name(name, "one_hot"), tf.as_dtype(dtype or tf.float32)
+    own, kind = tracing.op_name(name, "one_hot"), tf.as_dtype(dtype or tf.float32)
     on, off = tf.cast(on_value, kind), tf.cast(off_value, kind)
     return Blob(tf.one_hot(tensor, depth, on, off, axis, name=own))
 
@@ -212,7 +212,7 @@ def argsort(
 ) -> Blob:
     """The indices, int32, that sort along `axis`."""
     tensor = tensor_of(input, "flow.argsort")
-    return Blob(tf.argsort(tensor, axis, direction, name=scope.op_name(name, "argsort")))
+    return Blob(tf.argsort(tensor, axis, direction, name=tracing.op_name(name, "argsort")))
 
 
 def unsorted_segment_sum(
@@ -222,7 +222,7 @@ def unsorted_segment_sum(
     values, ids = (tensor_of(item, "flow.unsorted_segment_sum") for item in (data, segment_ids))
     rank = values.shape.rank
     order = [axis, *(i for i in range(rank) if i != axis)]
-    own = scope.op_name(name, "unsorted_segment_sum")
+    own = tracing.op_name(name, "unsorted_segment_sum")
     sums = tf.math.unsorted_segment_sum(tf.transpose(values, order), ids, num_segments, name=own)
     return Blob(tf.transpose(sums, [order.index(i) for i in range(rank)]))
 
@@ -236,7 +236,7 @@ def clip_by_value(
 ) -> Blob:
     """`values` no less than `min_value` and no more than `max_value`."""
     tensor = tensor_of(values, "flow.clip_by_value")
-    own = scope.op_name(name, "clip_by_value")
+    own = tracing.op_name(name, "clip_by_value")
     if min_value is not None:
         tensor = tf.maximum(tensor, tf.cast(min_value, tensor.dtype))
     if max_value is not None:

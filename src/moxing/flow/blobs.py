@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import blame
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
-from moxing.flow import scope
+from moxing.flow import tracing
 from moxing.flow.settings import MACHINE
 
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
@@ -53,7 +53,7 @@ class Blob:
         self.distribute = distribute
         self.channels_last = channels_last
         self._declared = tuple(declared) if declared is not None else None
-        trace = scope.current()
+        trace = tracing.current()
         self.job = trace.name if trace is not None else ""
         self.variable_name: str | None = None
         if trace is not None and not (piece or trace.in_part):
@@ -295,7 +295,7 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
 
 def check(value: Any, operation: str) -> None:
     """Raises as `tensor_of` does; does not put a blob's parts together."""
-    job = scope.enter_op(operation)
+    job = tracing.enter_op(operation)
     if not isinstance(value, Blob):
         raise MoxTypeError(f"{operation} takes blobs, and was given {shown(value)}.")
-    scope.check_owner(job, value, operation)
+    tracing.check_owner(job, value, operation)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moxing.flow import absent, scope
+from moxing.flow import absent, tracing
 
 
 @contextmanager
 def variable_scope(name: str) -> Iterator[None]:
     """Puts `name-` before the names of variables and operations inside."""
-    trace = scope.required("flow.deprecated.variable_scope")
+    trace = tracing.required("flow.deprecated.variable_scope")
     trace.prefixes.append(name)
     try:
         yield

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import callbacks
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flow import scope, session
+from moxing.flow import session, tracing
 from moxing.flow.blobs import Array, Blob, Mirrored
 from moxing.flow.inputs import InputDef
 from moxing.flow.settings import DEFAULTS, KINDS, FunctionConfig, JobConf
@@ -40,7 +40,7 @@ class Built:
     inputs: list[list[tf.Tensor]]
     result: Any
     outputs: list[list[tf.Tensor]]
-    watches: list[scope.Watch]
+    watches: list[tracing.Watch]
     train: tf.Operation | None
     readers: list[Any] = field(default_factory=list)
     call: Callable[..., Any] | None = None
@@ -102,7 +102,7 @@ class Job:
         Raises:
             MoxRuntimeError: no CheckPoint.init or load came before, or the session is closed.
         """
-        if scope.current() is not None:
+        if tracing.current() is not None:
             raise MoxRuntimeError(f"job {self.name} was called inside a job.")
         return self.session.call(self, args)
 
@@ -111,11 +111,11 @@ class Job:
         conf = (self._conf or DEFAULTS).copy()
         if self._conf is not None:
             conf.values = {**DEFAULTS.values, **conf.values}
-        trace = scope.Trace(self.name, conf, variables, graph)
+        trace = tracing.Trace(self.name, conf, variables, graph)
         with (
             graph.as_default(),
             tf.name_scope(_legal(self.name)),
-            scope.tracing(trace),
+            tracing.tracing(trace),
             conf.values.get("placement") or contextlib.nullcontext(),
         ):
             inputs = [d.placeholders(name) for name, d in self.definitions]
@@ -170,7 +170,7 @@ class Job:
         ]
 
 
-def callbacks_noted(job: Job, trace: scope.Trace) -> tf.Operation:
+def callbacks_noted(job: Job, trace: tracing.Trace) -> tf.Operation:
     """The step of a train job; what is wrong with it is said of the job's place."""
     try:
         operation = update.step_op(trace)

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, shown
-from moxing.flow import absent, arrays, initializers, nn, parallel, rules, scope
+from moxing.flow import absent, arrays, initializers, nn, parallel, rules, tracing
 from moxing.flow.blobs import Blob, check, tensor_of
 from moxing.flow.parallel import by_sample
 from moxing.flow.settings import MACHINE
@@ -24,10 +24,10 @@ def _prefix(name: str | None, default: str, of_operation: bool = False) -> str:
     Args:
         of_operation: whether an operation inside the layer takes the name, so that it must be free.
     """
-    trace = scope.enter_op(f"flow.layers.{default}")
+    trace = tracing.enter_op(f"flow.layers.{default}")
     if name is not None:
         return name
-    own = scope.op_name(None, default)
+    own = tracing.op_name(None, default)
     if of_operation:
         trace.names.discard(own)
     return own[len(trace.prefix) :]
@@ -146,7 +146,7 @@ def batch_normalization(
     normalizes by its own part of the batch, and the averages move by the mean of the devices'.
     """
     check(inputs, "flow.layers.batch_normalization")
-    trace, own = scope.required("batch_normalization"), _prefix(name, "batch_normalization")
+    trace, own = tracing.required("batch_normalization"), _prefix(name, "batch_normalization")
     rank = len(inputs.static_shape)
     place = axis % rank
     size, others = inputs.static_shape[place], [i for i in range(rank) if i != place]

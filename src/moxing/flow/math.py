@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
-from moxing.flow import absent, rules, scope
+from moxing.flow import absent, rules, tracing
 from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
 from moxing.flow.parallel import by_sample
 
@@ -18,7 +18,7 @@ from moxing.flow.arrays import clip_by_value, unsorted_segment_sum  # noqa: F401
 @by_sample(rules.always)
 def elementwise(x: Blob, function: Callable[[Any], Any], what: str, name: str | None) -> Blob:
     """`function` of each element; where the blob is kept in NHWC too, it is applied there."""
-    tensor, own = tensor_of(x, f"flow.{what}"), scope.op_name(name, what)
+    tensor, own = tensor_of(x, f"flow.{what}"), tracing.op_name(name, what)
     if x.channels_last is None:
         with tf.name_scope(own):
             return Blob(function(tensor), x.batch_axis)
@@ -72,7 +72,7 @@ round = _unary("round", tf.round, "The nearest whole number; of two the even one
 def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callable[..., Blob]:
     @by_sample(rules.aligned("x", "y"))
     def apply(x: Any, y: Any, name: str | None = None) -> Blob:
-        own = scope.op_name(name, what)
+        own = tracing.op_name(name, what)
         given = [item for item in (x, y) if isinstance(item, Blob)]
         if not given:
             raise MoxTypeError(f"flow.math.{what} takes at least one blob.")
@@ -112,7 +112,7 @@ greater_equal = _binary("greater_equal", tf.greater_equal, "Whether x >= y, int8
 def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
     """The sum of several blobs of one shape."""
     tensors = [tensor_of(item, "flow.math.add_n") for item in inputs]
-    return Blob(tf.add_n(tensors, name=scope.op_name(name, "add_n")))
+    return Blob(tf.add_n(tensors, name=tracing.op_name(name, "add_n")))
 
 
 def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[..., Blob]:
@@ -122,7 +122,7 @@ def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[...,
     ) -> Blob:
         tensor = tensor_of(input_tensor, f"flow.math.{what}")
         axes = list(axis) if isinstance(axis, list | tuple) else axis
-        result = function(tensor, axes, keepdims=keepdims, name=scope.op_name(name, what))
+        result = function(tensor, axes, keepdims=keepdims, name=tracing.op_name(name, what))
         # There are no blobs of rank 0.
         return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
@@ -141,14 +141,14 @@ reduce_min = _reduce("reduce_min", tf.reduce_min, "The minimum over `axis`; over
 def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
     """The indices, int32, of the k largest of the last axis."""
     tensor = tensor_of(input, "flow.math.top_k")
-    return Blob(tf.nn.top_k(tensor, k, sorted, name=scope.op_name(name, "top_k")).indices)
+    return Blob(tf.nn.top_k(tensor, k, sorted, name=tracing.op_name(name, "top_k")).indices)
 
 
 @by_sample(rules.along("input", "axis"))
 def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
     """The index, int32, of the largest along `axis`."""
     tensor = tensor_of(input, "flow.math.argmax")
-    own = scope.op_name(name, "argmax")
+    own = tracing.op_name(name, "argmax")
     return Blob(tf.argmax(tensor, axis, output_type=tf.int32, name=own))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
-from moxing.flow import absent, parallel, rules, scope
+from moxing.flow import absent, parallel, rules, tracing
 from moxing.flow import math as flow_math
 from moxing.flow.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
 from moxing.flow.parallel import by_sample
@@ -73,7 +73,7 @@ def conv2d(
         name: of the operation.
     """
     tensor, weight = tensor_of(input, "flow.nn.conv2d"), tensor_of(filters, "flow.nn.conv2d")
-    own, first = scope.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
+    own, first = tracing.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
     channels = (input.static_shape[1 if first else -1], filters.static_shape[1 if first else -1])
     if channels[0] != channels[1]:
         raise MoxValueError(
@@ -97,7 +97,7 @@ def bias_add(
 ) -> Blob:
     """Adds `bias` along axis 1, or along the last where `data_format` is "NHWC"."""
     tensor, vector = tensor_of(value, "flow.nn.bias_add"), tensor_of(bias, "flow.nn.bias_add")
-    own = scope.op_name(name, "bias_add")
+    own = tracing.op_name(name, "bias_add")
     last = data_format is not None and not data_format.startswith("NC")
     if value.channels_last is not None and not last:
         return _made(tf.nn.bias_add(value.channels_last, vector, name=own), True)
@@ -118,7 +118,7 @@ def _pool(
     name: str | None,
 ) -> Blob:
     what = f"flow.nn.{kind}_pool2d"
-    tensor, own = tensor_of(input, what), scope.op_name(name, f"{kind}_pool2d")
+    tensor, own = tensor_of(input, what), tracing.op_name(name, f"{kind}_pool2d")
     first = _format(data_format, what)
     function = tf.nn.max_pool2d if kind == "max" else tf.nn.avg_pool2d
     size, step = _pair(ksize, "ksize"), _pair(strides, "strides")
@@ -161,7 +161,7 @@ def _pool3d(
     name: str | None,
 ) -> Blob:
     what = f"flow.nn.{kind}_pool3d"
-    tensor, own = tensor_of(input, what), scope.op_name(name, f"{kind}_pool3d")
+    tensor, own = tensor_of(input, what), tracing.op_name(name, f"{kind}_pool3d")
     first = _format(data_format, what, ("NCDHW", "NDHWC"))
     function = tf.nn.max_pool3d if kind == "max" else tf.nn.avg_pool3d
     last = tf.transpose(tensor, [0, 2, 3, 4, 1]) if first else tensor
@@ -219,10 +219,10 @@ def dropout(
     Raises:
         MoxValueError: no rate, or none in [0, 1).
     """
-    tensor, own = tensor_of(x, "flow.nn.dropout"), scope.op_name(name, "dropout")
+    tensor, own = tensor_of(x, "flow.nn.dropout"), tracing.op_name(name, "dropout")
     if rate is None or not 0 <= rate < 1:
         raise MoxValueError(f"flow.nn.dropout: rate={shown(rate)}; it must be in [0, 1).")
-    if not scope.required("flow.nn.dropout").conf.is_train or rate == 0:
+    if not tracing.required("flow.nn.dropout").conf.is_train or rate == 0:
         return Blob(tf.identity(tensor, name=own))
     if not parallel.draws_alike():
         return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
@@ -236,7 +236,7 @@ def softmax(logits: Blob, axis: int | None = None, name: str | None = None) -> B
     """Probabilities along `axis` (default the last)."""
     tensor = tensor_of(logits, "flow.nn.softmax")
     return Blob(
-        tf.nn.softmax(tensor, -1 if axis is None else axis, name=scope.op_name(name, "softmax"))
+        tf.nn.softmax(tensor, -1 if axis is None else axis, name=tracing.op_name(name, "softmax"))
     )
 
 
@@ -259,7 +259,7 @@ def _minus_log(p: tf.Tensor) -> Any:
 def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None) -> Blob:
     """-log of the probability at the label, which counts as no less than 1e-20."""
     tensor = tensor_of(prediction, "flow.nn.sparse_cross_entropy")
-    own = scope.op_name(name, "sparse_cross_entropy")
+    own = tracing.op_name(name, "sparse_cross_entropy")
     return Blob(_cross_entropy(labels, tensor, own))
 
 
@@ -281,7 +281,7 @@ def sparse_softmax_cross_entropy_with_logits(
             "flow.nn.sparse_softmax_cross_entropy_with_logits needs labels and logits."
         )
     tensor = tensor_of(logits, "flow.nn.sparse_softmax_cross_entropy_with_logits")
-    own = scope.op_name(name, "sparse_softmax_cross_entropy")
+    own = tracing.op_name(name, "sparse_softmax_cross_entropy")
     wide = tf.cast(tensor, tf.float32) if tensor.dtype == tf.float16 else tensor
     losses = _cross_entropy(labels, tf.nn.softmax(wide), own)
     return Blob(losses if wide is tensor else tf.cast(losses, tensor.dtype))
@@ -313,7 +313,7 @@ def sigmoid_cross_entropy_with_logits(
         raise MoxValueError("flow.nn.sigmoid_cross_entropy_with_logits needs labels and logits.")
     x = tensor_of(logits, "flow.nn.sigmoid_cross_entropy_with_logits")
     z = tf.cast(tensor_of(labels, "flow.nn.sigmoid_cross_entropy_with_logits"), x.dtype)
-    own = scope.op_name(name, "sigmoid_cross_entropy")
+    own = tracing.op_name(name, "sigmoid_cross_entropy")
     return Blob(tf.nn.sigmoid_cross_entropy_with_logits(labels=z, logits=x, name=own))
 
 

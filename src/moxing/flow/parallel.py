@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import tensorflow.compat.v1 as tf
 
-from moxing.flow import placement, scope
+from moxing.flow import placement, tracing
 from moxing.flow.blobs import Blob
 from moxing.flow.settings import MACHINE
 
@@ -41,7 +41,7 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             count = _parts(args) or _parts(kwargs.values())
-            if not count or scope.current() is None or not fits(count):
+            if not count or tracing.current() is None or not fits(count):
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
@@ -66,7 +66,7 @@ def fits(count: int) -> bool:
 
 def each(count: int, make: Callable[[int], Blob]) -> Blob:
     """The blob whose parts `make` makes, each on its device."""
-    trace = scope.required("an operation")
+    trace = tracing.required("an operation")
     before, parts, outer = set(trace.names), [], trace.in_part
     for index in range(count):
         # One name of the user's is that of all parts.
@@ -92,7 +92,7 @@ def on(index: int) -> Iterator[None]:
 
 def draws_alike() -> bool:
     """Whether random values that an operation draws must be the same on all machines."""
-    return MACHINE.exchange is not None and not scope.required("an operation").in_part
+    return MACHINE.exchange is not None and not tracing.required("an operation").in_part
 
 
 def alike(drawn: Blob) -> Blob:

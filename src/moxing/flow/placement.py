@@ -15,7 +15,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import devices
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
-from moxing.flow import absent, scope
+from moxing.flow import absent, tracing
 from moxing.flow.settings import MACHINE
 
 
@@ -108,7 +108,7 @@ def _ids(own: Scope, given: Any) -> list[int]:
     """The numbers of a scope's devices, on each of its machines."""
     of_machines = own.machine_id2device_id_list
     # How many machines there are is known for sure where a job is traced.
-    known = scope.current() is not None or not MACHINE.values.get("machine")
+    known = tracing.current() is not None or not MACHINE.values.get("machine")
     if known and max(of_machines) >= machines():
         raise MoxValueError(
             f"placement on {shown(given)}: machine {max(of_machines)} is not among the {machines()}"
@@ -116,7 +116,7 @@ def _ids(own: Scope, given: Any) -> list[int]:
         )
     ids = next(iter(of_machines.values()))
     alike = all(numbers == ids for numbers in of_machines.values())
-    if scope.current() is not None and not (
+    if tracing.current() is not None and not (
         own.parallel_size == 1 or (alike and len(of_machines) == machines())
     ):
         raise MoxNotSupportedError(
@@ -140,14 +140,14 @@ def _entered(device_tag: str, machine_device_ids: str | Sequence[str]) -> Iterat
     ids = _ids(own, machine_device_ids)
     if not ids or len(set(ids)) < len(ids):
         raise MoxValueError(f"{shown(machine_device_ids)} names no device, or one twice.")
-    if scope.current() is not None and max(ids) >= MACHINE.devices:
+    if tracing.current() is not None and max(ids) >= MACHINE.devices:
         raise MoxValueError(
             f"placement on {shown(machine_device_ids)}: device {max(ids)} is not among the"
             f" {MACHINE.devices} of flow.config.gpu_device_num, which count from 0."
         )
     _scopes.append(own)
     on_cpu = device_tag == "cpu" and devices.has_gpu()
-    placed = scope.current() is not None and (on_cpu or MACHINE.devices > 1)
+    placed = tracing.current() is not None and (on_cpu or MACHINE.devices > 1)
     try:
         # What needs its blobs whole runs on the first.
         with tf.device(active()[0]) if placed else nullcontext():

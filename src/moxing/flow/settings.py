@@ -18,7 +18,7 @@ from moxing.errors import (
     near_matches,
     shown,
 )
-from moxing.flow import scope
+from moxing.flow import tracing
 
 if TYPE_CHECKING:
     from moxing.flow.exchange import Exchange
@@ -328,7 +328,7 @@ class Config(_JobLevel):
         self.static_mem_alloc_policy_white_list = _Allowed()
 
     def target(self, place: str, train: bool = False) -> JobConf:
-        trace = scope.current()
+        trace = tracing.current()
         if trace is None:
             if train:
                 raise MoxRuntimeError(

@@ -14,7 +14,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError
-from moxing.flow import parallel, placement, scope
+from moxing.flow import parallel, placement, tracing
 from moxing.flow.blobs import Blob, tensor_of
 from moxing.flow.settings import MACHINE
 
@@ -165,7 +165,7 @@ def by_columns(function: Callable[..., Blob]) -> Callable[..., Blob]:
 
 
 def _product(a: Blob, b: SplitBlob, transpose_b: bool, name: str | None) -> Blob:
-    rows, own = tensor_of(a, "flow.matmul"), scope.op_name(name, "matmul")
+    rows, own = tensor_of(a, "flow.matmul"), tracing.op_name(name, "matmul")
     columns = []
     for index, read in enumerate(b.reads):
         with parallel.on(index):

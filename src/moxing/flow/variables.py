@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flow import initializers, placement, scope, shapes, shards
+from moxing.flow import initializers, placement, shapes, shards, tracing
 from moxing.flow.blobs import Blob
 from moxing.flow.initializers import Initializer
 
@@ -144,7 +144,7 @@ def get_variable(
     Raises:
         MoxValueError: no shape or initializer, or another definition in another job.
     """
-    trace = scope.enter_op("flow.get_variable")
+    trace = tracing.enter_op("flow.get_variable")
     own = trace.prefix + name
     if own in trace.blobs:
         known = trace.blobs[own]
@@ -184,7 +184,7 @@ def get_variable(
     return blob
 
 
-def slot(trace: scope.Trace, name: str, like: Any, value: float = 0, scalar: bool = False) -> Any:
+def slot(trace: tracing.Trace, name: str, like: Any, value: float = 0, scalar: bool = False) -> Any:
     """A variable of an optimizer, saved and loaded as those of the model are.
 
     Args:
@@ -198,7 +198,7 @@ def slot(trace: scope.Trace, name: str, like: Any, value: float = 0, scalar: boo
     return trace.variables.get(name, definition, trace.name, like if parted else None)
 
 
-def train_step(trace: scope.Trace) -> tf.Variable:
+def train_step(trace: tracing.Trace) -> tf.Variable:
     """The number of finished steps of a train job, int64 [1]."""
     definition = Definition((1,), tf.int64, Initializer("constant"), "step", None)
     return trace.variables.get(_COUNTS + trace.name, definition, trace.name)
@@ -213,7 +213,7 @@ def counts(variables: Mapping[str, tf.Variable]) -> dict[str, tf.Variable]:
     }
 
 
-def require_train(trace: scope.Trace, what: str) -> None:
+def require_train(trace: tracing.Trace, what: str) -> None:
     """Raises where the job is no train job."""
     if not trace.conf.is_train:
         raise MoxRuntimeError(

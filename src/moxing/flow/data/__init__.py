@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import absent, initializers, parallel, placement, scope
+from moxing.flow import absent, initializers, parallel, placement, tracing
 from moxing.flow.blobs import Blob
 from moxing.flow.data import files, sharding
 from moxing.flow.data.conf import BlobConf as BlobConf
@@ -54,7 +54,7 @@ def decode_ofrecord(
             the batch or the parts. While running: a record is torn, or lacks a feature, or has one
             of another shape.
     """
-    trace = scope.enter_op("flow.data.decode_ofrecord")
+    trace = tracing.enter_op("flow.data.decode_ofrecord")
     confs = [blobs] if isinstance(blobs, BlobConf) else list(blobs)
     if not confs or not all(isinstance(conf, BlobConf) for conf in confs):
         raise MoxTypeError(f"decode_ofrecord takes BlobConfs, not {shown(blobs)}.")
@@ -106,7 +106,7 @@ def decode_random(
 ) -> Blob:
     """Random values of shape (batch_size, *shape), new at each step; default uniform in [0, 1)."""
     del tick
-    own = scope.op_name(name, "decode_random")
+    own = tracing.op_name(name, "decode_random")
     chosen = initializer or initializers.random_uniform_initializer()
     size, count = parallel.share(batch_size, "decode_random"), placement.total()
 

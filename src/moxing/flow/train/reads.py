@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.flow import shards, variables
-from moxing.flow.scope import Trace
+from moxing.flow.tracing import Trace
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.flow import placement
 from moxing.flow.blobs import Blob
-from moxing.flow.scope import Watch
 from moxing.flow.settings import MACHINE
+from moxing.flow.tracing import Watch
 from moxing.flow.train.reads import Read
 
 

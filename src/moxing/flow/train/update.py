@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError
 from moxing.flow import placement, variables
 from moxing.flow.blobs import Blob
-from moxing.flow.scope import Trace
+from moxing.flow.tracing import Trace
 from moxing.flow.train import conf as confs
 from moxing.flow.train import optimizers, reads, schedule, totals
 
@@ -193,8 +193,8 @@ def add_loss(loss: Blob) -> None:
     Raises:
         MoxRuntimeError: not in a train job.
     """
-    from moxing.flow import scope
+    from moxing.flow import tracing
 
-    trace = scope.enter_op("flow.losses.add_loss")
+    trace = tracing.enter_op("flow.losses.add_loss")
     variables.require_train(trace, "flow.losses.add_loss")
     trace.losses.append(variables.require_blob(loss, "flow.losses.add_loss"))
