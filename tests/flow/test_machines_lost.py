@@ -23,7 +23,7 @@ import time
 import oneflow as flow
 
 flow.env.machine(sys.argv[1].split(","))
-flow.env.stall_timeout(4)
+flow.env.stall_timeout(8)
 
 
 @flow.function

@@ -162,7 +162,7 @@ def test_a_worker_that_dies_behind_the_last_step_does_not_cut_the_upload(
     start: Any, proxy: Any, bucket: str
 ) -> None:
     log_dir = f"{bucket}/out"
-    workers = start(log_dir, 1000)
+    workers = start(log_dir, 3000)
     workers.wait_for(0, "step: 100(")
     proxy.away = True
     workers.wait_for(1, "worker 1 is done")
@@ -172,7 +172,7 @@ def test_a_worker_that_dies_behind_the_last_step_does_not_cut_the_upload(
     proxy.away = False
     assert workers.code(0) == 143  # The work is done, and a partner is lost all the same.
     assert "worker 0 is done" in workers.text(0)
-    assert uploaded(log_dir) == 1000
+    assert uploaded(log_dir) == 3000
 
 
 def test_commits_of_a_chief_that_loses_a_worker_reach_the_store(
