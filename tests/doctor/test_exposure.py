@@ -17,7 +17,7 @@ from moxing.doctor.interfaces import Address
 # A machine of the test's own: a network with nothing but loopback, which gets more addresses. Its
 # port 4000 is open as the first word says. Nothing is sent anywhere.
 MACHINE = """
-import fcntl, socket, struct, sys
+import fcntl, socket, struct, sys, time
 from moxing.doctor import exposure, interfaces
 from moxing.errors import MoxNotSupportedError
 from moxing.launch.isolate import isolate
@@ -34,6 +34,14 @@ for number, address in enumerate(more):
                 fcntl.ioctl(control, 0x8916, raw + struct.pack("=Ii", 128, 1))
         except OSError as error:
             sys.exit(f"no IPv6: {error}")
+        until = time.monotonic() + 30
+        while True:  # The kernel takes a moment to give a new address free.
+            try:
+                socket.create_server((address, 0), family=socket.AF_INET6).close()
+                break
+            except OSError:
+                assert time.monotonic() < until
+                time.sleep(0.01)
     else:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
             name, raw = f"lo:{number}".encode(), socket.inet_aton(address)
