@@ -167,3 +167,13 @@ def test_it_is_also_a_module(tmp_path: Path) -> None:
     )
 
     assert (done.returncode, done.stdout) == (0, f"openmox {moxing.__version__}\n")
+
+
+def test_ctrl_c_before_the_work_begins_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(command.COMMANDS, "launch", interrupted)
+    assert _mox(capsys, "launch", "train.py") == (130, "", "mox: interrupted\n")

@@ -19,6 +19,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "uai": uai.main,
     "legacy": legacy.main,
 }
+_INTERRUPTED = 130
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
 _EPILOG = """\
 commands:
@@ -40,13 +41,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; default `sys.argv[1:]`.
 
     Returns:
-        The exit code: 0, 1 where the work failed, 2 where the command makes no sense.
+        The exit code: 0, 1 where the work failed, 2 where the command makes no sense, 130 after
+        Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = arguments[0] if arguments else ""
     if command in COMMANDS:
         # Everything after the command is its own: a script's flags may look like ours.
-        return COMMANDS[command](arguments[1:])
+        try:
+            return COMMANDS[command](arguments[1:])
+        except KeyboardInterrupt:
+            print("mox: interrupted", file=sys.stderr)
+            return _INTERRUPTED
     parser = argparse.ArgumentParser(
         prog="mox",
         description=_DESCRIPTION,
