@@ -352,8 +352,8 @@ def test_the_table_has_every_operation_that_is_offered() -> None:
         and getattr(value, "__module__", "") in (m.__name__, nn.__name__)
         and not name.startswith("_")
     }
-    # `elementwise` is the others' helper; these two refuse, as the original does.
-    assert own - {"elementwise", "avg_pool1d", "max_pool1d"} <= said
+    # Two are the others' helpers; two refuse, as the original does.
+    assert own - {"elementwise", "check_groups", "avg_pool1d", "max_pool1d"} <= said
 
 
 def test_pools_of_one_axis_name_their_alternative() -> None:

@@ -47,7 +47,7 @@ _MODULES = (
 # Modules of helpers, which the modules of the API import.
 _INNER = ("absent", "blobs", "parallel", "rules", "shards", "tracing", "data.files")
 _HELPERS = (
-    *("elementwise", "require_blob", "require_train", "shares"),
+    *("check_groups", "elementwise", "require_blob", "require_train", "shares"),
     *("active", "first", "here", "machines", "owner", "spread", "total"),
 )
 

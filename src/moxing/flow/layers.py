@@ -93,12 +93,18 @@ def conv2d(
     bias_regularizer: Any = None,
     trainable: bool = True,
     name: str | None = None,
+    groups: int = 1,
 ) -> Blob:
-    """A convolution with its variables `<name>-weight` and `<name>-bias`."""
+    """A convolution with its variables `<name>-weight` and `<name>-bias`.
+
+    With `groups`, each of so many groups of channels has filters of its own.
+    """
     check(inputs, "flow.layers.conv2d")
     own, first = _prefix(name, "conv2d", True), data_format == "NCHW"
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     channels = inputs.static_shape[1 if first else -1]
+    nn.check_groups(f"flow.layers.conv2d {own}", groups, channels, filters)
+    channels = channels // groups
     shape = (filters, channels, *kernel) if first else (filters, *kernel, channels)
     weight = get_variable(
         f"{own}-weight",
@@ -109,7 +115,7 @@ def conv2d(
         "weight",
         regularizer=kernel_regularizer,
     )
-    result = nn.conv2d(inputs, weight, strides, padding, data_format, dilation_rate, own)
+    result = nn.conv2d(inputs, weight, strides, padding, data_format, dilation_rate, own, groups)
     if use_bias:
         bias = get_variable(
             f"{own}-bias",
@@ -137,13 +143,17 @@ def batch_normalization(
     moving_variance_initializer: Any = None,
     trainable: bool = True,
     name: str | None = None,
+    training: bool | None = None,
+    beta_regularizer: Any = None,
+    gamma_regularizer: Any = None,
 ) -> Blob:
     """Normalizes along all axes but `axis` (Ioffe and Szegedy, 2015).
 
-    A train job with `trainable=True` uses the batch's statistics and moves the averages:
+    A train job with `training=True` uses the batch's statistics and moves the averages:
     `moving = momentum * moving + (1 - momentum) * batch`, with the batch's biased variance. A
-    predict job, and a job with `trainable=False`, uses the averages. On several devices each one
-    normalizes by its own part of the batch, and the averages move by the mean of the devices'.
+    predict job, and a job with `training=False`, uses the averages. `training` is `trainable` where
+    it is not given. On several devices each one normalizes by its own part of the batch, and the
+    averages move by the mean of the devices'.
     """
     check(inputs, "flow.layers.batch_normalization")
     trace, own = tracing.required("batch_normalization"), _prefix(name, "batch_normalization")
@@ -151,12 +161,18 @@ def batch_normalization(
     place = axis % rank
     size, others = inputs.static_shape[place], [i for i in range(rank) if i != place]
 
-    def variable(suffix: str, initializer: Any, default: Any, trained: bool) -> Blob:
-        kind = default if initializer is None else initializer
-        return get_variable(f"{own}-{suffix}", (size,), inputs.dtype, kind, trained, suffix)
+    def variable(
+        suffix: str, initial: Any, default: Any, trained: bool, penalty: Any = None
+    ) -> Any:
+        kind, name = default if initial is None else initial, f"{own}-{suffix}"
+        return get_variable(name, (size,), inputs.dtype, kind, trained, suffix, regularizer=penalty)
 
-    gamma = variable("gamma", gamma_initializer, _ONES, trainable) if scale else None
-    beta = variable("beta", beta_initializer, _ZEROS, trainable) if center else None
+    gamma, beta = None, None
+    if scale:
+        gamma = variable("gamma", gamma_initializer, _ONES, trainable, gamma_regularizer)
+    if center:
+        beta = variable("beta", beta_initializer, _ZEROS, trainable, beta_regularizer)
+    by_batch = trace.conf.is_train and (trainable if training is None else training)
     mean = variable("moving_mean", moving_mean_initializer, _ZEROS, False).tensor
     variance = variable("moving_variance", moving_variance_initializer, _ONES, False).tensor
     shape = [size if i == place else 1 for i in range(rank)]
@@ -167,7 +183,7 @@ def batch_normalization(
 
     def normalized(part: Blob) -> Blob:
         tensor, pair = part.tensor, (mean, variance)
-        if trainable and trace.conf.is_train:
+        if by_batch:
             pair = tf.nn.moments(tensor, others)
             statistics.append(pair)
         return Blob(

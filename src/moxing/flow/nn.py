@@ -60,35 +60,60 @@ def conv2d(
     data_format: str = "NHWC",
     dilations: int | Sequence[int] | None = None,
     name: str | None = None,
+    groups: int = 1,
 ) -> Blob:
     """The cross-correlation of `input` and `filters`.
 
     Args:
         input: [n, c, h, w] or [n, h, w, c].
-        filters: [out, c, kh, kw] for NCHW, [out, kh, kw, c] for NHWC.
+        filters: [out, c / groups, kh, kw] for NCHW, [out, kh, kw, c / groups] for NHWC.
         strides: one number or two.
         padding: "SAME" or "VALID".
         data_format: "NCHW" or "NHWC".
         dilations: one number or two.
         name: of the operation.
+        groups: of how many groups of channels each sees its own filters only.
+
+    Raises:
+        MoxValueError: the channels of the two do not fit, or can't be grouped so.
     """
     tensor, weight = tensor_of(input, "flow.nn.conv2d"), tensor_of(filters, "flow.nn.conv2d")
     own, first = tracing.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
     channels = (input.static_shape[1 if first else -1], filters.static_shape[1 if first else -1])
-    if channels[0] != channels[1]:
+    check_groups(f"flow.nn.conv2d {own}", groups, channels[0], filters.static_shape[0])
+    if channels[0] != channels[1] * groups:
+        grouped = f", in {groups} groups" if groups > 1 else ""
         raise MoxValueError(
             f"flow.nn.conv2d {own}: input {input.static_shape} has {channels[0]} channels, and"
-            f" filters {filters.static_shape} are for {channels[1]} ({data_format})."
+            f" filters {filters.static_shape} are for {channels[1] * groups}{grouped}"
+            f" ({data_format})."
         )
-    result = tf.nn.conv2d(
-        _last(input, tensor, first),
-        tf.transpose(weight, [2, 3, 1, 0] if first else [1, 2, 3, 0]),
-        strides=[1, *_pair(strides, "strides"), 1],
-        padding=_padding(padding, "flow.nn.conv2d", any_case=True),
-        dilations=[1, *_pair(dilations, "dilations"), 1],
-        name=own,
-    )
-    return _made(result, first)
+    last = _last(input, tensor, first)
+    kernel = tf.transpose(weight, [2, 3, 1, 0] if first else [1, 2, 3, 0])
+    options: dict[str, Any] = {
+        "strides": [1, *_pair(strides, "strides"), 1],
+        "padding": _padding(padding, "flow.nn.conv2d", any_case=True),
+        "dilations": [1, *_pair(dilations, "dilations"), 1],
+    }
+    if groups == 1:
+        return _made(tf.nn.conv2d(last, kernel, name=own, **options), first)
+    steps, holes = options["strides"], options["dilations"]
+    if channels[1] == 1 and steps[1] == steps[2] and max(holes) == 1:
+        kernel = tf.reshape(kernel, [*kernel.shape[:2], groups, -1])
+        made = tf.nn.depthwise_conv2d(last, kernel, steps, options["padding"], name=own)
+        return _made(made, first)
+    # TensorFlow has no gradients of grouped convolutions on a CPU.
+    pairs = zip(tf.split(last, groups, -1), tf.split(kernel, groups, -1), strict=True)
+    return _made(tf.concat([tf.nn.conv2d(x, w, **options) for x, w in pairs], -1, name=own), first)
+
+
+def check_groups(where: str, groups: int, channels: int, filters: int) -> None:
+    """Raises where channels, or filters, can't be shared evenly by the groups of a convolution."""
+    if type(groups) is not int or groups < 1 or channels % groups or filters % groups:
+        raise MoxValueError(
+            f"{where}: groups={shown(groups)} must divide the {channels} channels of the input and"
+            f" the {filters} filters."
+        )
 
 
 @by_sample(rules.only("value"))
