@@ -207,6 +207,61 @@ class Blob:
     def __rtruediv__(self, other: Any) -> Blob:
         return self._binary(other, tf.divide, swapped=True)
 
+    def __pow__(self, other: Any) -> Blob:
+        return self._binary(other, tf.pow)
+
+    def __rpow__(self, other: Any) -> Blob:
+        return self._binary(other, tf.pow, swapped=True)
+
+    def __mod__(self, other: Any) -> Blob:
+        return self._binary(other, tf.floormod)
+
+    def __rmod__(self, other: Any) -> Blob:
+        return self._binary(other, tf.floormod, swapped=True)
+
+    def __matmul__(self, other: Any) -> Blob:
+        from moxing.flow import arrays
+
+        return arrays.matmul(self, other)
+
+    def _compared(self, other: Any, function: Any) -> Any:
+        # With what is no value, such as None, Python itself compares: by identity.
+        if not isinstance(other, Blob | bool | int | float | np.number | np.ndarray):
+            return NotImplemented
+        return self._binary(other, function)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, tf.equal)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, tf.not_equal)
+
+    # Elementwise comparisons leave blobs what they are in sets and dicts: each one itself.
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: Any) -> Blob:
+        return self._compared(other, tf.less)
+
+    def __le__(self, other: Any) -> Blob:
+        return self._compared(other, tf.less_equal)
+
+    def __gt__(self, other: Any) -> Blob:
+        return self._compared(other, tf.greater)
+
+    def __ge__(self, other: Any) -> Blob:
+        return self._compared(other, tf.greater_equal)
+
+    def __getitem__(self, key: Any) -> Any:
+        raise MoxNotSupportedError(
+            f"a blob has no elements to take with [{shown(key)}]: use flow.slice or flow.gather."
+        )
+
+    def __iter__(self) -> Any:
+        raise MoxNotSupportedError(
+            "a blob can't be unpacked or looped over while the job is traced: use flow.slice or"
+            " flow.gather."
+        )
+
     def __neg__(self) -> Blob:
         from moxing.flow import operators
 
@@ -214,7 +269,8 @@ class Blob:
 
     def __bool__(self) -> bool:
         raise MoxTypeError(
-            "a blob has no truth value while the job is traced; its values come with .get()."
+            "a blob has no truth value while the job is traced, and a comparison of blobs is a"
+            " blob: its values come with .get(). Compare shapes, or use `is` to ask whether two are one."
         )
 
     def __repr__(self) -> str:

@@ -17,7 +17,9 @@ def binary(x: Blob, y: Any, function: Callable[..., Any], swapped: bool = False)
     """`function(x, y)` for a blob and a blob or number; `function(y, x)` if `swapped`."""
     mine = tensor_of(x, "an operator")
     theirs = y.tensor if isinstance(y, Blob) else tf.cast(y, x.dtype)
-    return Blob(function(theirs, mine) if swapped else function(mine, theirs))
+    result = function(theirs, mine) if swapped else function(mine, theirs)
+    # The comparisons of this API are int8.
+    return Blob(tf.cast(result, tf.int8) if result.dtype == tf.bool else result)
 
 
 @by_sample(rules.always)
