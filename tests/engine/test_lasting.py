@@ -11,7 +11,7 @@ from clusters import assert_equal
 from faults import Fault, Lasting, Shape
 from gang import Nursery
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 STEPS = 60
 ASYNC_STEPS = 500  # Of each worker.
 SHAPES = {

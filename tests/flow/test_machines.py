@@ -176,7 +176,7 @@ class Fleet:
                 },
             )
 
-    def codes(self, seconds: float = 150) -> list[int]:
+    def codes(self, seconds: float = 300) -> list[int]:
         """The exit codes of all, by number."""
         limit = time.monotonic() + seconds
         return [
