@@ -270,7 +270,8 @@ class Blob:
     def __bool__(self) -> bool:
         raise MoxTypeError(
             "a blob has no truth value while the job is traced, and a comparison of blobs is a"
-            " blob: its values come with .get(). Compare shapes, or use `is` to ask whether two are one."
+            " blob: its values come with .get(). Compare shapes, or use `is` to ask whether two are"
+            " one."
         )
 
     def __repr__(self) -> str:

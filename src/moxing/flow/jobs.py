@@ -130,7 +130,8 @@ class Job:
             train = None
             if conf.is_train:
                 train = callbacks_noted(self, trace)
-            return Built(inputs, result, outputs, trace.watches, train, [*trace.readers.values()])
+            readers = [reader for shared in trace.readers.values() for reader in shared["readers"]]
+            return Built(inputs, result, outputs, trace.watches, train, readers)
 
     def _output(self, item: Any) -> list[tf.Tensor]:
         if item is None:

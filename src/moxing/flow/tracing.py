@@ -45,7 +45,7 @@ class Trace:
         names: operation names that are taken.
         prefixes: the open variable scopes.
         updates: assignments that a train job makes besides the optimizer's.
-        readers: datasets' readers by their settings.
+        readers: datasets' readers, with what calls that share them have in common, by place.
         in_part: whether an operation on one device's part is being made.
     """
 
@@ -111,8 +111,13 @@ def check_owner(trace: Trace, blob: Blob, operation: str) -> None:
         )
 
 
-def op_name(name: str | None, default: str) -> str:
+def op_name(name: str | None, default: str, prefixed: bool = True) -> str:
     """A name for an operation.
+
+    Args:
+        name: that the user gave it.
+        default: what it is called else, with a number.
+        prefixed: whether open variable scopes are put before the user's name.
 
     Raises:
         MoxValueError: the job has an operation of this name.
@@ -124,7 +129,7 @@ def op_name(name: str | None, default: str) -> str:
             count += 1
         trace.names.add(own)
         return own
-    own = trace.prefix + name
+    own = trace.prefix + name if prefixed else name
     if own in trace.names:
         raise MoxValueError(
             f"job {trace.name} has two operations named {own!r}. Names are unique within a job;"

@@ -25,9 +25,9 @@ __getattr__, __dir__ = absent.of("flow.data", globals(), absent.DATA)
 
 def decode_ofrecord(
     ofrecord_dir: str,
-    blobs: Sequence[BlobConf],
+    blobs: BlobConf | Sequence[BlobConf],
     batch_size: int = 1,
-    data_part_num: int = -1,
+    data_part_num: int = 1,
     part_name_prefix: str = "part-",
     part_name_suffix_length: int = -1,
     shuffle: bool = False,
@@ -35,6 +35,8 @@ def decode_ofrecord(
     name: str | None = None,
 ) -> tuple[Blob, ...]:
     """Blobs of the next `batch_size` records; after the last record comes the first.
+
+    Calls of one job with the same folder, prefix and batch size read the same records.
 
     Args:
         ofrecord_dir: folder of the parts, local or in a store. Parts in a store are read straight
@@ -47,7 +49,7 @@ def decode_ofrecord(
         part_name_suffix_length: digits of the number, padded with zeros; -1: as many as it has.
         shuffle: whether records come in a random order.
         buffer_size: records among which one is drawn then.
-        name: of the operation.
+        name: of the operation; an open variable scope is not put before it.
 
     Raises:
         MoxValueError: a part is missing, or a number makes no sense, or the devices can't share
@@ -63,6 +65,8 @@ def decode_ofrecord(
             raise MoxValueError(
                 f"decode_ofrecord: {what}={shown(value)}; give a whole number from 1."
             )
+    if name is not None:
+        tracing.op_name(name, "decode_ofrecord", prefixed=False)
     digits = len(str(data_part_num - 1))
     if 0 < part_name_suffix_length < digits:
         raise MoxValueError(
@@ -82,11 +86,32 @@ def decode_ofrecord(
             f"decode_ofrecord: {count} devices read, and data_part_num={data_part_num}: each needs"
             " a part of its own at least. Write more parts, or use fewer devices."
         )
-    readers = []
-    for share in sharding.own(shares(paths, count)):
-        readers.append(Reader(share, confs, own, buffer_size if shuffle else 0))
-        trace.readers[name or len(trace.readers), len(trace.readers)] = readers[-1]
-    return sharding.blobs([reader.outputs for reader in readers], confs, own)
+    shared = _shared(trace.readers, folder, part_name_prefix, batch_size)
+    said = {
+        "data_part_num": data_part_num,
+        "part_name_suffix_length": part_name_suffix_length,
+        "shuffle": shuffle,
+        "buffer_size": buffer_size if shuffle else None,
+    }
+    for what, value in said.items():
+        if shared.setdefault(what, value) != value:
+            raise MoxValueError(
+                f"decode_ofrecord: {what}={shown(value)}, and a call before has"
+                f" {what}={shown(shared[what])} for the same parts of {folder}. Calls with one"
+                " folder, prefix and batch_size share a reader: make their settings alike."
+            )
+    if "readers" in shared:
+        outputs = [reader.add(confs) for reader in shared["readers"]]
+    else:
+        parts, size = sharding.own(shares(paths, count)), buffer_size if shuffle else 0
+        shared["readers"] = [Reader(share, confs, own, size) for share in parts]
+        outputs = [reader.outputs for reader in shared["readers"]]
+    return sharding.blobs([tuple(tensors) for tensors in outputs], confs, own)
+
+
+def _shared(readers: dict[Any, Any], *settings: Any) -> dict[str, Any]:
+    """What calls with the same settings, in the same placement, have in common in a job."""
+    return readers.setdefault((*settings, str(placement.current_scope())), {})
 
 
 def shares(paths: Sequence[str], count: int) -> list[Sequence[str]]:

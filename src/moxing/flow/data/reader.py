@@ -34,7 +34,8 @@ class Reader:
         self, paths: Sequence[str], confs: Sequence[BlobConf], batch: int, shuffle: int
     ) -> None:
         """Args: paths: the parts in order. batch: samples. shuffle: buffer size, 0 for none."""
-        self._paths, self._confs, self._batch = paths, confs, batch
+        self._paths, self._batch, self._shuffle = paths, batch, shuffle
+        self._confs: list[BlobConf] = []
         self._records = files.endless(paths)
         self._places: collections.deque[list[files.Place]] = collections.deque(
             maxlen=_REMEMBERED + shuffle // batch
@@ -42,18 +43,31 @@ class Reader:
         self._fault: MoxError | None = None
         # Names of the features to read, and whether each is an image.
         self._names: dict[str, bool] = {}
+        self.outputs: list[tf.Tensor] = []
+        self.add(confs)
+
+    def add(self, confs: Sequence[BlobConf]) -> list[tf.Tensor]:
+        """Reads more features of the same records; a tensor for each of the confs.
+
+        What was read so far comes from then on from the dataset that reads all: the operations of
+        `outputs` are given its tensors.
+        """
         for conf in confs:
             image = isinstance(conf.codec, ImageCodec)
             if self._names.setdefault(conf.name, image) != image:
                 raise MoxValueError(f"feature {conf.name!r} is read as an image and otherwise too.")
-        self._has_images = any(self._names.values())
+        self._has_images, self._confs = any(self._names.values()), [*self._confs, *confs]
         # The reader runs on the CPU; a placement scope of the job is not for it.
         with tf.device("/cpu:0"):
-            iterator = tf.data.make_initializable_iterator(self._dataset(shuffle))
-            self.initializer, outputs = iterator.initializer, iterator.get_next()
-        for tensor, conf in zip(outputs, confs, strict=True):
-            tensor.set_shape([batch, *conf.shape])
-        self.outputs: tuple[tf.Tensor, ...] = outputs
+            iterator = tf.data.make_initializable_iterator(self._dataset(self._shuffle))
+            self.initializer, found = iterator.initializer, iterator.get_next()
+            for tensor, conf in zip(found, self._confs, strict=True):
+                tensor.set_shape([self._batch, *conf.shape])
+            for output, tensor in zip(self.outputs, found, strict=False):
+                output.op._update_input(0, tensor)
+            made = [tf.identity(tensor) for tensor in found[len(self.outputs) :]]
+        self.outputs += made
+        return made
 
     def _dataset(self, shuffle: int) -> tf.data.Dataset:
         data = tf.data.Dataset.from_tensors(0).repeat().map(_plain(lambda _: self._next()))
