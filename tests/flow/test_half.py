@@ -60,7 +60,11 @@ def test_saturated_losses_are_clamped_in_half_precision_too(fused: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("conf", "scale"), [("naive_conf", 1), ("momentum_conf", 128), ("adam_conf", 128)]
+    ("conf", "scale"),
+    [
+        *(("naive_conf", 1), ("momentum_conf", 128), ("adam_conf", 128)),
+        *(("rmsprop_conf", 1), ("lazy_adam_conf", 1)),
+    ],
 )
 def test_training_in_half_precision_follows_that_in_float32(conf: str, scale: int) -> None:
     chance = np.random.default_rng(3)
@@ -76,9 +80,7 @@ def test_training_in_half_precision_follows_that_in_float32(conf: str, scale: in
             y: Any = flow.FixedTensorDef((6,), flow.int32),  # noqa: B008
         ) -> Any:
             flow.config.train.primary_lr(0.05)
-            # The default epsilon of Adam is 0 in half precision.
-            fields = {"epsilon": 1e-3} if conf == "adam_conf" else {}
-            flow.config.train.model_update_conf({conf: fields})
+            flow.config.train.model_update_conf({conf: {}})
             flow.config.train.loss_scale_factor(factor)
             logits = flow.layers.dense(x, 3, name="fc")
             loss = flow.nn.sparse_softmax_cross_entropy_with_logits(y, logits)
@@ -94,3 +96,22 @@ def test_training_in_half_precision_follows_that_in_float32(conf: str, scale: in
     assert found.dtype == np.float16
     assert wanted[-1].mean() < wanted[0].mean() - 0.02
     np.testing.assert_allclose(found, wanted, rtol=0.02, atol=0.01)
+
+
+def test_small_gradients_and_none_keep_moments_of_half_variables_whole() -> None:
+    """The square of 1e-4 is 0 in half precision, and so is the default epsilon."""
+
+    @flow.function
+    def train(x: Any = flow.FixedTensorDef((1, 2), flow.half)) -> Any:  # noqa: B008
+        flow.config.train.primary_lr(0.5)
+        flow.config.train.model_update_conf({"adam_conf": {"do_bias_correction": True}})
+        w = flow.get_variable("w", (2,), flow.half, flow.ones_initializer())
+        flow.losses.add_loss(flow.math.reduce_sum(x * w, 1))
+        return w
+
+    flow.train.CheckPoint().init()
+    x = np.array([[1e-4, 0]], np.float16)
+    found = [train(x).get().tolist() for _ in range(3)]
+
+    # Each step is the rate in the direction of the gradient.
+    np.testing.assert_allclose(found, [[1, 1], [0.5, 1], [0, 1]], atol=2e-3)

@@ -184,17 +184,28 @@ def get_variable(
     return blob
 
 
-def slot(trace: tracing.Trace, name: str, like: Any, value: float = 0, scalar: bool = False) -> Any:
+def slot(
+    trace: tracing.Trace,
+    name: str,
+    like: Any,
+    value: float = 0,
+    scalar: bool = False,
+    dtype: tf.DType | None = None,
+) -> Any:
     """A variable of an optimizer, saved and loaded as those of the model are.
 
     Args:
         like: a variable, or a `shards.Split`: then the slot has parts beside its parts.
+        value: of all its elements at first.
+        scalar: whether it has one element.
+        dtype: default that of the variable.
     """
     shape = (1,) if scalar else tuple(like.shape.as_list())
     initial = Initializer("constant", value)
     parted = isinstance(like, shards.Split) and not scalar
     axis = like.axis if parted else None
-    definition = Definition(shape, like.dtype.base_dtype, initial, "slot", None, axis)
+    kind = dtype or like.dtype.base_dtype
+    definition = Definition(shape, kind, initial, "slot", None, axis)
     return trace.variables.get(name, definition, trace.name, like if parted else None)
 
 

@@ -5,8 +5,9 @@ Names follow the formulas: w variable, g gradient with l1 and l2 in it (but for 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -50,6 +51,28 @@ class Update:
         """The gradient with its regularization."""
         return self.raw if self.penalty is None else self.raw + self.penalty
 
+    def lower(self, change: tf.Tensor) -> tf.Operation:
+        """Takes `change` from the variable."""
+        return self.variable.assign_sub(tf.cast(change, self.variable.dtype.base_dtype)).op
+
+
+def _wide(u: Update) -> Update:
+    """What computes in float32 where the variable is in half precision.
+
+    There squares of gradients below 0.0002 are 0, and so is the epsilon that is added to them.
+    """
+    if u.w.dtype != tf.float16:
+        return u
+
+    def cast(tensor: tf.Tensor | None) -> Any:
+        return None if tensor is None else tf.cast(tensor, tf.float32)
+
+    return replace(
+        u,
+        **{name: cast(getattr(u, name)) for name in ("w", "raw", "penalty", "lr")},
+        slot=functools.partial(u.slot, dtype=tf.float32),
+    )
+
 
 def naive(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
     """w -= lr g."""
@@ -76,12 +99,13 @@ def momentum(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
 
 def rmsprop(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
     """s = (1 - d) g^2 + d s, where d = 0 at the first step; w -= lr g / sqrt(s + epsilon)."""
+    u = _wide(u)
     slot = u.slot("mean_square")
     d = tf.where(tf.equal(u.step, 0), 0.0, fields["decay_rate"])
     d = tf.cast(d, u.w.dtype)
     s = (1 - d) * tf.square(u.g) + d * slot.read_value()
     change = u.lr * u.g * tf.math.rsqrt(s + tf.cast(fields["epsilon"], s.dtype))
-    return [slot.assign(s).op, u.variable.assign_sub(change).op]
+    return [slot.assign(s).op, u.lower(change)]
 
 
 def lars(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
@@ -102,6 +126,7 @@ def adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
     l1 and l2 are added to the step, not to the gradient. The correction is that of the paper
     (Kingma and Ba, 2015): stored moments are not changed by it.
     """
+    u = _wide(u)
     m, v, b1, b2 = _moments(u, fields)
     hat_m, hat_v, powers = m, v, []
     if fields["do_bias_correction"]:
@@ -109,11 +134,12 @@ def adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
         hat_m, hat_v = m / (1 - first), v / (1 - second)
     change = hat_m / (tf.sqrt(hat_v) + tf.cast(fields["epsilon"], v.dtype))
     change = change if u.penalty is None else change + u.penalty
-    return [*_store(u, m, v), u.variable.assign_sub(u.lr * change).op, *powers]
+    return [*_store(u, m, v), u.lower(u.lr * change), *powers]
 
 
 def lazy_adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
     """Adam whose elements stay, with their moments, where the gradient is less than 1e-12."""
+    u = _wide(u)
     m, v, b1, b2 = _moments(u, fields)
     first, second, powers = _powers(u, b1, b2)
     change = u.lr * tf.sqrt(1 - second) / (1 - first) * m
@@ -123,7 +149,7 @@ def lazy_adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
     change = tf.where(touched, change, tf.zeros_like(change))
     m = tf.where(touched, m, u.slot("m").read_value())
     v = tf.where(touched, v, u.slot("v").read_value())
-    return [*_store(u, m, v), u.variable.assign_sub(change).op, *powers]
+    return [*_store(u, m, v), u.lower(change), *powers]
 
 
 def _moments(u: Update, fields: dict[str, Any]) -> tuple[Any, Any, float, float]:

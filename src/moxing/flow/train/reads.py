@@ -42,9 +42,11 @@ class Read:
             return contextlib.nullcontext()
         return tf.device(self.whole.devices[self.part])
 
-    def slot(self, trace: Trace, suffix: str, value: float = 0, scalar: bool = False) -> Any:
+    def slot(
+        self, trace: Trace, suffix: str, value: float = 0, scalar: bool = False, dtype: Any = None
+    ) -> Any:
         """A variable of the optimizer: of a part, the part that belongs to it."""
-        found = variables.slot(trace, f"{self.name}-{suffix}", self.whole, value, scalar)
+        found = variables.slot(trace, f"{self.name}-{suffix}", self.whole, value, scalar, dtype)
         if self.part is None or not isinstance(found, shards.Split):
             return found
         return found.parts[self.part]
