@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
-from moxing.errors import MoxNotSupportedError, MoxValueError
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.flow.settings import MACHINE
 
 LR, START = 0.1, np.array([0.5, -1.0, 2.0])
 PULL = np.array([1.0, -2.0, 0.25])  # The gradient of the loss at w, whatever w is.
@@ -255,3 +257,73 @@ def test_accumulation_of_gradients_names_what_is_instead() -> None:
         "flow.config.train.num_gradient_accumulation_steps(4) is not offered. Call the job with a"
         " batch 4 times as large: losses are means over the whole batch."
     )
+
+
+def _twice(second: Callable[[Any], Any]) -> None:
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((4,))) -> Any:  # noqa: B008
+        flow.config.train.primary_lr(np.float32(0.5))
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        w = flow.get_variable("w", (1,), initializer=flow.ones_initializer())
+        loss = flow.math.square(x * w, name="first")
+        flow.losses.add_loss(loss)
+        flow.losses.add_loss(second(loss))
+        return w
+
+    flow.train.CheckPoint().init()
+    x = np.ones(4, np.float32)
+    job(x)
+    assert job(x).get().tolist() == [0.0]  # The slope of the mean of (x w)^2 is 2.
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_loss_that_is_computed_of_another_is_named(
+    devices: Callable[[int], None], count: int
+) -> None:
+    devices(count)
+    with pytest.raises(MoxValueError) as caught:
+        _twice(lambda loss: flow.math.abs(loss, name="second"))
+    assert re.fullmatch(
+        r"the loss of job job, 'job/second/Abs' \(test_train_conf.py:\d+\), is computed of another,"
+        r" 'job/first/Square' \(test_train_conf.py:\d+\)\. Call add_loss with one of the two\.",
+        str(caught.value),
+    )
+
+
+def test_rates_and_losses_may_be_numpys_and_of_one_source() -> None:
+    """The second depends on the variable, not on the first; its gradient is 0."""
+    _twice(lambda loss: flow.get_variable("w", (1,)) * flow.constant(0.0, flow.float, (4,)))
+
+
+def test_settings_of_the_environment_are_named_as_the_program_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MACHINE, "started", False)
+    with pytest.raises(MoxTypeError, match="flow.env.ctrl_port takes an int, not '1'"):
+        flow.env.ctrl_port("1")
+    with pytest.raises(MoxTypeError, match="flow.env.machine takes addresses, or dicts with addr"):
+        flow.env.machine(3)
+    with pytest.raises(MoxValueError, match="flow.config.machine names a twice"):
+        flow.config.machine("a", "a")
+
+
+def test_switches_of_memory_are_there_for_single_jobs() -> None:
+    for config in (flow.config, flow.FunctionConfig()):
+        assert config.static_mem_alloc_policy_white_list.add("any") is None
+
+
+def test_default_initializers_may_scale_their_variance() -> None:
+    conf = {"variance_scaling_conf": {"scale": 2.0, "variance_norm": "fan_out"}}
+    flow.config.default_initializer_conf(conf)
+
+    @flow.function
+    def job() -> Any:
+        return flow.get_variable("w", (100, 10), random_seed=4)
+
+    flow.train.CheckPoint().init()
+    # Of 1000 values; sqrt(2 / 100).
+    assert job().get().std() == pytest.approx(0.1414, rel=0.1)
+    with pytest.raises(MoxValueError, match="mode='fan' is none of fan_in, fan_out, fan_avg"):
+        flow.FunctionConfig().default_initializer_conf(
+            {"variance_scaling_conf": {"variance_norm": "fan"}}
+        )

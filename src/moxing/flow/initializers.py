@@ -146,13 +146,21 @@ def _one_of(name: str, value: str, legal: tuple[str, ...]) -> None:
         )
 
 
-_CONFS: dict[str, tuple[str, dict[str, float]]] = {
+_SCALED = "variance_scaling_conf"
+_SCALED_FIELDS = {
+    "scale": 1.0,
+    "variance_norm": "fan_in",
+    "distribution": "truncated_normal",
+    "data_format": "",
+}
+_CONFS: dict[str, tuple[str, dict[str, Any]]] = {
     "constant_conf": ("constant", {"value": 0}),
     "constant_int_conf": ("constant", {"value": 0}),
     "random_uniform_conf": ("uniform", {"min": 0, "max": 1}),
     "random_uniform_int_conf": ("uniform", {"min": 0, "max": 1}),
     "random_normal_conf": ("normal", {"mean": 0, "std": 1}),
     "truncated_normal_conf": ("truncated", {"mean": 0, "std": 1}),
+    _SCALED: ("scaled", _SCALED_FIELDS),
 }
 
 
@@ -171,4 +179,5 @@ def from_conf(conf: dict[str, Any]) -> Initializer:
     unknown = sorted(set(fields) - set(defaults))
     if unknown:
         raise MoxValueError(f"{key} has no {unknown[0]!r}.{near_matches(unknown[0], defaults)}")
-    return Initializer(kind, *{**defaults, **fields}.values())
+    values = {**defaults, **fields}.values()
+    return variance_scaling_initializer(*values) if key == _SCALED else Initializer(kind, *values)

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster import addresses
@@ -148,8 +149,13 @@ class Machine:
         """How many devices compute: GPUs, or without one shares of the CPU."""
         return self.values.get("gpu_device_num", 1)
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: Any, *, where: str = "flow.config") -> None:
         """Sets one value, checked.
+
+        Args:
+            name: of the setting.
+            value: to set.
+            where: what the program says before the name.
 
         Raises:
             MoxRuntimeError: a session has started.
@@ -158,44 +164,42 @@ class Machine:
         """
         if self.started:
             raise MoxRuntimeError(
-                f"flow.config.{name} was called after the session started; call it before the"
-                " first CheckPoint call and the first job call."
+                f"{where}.{name} was called after the session started; call it before the first"
+                " CheckPoint call and the first job call."
             )
         if type(value) is not RESOURCE[name]:
             raise MoxTypeError(
-                f"flow.config.{name} takes {_words((RESOURCE[name],))}, not {shown(value)}."
+                f"{where}.{name} takes {_words((RESOURCE[name],))}, not {shown(value)}."
             )
         if name in _FROM_ONE and value < 1:
-            raise MoxValueError(f"flow.config.{name}({value}): it must be 1 or more.")
+            raise MoxValueError(f"{where}.{name}({value}): it must be 1 or more.")
         self.values[name] = value
 
-    def set_machines(self, *given: Any) -> None:
+    def set_machines(self, *given: Any, where: str = "flow.config") -> None:
         """`flow.config.machine`: a list, or several addresses; the first is the master."""
         items = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
-        machines = [_machine(item) for item in items]
+        machines = [_machine(item, f"{where}.machine") for item in items]
         twice = sorted({host for host, port in machines if machines.count((host, port)) > 1})
         if twice:
-            raise MoxValueError(f"flow.config.machine names {', '.join(twice)} twice.")
+            raise MoxValueError(f"{where}.machine names {', '.join(twice)} twice.")
         if self.started:
             raise MoxRuntimeError(
-                "flow.config.machine was called after the session started; call it before the first"
+                f"{where}.machine was called after the session started; call it before the first"
                 " CheckPoint call and the first job call."
             )
         self.values["machine"] = machines
 
 
-def _machine(item: Any) -> tuple[str, int | None]:
+def _machine(item: Any, where: str) -> tuple[str, int | None]:
     """The host and the port, if it has one, of an address, or a dict with it."""
     address = item.get("addr") if isinstance(item, Mapping) else item
     if not isinstance(address, str) or not address:
-        raise MoxTypeError(
-            f"flow.config.machine takes addresses, or dicts with addr, not {shown(item)}."
-        )
+        raise MoxTypeError(f"{where} takes addresses, or dicts with addr, not {shown(item)}.")
     port = item.get("ctrl_port_agent") if isinstance(item, Mapping) else None
     if port is not None:
-        return address, _checked("ctrl_port_agent of flow.config.machine", (int,), port)
+        return address, _checked(f"ctrl_port_agent of {where}", (int,), port)
     if address.count(":") == 1 or address.startswith("["):
-        return addresses.split(address, "flow.config.machine")
+        return addresses.split(address, where)
     return address, None
 
 
@@ -209,6 +213,7 @@ def _words(kinds: tuple[type, ...]) -> str:
 
 
 def _checked(place: str, kinds: tuple[type, ...], value: Any) -> Any:
+    value = value.item() if isinstance(value, np.number) else value
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise MoxTypeError(f"{place} takes {_words(kinds)}, not {shown(value)}.")
     return value
@@ -245,6 +250,7 @@ class _JobLevel:
 
     def __init__(self) -> None:
         self.train = _Train(self)
+        self.static_mem_alloc_policy_white_list = _Allowed()
 
     def target(self, place: str, train: bool = False) -> JobConf:
         raise NotImplementedError
@@ -323,10 +329,6 @@ class _Allowed:
 class Config(_JobLevel):
     """`flow.config`: inside a job it speaks of that job, else of all jobs and of the machine."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.static_mem_alloc_policy_white_list = _Allowed()
-
     def target(self, place: str, train: bool = False) -> JobConf:
         trace = tracing.current()
         if trace is None:
@@ -371,7 +373,7 @@ class Env:
 
     def machine(self, *machines: Any) -> None:
         """Addresses of all machines."""
-        MACHINE.set_machines(*machines)
+        MACHINE.set_machines(*machines, where="flow.env")
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in RESOURCE:
@@ -379,7 +381,7 @@ class Env:
                 f"flow.env has no {name!r}.{near_matches(name, RESOURCE)}", name=name
             )
         default = (True,) if RESOURCE[name] is bool else ()
-        return lambda *value: MACHINE.set(name, *(value or default))
+        return lambda *value: MACHINE.set(name, *(value or default), where="flow.env")
 
 
 config = Config()

@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import ancestry
 from moxing.errors import MoxValueError
 from moxing.flow import placement, variables
 from moxing.flow.blobs import Blob
@@ -66,6 +67,25 @@ def _check_losses(trace: Trace) -> None:
                 f" {first.dtype.name}, and {loss.location} {loss.static_shape} {loss.dtype.name}."
                 " Give them one shape and one type."
             )
+    for loss in trace.losses:
+        others = {
+            part.name: other
+            for other in trace.losses
+            if other is not loss
+            for part in _parts(other)
+        }
+        for op in ancestry.behind(_parts(loss)):
+            for tensor in op.outputs:
+                if tensor.name in others:
+                    other = others[tensor.name]
+                    raise MoxValueError(
+                        f"the loss of job {trace.name}, {loss.location}, is computed of another,"
+                        f" {other.location}. Call add_loss with one of the two."
+                    )
+
+
+def _parts(blob: Blob) -> list[tf.Tensor]:
+    return [part.tensor for part in blob.parts] or [blob.tensor]
 
 
 def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | None]:
