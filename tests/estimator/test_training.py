@@ -199,6 +199,24 @@ def test_the_evaluator_ends_with_the_data(often: tfe.Estimator, read: Read) -> N
     assert followed(often, spec, Elsewhere())["global_step"] == 12
 
 
+def test_the_evaluator_says_that_it_waits(often: tfe.Estimator, read: Read, said: Any) -> None:
+    often.train(read(), max_steps=5)
+    spec = tfe.EvalSpec(read(epochs=1), start_delay_secs=0, throttle_secs=0)
+    with pytest.raises(MoxRuntimeError):
+        followed(often, spec, Elsewhere(), idle=130.0)
+    assert said("Still waiting for") == [
+        f"Still waiting for a checkpoint after {often.model_dir}/model.ckpt-5 in"
+        f" {often.model_dir}, for {time} by now."
+        for time in ("1 min 00 s", "2 min 00 s")
+    ]
+    elsewhere = tfe.Estimator(often.given_model_fn, f"{often.model_dir}-2")
+    with pytest.raises(MoxRuntimeError):
+        followed(elsewhere, spec, Elsewhere())
+    assert said("Waiting for the first") == [
+        f"Waiting for the first checkpoint in {elsewhere.model_dir}."
+    ]
+
+
 def test_the_evaluator_does_not_wait_for_ever(often: tfe.Estimator, read: Read) -> None:
     spec = tfe.EvalSpec(read(epochs=1), start_delay_secs=0, throttle_secs=0)
     with pytest.raises(MoxRuntimeError) as caught:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from moxing.engine import report
 from moxing.errors import CheckpointError, MoxRuntimeError
 from moxing.estimator import checkpoints
 from moxing.estimator.estimator import Estimator
@@ -16,6 +17,7 @@ _LOOK_SECONDS = 2.0
 # A training that commits nothing for so long, and is not at its end, counts as dead: with the
 # default schedule it commits every 600 s.
 _IDLE_SECONDS = 3600.0
+_TELL_SECONDS = 60.0
 
 
 def follow(
@@ -45,15 +47,20 @@ def follow(
     """
     TENSORFLOW.info("Waiting %.0f s before the first evaluation.", spec.start_delay_secs)
     _wait(spec.start_delay_secs, sleep)
+    if checkpoints.newest(estimator.model_dir) is None:
+        TENSORFLOW.info("Waiting for the first checkpoint in %s.", estimator.model_dir)
     evaluated: str | None = None
     values: dict[str, Any] = {}
-    waiting = clock()
+    waiting = told = clock()
     while True:
         newest = checkpoints.newest(estimator.model_dir)
         if newest is None or newest == evaluated:
             patience = timeout if evaluated is None else idle
             if clock() - waiting > patience:
                 raise MoxRuntimeError(_nothing(estimator.model_dir, evaluated, patience))
+            if clock() - max(told, waiting) >= _TELL_SECONDS:
+                told = clock()
+                TENSORFLOW.info("%s", _still(estimator.model_dir, evaluated, told - waiting))
             sleep(_LOOK_SECONDS)
             if newest is not None and _is_last(newest, limit):
                 return values
@@ -82,6 +89,14 @@ def _wait(seconds: float, sleep: Callable[[float], None]) -> None:
 def _is_last(prefix: str, limit: int) -> bool:
     """Whether the training has nothing to add to this checkpoint."""
     return checkpoints.step(prefix) >= limit or checkpoints.ended_with(prefix) == limit
+
+
+def _still(model_dir: str, evaluated: str | None, seconds: float) -> str:
+    after = f" after {evaluated}" if evaluated else ""
+    return (
+        f"Still waiting for a checkpoint{after} in {model_dir}, for {report.duration(seconds)} by"
+        " now."
+    )
 
 
 def _nothing(model_dir: str, evaluated: str | None, seconds: float) -> str:

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator import functions, metrics, runtime
+from moxing.estimator import endless, functions, metrics, runtime
 from moxing.estimator.capture import captured
 from moxing.estimator.saver_hooks import refuse_saver_hooks, sorted_out
 from moxing.estimator.scaffold import hooks_of_scaffold
@@ -93,15 +93,17 @@ def evaluation(
         spec = _call(estimator, inputs, ModeKeys.EVAL)
         found = metrics.read(spec.eval_metric_ops)
         own = (*hooks, *(spec.evaluation_hooks or ()), metrics.ReadMetrics(found, results))
+        own += (endless.Patience(),) if steps is None else ()
         own += hooks_of_scaffold(spec.scaffold, False, checkpoint_path)
         assert spec.loss is not None
         log = {"loss": spec.loss, **found.scalars}
         return Model(log=log, outputs=found.updates, hooks=own)
 
     fields = runtime.fields(estimator.config, EVAL, None)
+    check = endless.refuse if steps is None else None
     return Job(
         mode=EVAL,
-        input_fn=_input_fn(estimator, input_fn, ModeKeys.EVAL),
+        input_fn=_input_fn(estimator, input_fn, ModeKeys.EVAL, check=check),
         model_fn=_presented(estimator, model_fn),
         max_steps=ENDLESS if steps is None else steps,
         checkpoint_path=checkpoint_path,
@@ -164,13 +166,15 @@ def _input_fn(
     mode: str,
     shares: bool = False,
     devices: int = 1,
+    check: Callable[[Any], Any] | None = None,
 ) -> Callable[[str], Any]:
     if not callable(function):
         raise MoxTypeError(f"Estimator needs a function as input_fn, not {shown(function)}.")
 
     def call(_: str) -> Any:
         params, config = estimator.params, estimator.config
-        return functions.call_input_fn(function, mode, params, config, shares, devices)
+        made = functions.call_input_fn(function, mode, params, config, shares, devices)
+        return made if check is None else check(made)
 
     call.__wrapped__ = function  # type: ignore[attr-defined]
     return call

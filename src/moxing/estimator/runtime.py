@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import devices
-from moxing.engine.job import TRAIN
+from moxing.engine.job import EVAL, PREDICT, TRAIN
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import asked_devices
 from moxing.tensorflow import flags
@@ -69,7 +69,9 @@ def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any
     seed = flags.get_flag("seed")
     return {
         **placed,
-        "names": _NAMES,
+        "names": _NAMES
+        if mode == TRAIN
+        else _NAMES | {"input_fn": f"the {_DOING[mode]}'s input_fn"},
         **_threads(config.session_config),
         "compute_dtype": "bfloat16" if flags.get_flag("use_bf16") else None,
         "restore_include": flags.patterns("checkpoint_include_patterns"),
@@ -84,6 +86,7 @@ def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any
 
 
 _DEFAULT_TIMEOUT = 7200
+_DOING = {EVAL: "evaluation", PREDICT: "prediction"}
 # What the engine's messages call an Estimator's options, by the engine's names.
 _NAMES = {
     "log_dir": "model_dir",

@@ -1,0 +1,87 @@
+"""Evaluations that would have no end: refused where that is known, else told of as they run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import report, structure
+from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
+
+_EVERY_SECONDS = 60.0
+_KEEPING = (
+    *("_MapDataset", "_ParallelMapDataset", "_BatchDataset", "_ParallelBatchDataset"),
+    *("_PaddedBatchDataset", "_PrefetchDataset", "_ShuffleDataset", "_OptionsDataset"),
+)
+
+
+def refuse(inputs: Any) -> Any:
+    """What an input function returned, to be evaluated up to its end.
+
+    Raises:
+        MoxValueError: it is a Dataset that TensorFlow knows to have none.
+    """
+    if (
+        structure.is_dataset(inputs)
+        and _cardinality(inputs) == tf.data.experimental.INFINITE_CARDINALITY
+    ):
+        raise MoxValueError(
+            "The Dataset to evaluate on has no end, and steps=None asks for all of it. Pass steps="
+            " of tf.estimator.EvalSpec or of evaluate, or leave .repeat() out of its input_fn."
+        )
+    return inputs
+
+
+def _cardinality(dataset: Any) -> int | None:
+    """How many elements a dataset of the current graph has; negative or None: not known."""
+    size = tf.data.experimental.cardinality(_source(dataset))
+    try:
+        with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as session:
+            return int(session.run(size))
+    except tf.errors.OpError:  # It reads a variable or a table, which is not initialized yet.
+        return None
+
+
+def _source(dataset: Any) -> Any:
+    """What is behind transformations that end when their input ends.
+
+    TensorFlow's own answer stops at a `map` of TensorFlow 1, whose function might end the data.
+    """
+    while True:
+        inner = getattr(dataset, "_dataset", dataset)
+        behind = inner._inputs()
+        if type(inner).__name__ not in _KEEPING or len(behind) != 1:
+            return dataset
+        dataset = behind[0]
+
+
+class Patience(tf.train.SessionRunHook):
+    """Says how far an evaluation without a limit has come, once it takes long.
+
+    Args:
+        clock: seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._batches = 0
+
+    def begin(self) -> None:
+        self._started = self._said = self._clock()
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        del run_context, run_values
+        self._batches += 1
+        now = self._clock()
+        if now - self._said >= _EVERY_SECONDS:
+            self._said = now
+            TENSORFLOW.info(
+                "The evaluation has seen %d batches in %s and goes on to the end of its data;"
+                " steps= limits it.",
+                self._batches,
+                report.duration(now - self._started),
+            )
