@@ -32,9 +32,6 @@ DATA: Mapping[str, str] = {
     "OFRecordRawDecoder": "flow.data.RawCodec",
     "OFRecordImageDecoder": "flow.data.ImageCodec",
     "OFRecordImageDecoderRandomCrop": "flow.data.ImageCodec",
-    "ImageCropPreprocessor": "ImageResizePreprocessor(width, height)",
-    "ImageCenterCropPreprocessor": "ImageResizePreprocessor(width, height)",
-    "ImageCropWithRandomSizePreprocessor": "ImageResizePreprocessor(width, height)",
     "ImageTargetResizePreprocessor": "ImageResizePreprocessor(width, height)",
 }
 

@@ -13,7 +13,12 @@ from moxing.flow.blobs import Blob
 from moxing.flow.data import files, sharding
 from moxing.flow.data.conf import BlobConf as BlobConf
 from moxing.flow.data.conf import BytesListCodec as BytesListCodec
+from moxing.flow.data.conf import ImageCenterCropPreprocessor as ImageCenterCropPreprocessor
 from moxing.flow.data.conf import ImageCodec as ImageCodec
+from moxing.flow.data.conf import ImageCropPreprocessor as ImageCropPreprocessor
+from moxing.flow.data.conf import (
+    ImageCropWithRandomSizePreprocessor as ImageCropWithRandomSizePreprocessor,
+)
 from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
 from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
 from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor

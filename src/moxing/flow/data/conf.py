@@ -19,10 +19,7 @@ class ImageResizePreprocessor:
     height: int
 
     def __post_init__(self) -> None:
-        if type(self.width) is not int or type(self.height) is not int:
-            raise MoxTypeError("ImageResizePreprocessor takes width and height as whole numbers.")
-        if self.width < 1 or self.height < 1:
-            raise MoxValueError("ImageResizePreprocessor: width and height must be positive.")
+        _require_size("ImageResizePreprocessor", self.width, self.height)
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,71 @@ class ImagePreprocessor:
             )
 
 
+def _require_size(what: str, width: Any, height: Any) -> None:
+    if type(width) is not int or type(height) is not int:
+        raise MoxTypeError(f"{what} takes width and height as whole numbers.")
+    if width < 1 or height < 1:
+        raise MoxValueError(f"{what}: width and height must be positive.")
+
+
+@dataclass(frozen=True)
+class ImageCropPreprocessor:
+    """Cuts out a window, of a random place, or of the left and upper corner (x, y)."""
+
+    width: int
+    height: int
+    random_xy: bool = True
+    x: int | None = None
+    y: int | None = None
+
+    def __post_init__(self) -> None:
+        _require_size("ImageCropPreprocessor", self.width, self.height)
+
+
+@dataclass(frozen=True)
+class ImageCenterCropPreprocessor:
+    """Cuts out the window in the middle."""
+
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        _require_size("ImageCenterCropPreprocessor", self.width, self.height)
+
+
+@dataclass(frozen=True)
+class ImageCropWithRandomSizePreprocessor:
+    """Cuts out a window of random size and place; a resize commonly follows.
+
+    Attributes:
+        area: least and greatest share of the image's area.
+        ratio: least and greatest width by height.
+        max_attempts: draws of which none may fit; then the whole image is taken.
+    """
+
+    area: Sequence[float] = (0.05, 1.0)
+    ratio: Sequence[float] = (0.75, 1.333)
+    max_attempts: int = 100
+
+    def __post_init__(self) -> None:
+        for what, pair, most in (("area", self.area, 1), ("ratio", self.ratio, float("inf"))):
+            if len(pair) != 2 or not 0 < pair[0] <= pair[1] <= most:
+                limit = " up to 1" if most == 1 else ""
+                raise MoxValueError(
+                    f"ImageCropWithRandomSizePreprocessor: {what}={shown(pair)}; it is a pair of"
+                    f" positive numbers{limit}, the lower first."
+                )
+
+
+_IMAGE_STEPS = (
+    ImageResizePreprocessor,
+    ImagePreprocessor,
+    ImageCropPreprocessor,
+    ImageCenterCropPreprocessor,
+    ImageCropWithRandomSizePreprocessor,
+)
+
+
 @dataclass(frozen=True)
 class ImageCodec:
     """An encoded image: its channels are BGR, as OpenCV's."""
@@ -46,7 +108,7 @@ class ImageCodec:
 
     def __post_init__(self) -> None:
         for item in self.image_preprocessors or ():
-            if not isinstance(item, ImageResizePreprocessor | ImagePreprocessor):
+            if not isinstance(item, _IMAGE_STEPS):
                 raise MoxTypeError(f"ImageCodec takes image preprocessors, not {shown(item)}.")
 
 

@@ -13,6 +13,8 @@ from google.protobuf import descriptor_pb2
 from moxing.flow.core.record.record_pb2 import LISTS, file_descriptor
 from moxing.flow.data.conf import (
     BlobConf,
+    ImageCenterCropPreprocessor,
+    ImageCropWithRandomSizePreprocessor,
     ImagePreprocessor,
     ImageResizePreprocessor,
     NormByChannelPreprocessor,
@@ -28,6 +30,7 @@ _SCHEMA = (
     b"bytes://"
     + descriptor_pb2.FileDescriptorSet(file=[file_descriptor(maps=False)]).SerializeToString()
 )
+TOO_LARGE = "a window that is not within the image"
 _GREY = (0.299, 0.587, 0.114)  # Of red, green and blue (ITU-R BT.601).
 
 
@@ -136,8 +139,10 @@ def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:
             pixels = tf.round(resized)  # Floats from here on: the cast to bytes and back costs.
         elif isinstance(step, ImagePreprocessor) and step.preprocessor == "mirror":
             pixels = tf.image.random_flip_left_right(pixels)
-        else:
+        elif isinstance(step, ImagePreprocessor):
             reversed_ = not reversed_
+        else:
+            pixels = _cropped(pixels, step)
     shape = tf.shape(pixels)
     with tf.control_dependencies([_require(tf.equal(shape[:2], [height, width]), "another size")]):
         pixels = tf.reverse(pixels, [-1]) if reversed_ and channels == 3 else tf.identity(pixels)
@@ -146,6 +151,31 @@ def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:
         grey = tf.reduce_sum(tf.cast(pixels, tf.float32) * weights, -1, keepdims=True)
         pixels = tf.round(grey)
     return tf.cast(tf.ensure_shape(pixels, conf.shape), conf.dtype)
+
+
+def _cropped(pixels: tf.Tensor, step: Any) -> tf.Tensor:
+    """The window of an image that a preprocessor cuts out."""
+    if isinstance(step, ImageCropWithRandomSizePreprocessor):
+        begin, size, _ = tf.image.sample_distorted_bounding_box(
+            tf.shape(pixels),
+            tf.zeros([1, 0, 4]),
+            min_object_covered=0.0,
+            aspect_ratio_range=step.ratio,
+            area_range=step.area,
+            max_attempts=step.max_attempts,
+            use_image_if_no_bounding_boxes=True,
+        )
+        return tf.slice(pixels, begin, size)
+    free = tf.shape(pixels)[:2] - [step.height, step.width]
+    if isinstance(step, ImageCenterCropPreprocessor):
+        corner = free // 2
+    elif step.random_xy:
+        corner = tf.cast(tf.random.uniform([2]) * tf.cast(free + 1, tf.float32), tf.int32)
+        corner = tf.minimum(corner, free)
+    else:
+        corner = tf.constant([step.y or 0, step.x or 0])
+    with tf.control_dependencies([_require((corner >= 0) & (corner <= free), TOO_LARGE)]):
+        return tf.slice(pixels, tf.concat([corner, [0]], 0), [step.height, step.width, -1])
 
 
 def preprocessed(value: tf.Tensor, conf: BlobConf) -> tf.Tensor:

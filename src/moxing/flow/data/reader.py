@@ -258,10 +258,17 @@ def _image_fault(kind: str, values: Any, conf: BlobConf) -> str:
             )
         try:
             session.run(decode.image(text, conf), {text: values[0]})
-        except tf.errors.InvalidArgumentError:
+        except tf.errors.InvalidArgumentError as error:
+            sizes = tuple(int(n) for n in shape)
+            if decode.TOO_LARGE in str(error):
+                return (
+                    f"the image of feature {conf.name!r} has height, width and channels {sizes},"
+                    " and a window that its ImageCodec cuts out is not within it. Put"
+                    " flow.data.ImageResizePreprocessor(width, height) before the crop."
+                )
             return (
                 f"the image of feature {conf.name!r} has height, width and channels"
-                f" {tuple(int(n) for n in shape)}, and shape {conf.shape} was asked for. Put"
+                f" {sizes}, and shape {conf.shape} was asked for. Put"
                 " flow.data.ImageResizePreprocessor(width, height) into its ImageCodec."
             )
     return ""
