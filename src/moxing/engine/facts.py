@@ -43,7 +43,7 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, crew: Team | None)
     facts = Facts(finished, step, _input_steps(job, start), _input_order(start), saves)
     if crew is None:
         return facts
-    return Facts(**crew.agree(dataclasses.asdict(facts), job))
+    return Facts(**crew.agree(dataclasses.asdict(facts)))
 
 
 def _input_steps(job: Job, start: Checkpoint | None) -> int:

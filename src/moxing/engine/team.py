@@ -102,10 +102,20 @@ class Team:
     def session(self, session: tf.Session | None) -> None:
         self.escape.session = session
 
-    def agree(self, what: Mapping[str, Any] | None, job: Job) -> dict[str, Any]:
-        """The chief's facts of a run, in every process."""
+    def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The chief's facts of a run, in every process.
+
+        The wait lasts for as long as the chief lives: it may have to wait for a store, or to fetch
+        a checkpoint of any size.
+        """
         self._runs += 1
-        return dict(self.member.broadcast(f"start {self._runs}", what, job.start_timeout))
+        said = threading.Timer(_PATIENCE, TENSORFLOW.info, ["Waiting for worker 0 to begin."])
+        said.daemon = True
+        said.start()
+        try:
+            return dict(self.member.broadcast(f"start {self._runs}", what, None))
+        finally:
+            said.cancel()
 
     def barrier(self, name: str, timeout: float | None) -> None:
         """Waits for the same point of the same run in every worker."""

@@ -72,7 +72,7 @@ def choose(job: Job, crew: Team | None) -> Job:
         return dataclasses.replace(job, trial=False)
     best = max(rates, key=lambda name: rates[name])
     if crew is not None:
-        best = str(crew.agree({"placement": best}, job)["placement"])
+        best = str(crew.agree({"placement": best})["placement"])
     TENSORFLOW.info("%s", report.tried(rates, best, STEPS))
     return candidates[best]
 

@@ -43,7 +43,7 @@ def counted_from_here(job: Job, steps: int, here: Callable[[], int]) -> Job:
     if job.cluster is None or job.cluster.alone:
         return dataclasses.replace(job, max_steps=here() + steps)
     crew = team.enter(job)
-    known = crew.agree({"step": here()} if crew.cluster.is_chief else None, job)
+    known = crew.agree({"step": here()} if crew.cluster.is_chief else None)
     placed = {"cluster": job.cluster, "synchronous": job.synchronous}
     return dataclasses.replace(job, max_steps=of_worker(int(known["step"]) + steps, placed))
 
