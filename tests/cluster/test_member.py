@@ -56,6 +56,19 @@ def test_broadcast_gives_the_value_of_the_chief(crew):
     assert crew(body) == [[[0, 0], [0, 1], [0, 2]]] * 3
 
 
+def test_the_start_warns_of_the_port_of_tensorflow(crew, caplog):
+    def body(member):
+        return member.cluster.address.rpartition(":")[2]
+
+    with caplog.at_level("INFO", logger="tensorflow"):
+        for port in crew(body, workers=2):
+            assert (
+                f"TensorFlow's server listens on port {port} of all network interfaces, and whoever"
+                " reaches it can read and write files: keep this port on a private network"
+                in caplog.messages
+            )
+
+
 def test_large_values_pass(crew):
     text = "x" * 3_000_000
     got = crew(lambda member: member.all_gather("large", text, 20), workers=2)
