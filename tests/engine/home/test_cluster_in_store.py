@@ -64,6 +64,8 @@ class Workers:
         program.write_text(PROGRAM)
         hosts = ",".join(f"127.0.0.1:{port}" for port in free_ports(2))
         flags = (f"--worker_hosts={hosts}", "--job_name=worker")
+        for index in range(2):
+            (folder / str(index)).touch()
         self.pids = [
             nursery.start(program, folder / str(i), *given, str(i), *flags, f"--task_index={i}")
             for i in range(2)
@@ -192,3 +194,24 @@ def test_commits_of_a_chief_that_loses_a_worker_reach_the_store(
     assert workers.code(0) == 1, workers.text(0)  # As Python ends by an error.
     assert "PeerFailureError: worker 1 (" in workers.text(0)
     assert uploaded(log_dir) == saved(workers) > seen
+
+
+def test_a_chief_that_was_killed_goes_on_from_the_store(start: Any, bucket: str) -> None:
+    log_dir = f"{bucket}/out"
+    workers = start(log_dir, 10**9, 50)
+    until = time.monotonic() + LIMIT
+    while uploaded(log_dir) < 50:
+        assert time.monotonic() < until, workers.text(0)[-3000:]
+        workers.stay(0, 0.1)
+    workers.send(signal.SIGKILL, 0)
+    assert (workers.code(0), workers.code(1)) == (-signal.SIGKILL, 1)
+    assert "PeerFailureError: worker 0 (" in workers.text(1)
+
+    step = uploaded(log_dir)
+    again = start(log_dir, 10**9, 10**9)
+    again.wait_for(1, f"(global step: {step}")  # Its first step, of the chief's number.
+    assert f"Restoring parameters from {log_dir}/model.ckpt-{step}\n" in again.text(0)
+    assert f"Taking over {log_dir} from process {workers.pids[0]} on " in again.text(0)
+    again.send(signal.SIGTERM, 0, 1)
+    assert (again.code(0), again.code(1)) == (143, 143), again.text(0)[-3000:]
+    assert uploaded(log_dir) > step
