@@ -201,6 +201,26 @@ def test_a_watch_scope_sees_every_blob_that_is_made_inside(
             np.testing.assert_allclose(gradients[name]["blob"], slope, 1e-5, err_msg=name)
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_watch_scope_sees_variables_that_each_device_reads_for_its_part(
+    devices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    values: dict[str, Any] = {}
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((4, 2))) -> Any:  # noqa: B008
+        with flow.watch_scope(values):
+            return flow.layers.layer_norm(x, name="ln")
+
+    flow.train.CheckPoint().init()
+    job(np.zeros((4, 2), np.float32)).get()
+
+    assert len(values) == 3
+    assert values["ln-gamma/out"]["blob"].tolist() == [1, 1]
+    assert values["ln-beta/out"]["blob"].tolist() == [0, 0]
+
+
 def test_a_variable_has_its_name_in_all_jobs_and_outputs_have_names_of_their_own() -> None:
     seen: list[str] = []
 

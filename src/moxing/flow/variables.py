@@ -177,6 +177,8 @@ def get_variable(
     else:
         blob = Blob(variable.read_value(), None, distribute)
     blob.variable_name = own
+    if trace.in_part:  # A variable is no part, though a device may be the first to read it.
+        trace.made.append(blob)
     trace.blobs[own] = blob
     trace.trainable[own] = trainable
     if regularizer is not None:
