@@ -208,3 +208,15 @@ def test_the_last_words_of_a_prediction() -> None:
     assert said == "Predicted 300 samples in 6 batches at global step 5 in 0.50 s"
     said = report.prediction_summary(global_step=5, batches=1, samples=0, seconds=0.5)
     assert said == "Predicted 1 batch at global step 5 in 0.50 s"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [((1, True), "1 step"), ((7, True), "7 steps"), ((250, False), "at least 250 steps")],
+)
+def test_what_ends_with_the_data_of_another(count: tuple[int, bool], text: str) -> None:
+    assert report.dropped("worker 1", 20, count) == (
+        "The data of worker 1 ended after 20 steps, so training ends for all. Dropped here: data of"
+        f" {text}. Give every worker as much data, or repeat it (Dataset.repeat) and limit"
+        " max_number_of_steps."
+    )

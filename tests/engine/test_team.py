@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -80,6 +81,10 @@ def test_data_that_ends_early_ends_all_and_is_told(tmp_path: Path, slow: int) ->
     assert "The data of worker 1 ended after 20 steps, so training ends for all." in job.text(
         "worker0"
     )
+    dropped = (
+        r"Dropped here: data of at least \d+ steps?\. Give every worker as much data, or repeat"
+    )
+    assert re.search(dropped, job.text("worker0"))
 
 
 @pytest.mark.parametrize("victim", ["worker0", "worker1", "ps0"])

@@ -274,9 +274,10 @@ def dropped(task: str, step: int, count: tuple[int, bool]) -> str:
         count: steps that this process still had data for, and whether that is all.
     """
     steps, all_counted = count
-    more = "" if all_counted else "more than "
+    least = "" if all_counted else "at least "
+    data = "1 step" if steps == 1 else f"{steps} steps"
     return (
         f"The data of {task} ended after {step} steps, so training ends for all. Dropped here:"
-        f" data of {more}{steps} steps. Give every worker as much data, or repeat it"
+        f" data of {least}{data}. Give every worker as much data, or repeat it"
         f" (Dataset.repeat) and limit {option('max_number_of_steps')}."
     )

@@ -343,8 +343,10 @@ def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bo
     while time.monotonic() < until:
         try:
             session.run(list(sources))
-        except tf.errors.OpError:
+        except tf.errors.OutOfRangeError:
             return count, True
+        except tf.errors.OpError:  # Of readers that ended with the session that was broken off.
+            return count, False
         count += 1
     return count, False
 
