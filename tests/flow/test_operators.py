@@ -87,3 +87,28 @@ def test_elements_are_taken_by_operations() -> None:
         "a blob can't be unpacked or looped over while the job is traced: use flow.slice or"
         " flow.gather."
     )
+
+
+@pytest.mark.parametrize(
+    "use", [lambda x: x < 0.5, lambda x: 0.5 * x, lambda x: flow.math.less(x, 0.5)]
+)
+def test_fractions_do_not_become_whole_numbers_silently(use: Callable[[Any], Any]) -> None:
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((2,), flow.int32)) -> Any:  # noqa: B008
+        return use(x)
+
+    with pytest.raises(MoxTypeError) as caught:
+        job(np.ones(2, np.int32))
+    assert str(caught.value).endswith(
+        ": 0.5 is no whole number, and the blob is int32. Make it flow.cast(blob, flow.float)"
+        " first."
+    )
+
+
+def test_whole_numbers_of_any_type_go_with_blobs_of_whole_numbers() -> None:
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((2,), flow.int32)) -> Any:  # noqa: B008
+        return x * 2.0, x == 1.0, x + np.array([1.0, 2.0])
+
+    found = [array.tolist() for array in job(np.array([1, 2], np.int32)).get()]
+    assert found == [[2, 4], [1, 0], [2, 4]]

@@ -350,6 +350,20 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
     return value.tensor
 
 
+def number(value: Any, like: Blob, operation: str) -> tf.Tensor:
+    """A number, or an array, of the user's in the type of a blob.
+
+    Raises:
+        MoxTypeError: the blob is of whole numbers, and it is not.
+    """
+    if like.dtype.is_integer and not np.all(np.equal(value, np.trunc(value))):
+        raise MoxTypeError(
+            f"{operation}: {shown(value)} is no whole number, and the blob is {like.dtype.name}."
+            " Make it flow.cast(blob, flow.float) first."
+        )
+    return tf.cast(value, like.dtype)
+
+
 def check(value: Any, operation: str) -> None:
     """Raises as `tensor_of` does; does not put a blob's parts together."""
     job = tracing.enter_op(operation)

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
 from moxing.flow import absent, rules, tracing
-from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
+from moxing.flow.blobs import TO_NCHW, Blob, number, tensor_of
 from moxing.flow.parallel import by_sample
 
 from moxing.flow.arrays import clip_by_value, unsorted_segment_sum  # noqa: F401  # isort: skip
@@ -78,7 +78,9 @@ def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callab
             raise MoxTypeError(f"flow.math.{what} takes at least one blob.")
         operation = f"flow.math.{what}"
         left, right = (
-            tensor_of(item, operation) if isinstance(item, Blob) else tf.cast(item, given[0].dtype)
+            tensor_of(item, operation)
+            if isinstance(item, Blob)
+            else number(item, given[0], operation)
             for item in (x, y)
         )
         result = function(left, right)

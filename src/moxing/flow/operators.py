@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.flow import rules
-from moxing.flow.blobs import Blob, tensor_of
+from moxing.flow.blobs import Blob, number, tensor_of
 from moxing.flow.parallel import by_sample
 
 
@@ -16,7 +16,7 @@ from moxing.flow.parallel import by_sample
 def binary(x: Blob, y: Any, function: Callable[..., Any], swapped: bool = False) -> Blob:
     """`function(x, y)` for a blob and a blob or number; `function(y, x)` if `swapped`."""
     mine = tensor_of(x, "an operator")
-    theirs = y.tensor if isinstance(y, Blob) else tf.cast(y, x.dtype)
+    theirs = y.tensor if isinstance(y, Blob) else number(y, x, "an operator")
     result = function(theirs, mine) if swapped else function(mine, theirs)
     # The comparisons of this API are int8.
     return Blob(tf.cast(result, tf.int8) if result.dtype == tf.bool else result)
