@@ -175,6 +175,16 @@ def test_each_device_adds_its_own_part_of_a_bias_of_the_whole(
     ) -> Any:
         return flow.matmul(x, x, transpose_b=True) * 0.5 + bias
 
+    @flow.function
+    def dynamic(
+        x: Any = flow.FixedTensorDef((4, 3)),  # noqa: B008
+        y: Any = flow.input_blob_def((4, 3), is_dynamic=True),  # noqa: B008
+    ) -> Any:
+        return x + y
+
+    ones = np.ones((4, 3), np.float32)
+    y = CHANCE.normal(size=(4, 3)).astype(np.float32)
+    np.testing.assert_allclose(dynamic(ones, y).get(), ones + y)
     x = CHANCE.normal(size=shape).astype(np.float32)
     wanted = x @ x.transpose(0, 1, 3, 2) * 0.5 + bias
     np.testing.assert_allclose(job(x, bias).get(), wanted, rtol=1e-4, atol=1e-5)

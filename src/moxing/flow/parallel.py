@@ -104,7 +104,8 @@ def alike(drawn: Blob) -> Blob:
 
 def split(tensor: tf.Tensor, count: int) -> list[Blob]:
     """Equal parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
-    begin, own, size = placement.first(), len(placement.active()), int(tensor.shape[0]) // count
+    begin, own, length = placement.first(), len(placement.active()), tensor.shape[0]
+    size = tf.shape(tensor)[0] // count if length is None else int(length) // count
     # No tf.split: TensorFlow 2.21 fuses a scaled product of matrices with what is added to it, and
     # of an operation with several outputs it then adds the first, whichever was meant.
     with tf.device("/cpu:0"):
