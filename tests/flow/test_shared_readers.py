@@ -86,8 +86,8 @@ def test_calls_for_the_same_parts_must_agree(folder: str) -> None:
         job()
     assert str(caught.value) == (
         "decode_ofrecord: data_part_num=1, and a call before has data_part_num=2 for the same"
-        f" parts of {folder}. Calls with one folder, prefix and batch_size share a reader: make their"
-        " settings alike."
+        f" parts of {folder}. Calls with one folder, prefix and batch_size share a reader: make"
+        " their settings alike."
     )
 
 
@@ -118,3 +118,30 @@ def test_a_name_is_that_of_one_call(folder: str) -> None:
 
     with pytest.raises(MoxValueError, match="job job has two operations named 'decode'"):
         job()
+
+
+def test_a_blob_of_a_reader_is_itself_where_tensorflow_fuses_operations(tmp_path: Path) -> None:
+    """TensorFlow adds the iterator's first output to a scaled product, whichever was meant."""
+    chance = np.random.default_rng(2)
+    masks = chance.normal(size=(2, 1, 3, 3)).astype(np.float32)
+    records = []
+    for mask in masks:
+        record = OFRecord()
+        record.feature["other"].float_list.value.extend(np.zeros(9))
+        record.feature["mask"].float_list.value.extend(mask.ravel())
+        records.append(record)
+    files.write(str(tmp_path / "part-0"), records)
+    confs = [
+        flow.data.BlobConf(name, (1, 3, 3), flow.float, flow.data.RawCodec())
+        for name in ("other", "mask")
+    ]
+    x = chance.normal(size=(2, 2, 3, 4)).astype(np.float32)
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef(x.shape)) -> Any:  # noqa: B008
+        _, mask = flow.data.decode_ofrecord(str(tmp_path), confs, 2)
+        return flow.matmul(x, x, transpose_b=True) * 0.5 + mask
+
+    np.testing.assert_allclose(
+        job(x).get(), x @ x.transpose(0, 1, 3, 2) * 0.5 + masks, rtol=1e-4, atol=1e-5
+    )

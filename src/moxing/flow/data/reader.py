@@ -61,11 +61,12 @@ class Reader:
         with tf.device("/cpu:0"):
             iterator = tf.data.make_initializable_iterator(self._dataset(self._shuffle))
             self.initializer, found = iterator.initializer, iterator.get_next()
-            for tensor, conf in zip(found, self._confs, strict=True):
-                tensor.set_shape([self._batch, *conf.shape])
             for output, tensor in zip(self.outputs, found, strict=False):
                 output.op._update_input(0, tensor)
-            made = [tf.identity(tensor) for tensor in found[len(self.outputs) :]]
+            pairs = [*zip(found, self._confs, strict=True)][len(self.outputs) :]
+            # A blob's tensor is the only output of its operation, and of one that TensorFlow does
+            # not optimize away: see `parallel.split`.
+            made = [tf.ensure_shape(t, [self._batch, *conf.shape]) for t, conf in pairs]
         self.outputs += made
         return made
 
