@@ -230,3 +230,27 @@ def test_elements_are_buffered_once(buffer: int | None, devices: int, buffers: l
         inputs.build(input_fn, "TRAIN", None, False, devices=devices)
         ends = [op for op in graph.get_operations() if op.type == "PrefetchDataset"]
         assert [int(tf.get_static_value(op.inputs[1])) for op in ends] == buffers
+
+
+@pytest.mark.parametrize(("batched", "devices"), [(False, 1), (True, 1), (False, 2)])
+def test_an_input_is_not_mistaken_for_another_where_operations_are_fused(
+    batched: bool, devices: int
+) -> None:
+    """TensorFlow 2.21 adds the first output of the iterator, whichever stands in the sum."""
+    random = np.random.default_rng(0)
+    other, mask = random.random((2, 2, 1, 6, 6), np.float32)
+    queries = random.random((2, 2, 6, 4), np.float32)
+
+    def input_fn(mode: str) -> Any:
+        data = tf.data.Dataset.from_tensor_slices((other, queries, mask)).repeat()
+        return once(data if batched else data.batch(2)).get_next()
+
+    with tf.Graph().as_default():
+        made = inputs.build(input_fn, "TRAIN", 2 if batched else None, batched, devices=devices)
+        sums = [tf.matmul(q, q, transpose_b=True) * 0.5 + added for _, q, added in made.structures]
+        with tf.Session() as session:
+            session.run(list(made.initializers))
+            found = session.run(sums)
+    expected = queries @ queries.transpose(0, 1, 3, 2) * 0.5 + mask
+    for one in found:
+        np.testing.assert_allclose(one, expected, rtol=1e-5)

@@ -91,8 +91,26 @@ def build(
             make_batches = False
         made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift, devices)
         return dataclasses.replace(
-            made, positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True))
+            made,
+            structures=tuple(_single_outputs(element) for element in made.structures),
+            positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True)),
         )
+
+
+def _single_outputs(inputs: Any) -> Any:
+    """The inputs, each the only output of its operation.
+
+    Where TensorFlow 2.21 fuses `matmul(a, b) * scale + c`, it adds the first output of the
+    operation that c comes from, whichever c is.
+    """
+    leaves = [leaf for _, leaf in structure.leaves(inputs)]
+    return structure.replace(inputs, [_single_output(leaf) for leaf in leaves])
+
+
+def _single_output(tensor: Any) -> Any:
+    if not isinstance(tensor, tf.Tensor) or tensor.value_index == 0:
+        return tensor
+    return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.
 
 
 def _pipeline(
