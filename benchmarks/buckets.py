@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import os
 import statistics
 import subprocess
@@ -67,16 +66,8 @@ def measure(way: str, size: str, seconds: float) -> float:
     command = [sys.executable, __file__, *own, "--index"]
     pipe: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     processes = [subprocess.Popen([*command, str(index)], **pipe) for index in (0, 1)]
-    try:
-        lines, _ = processes[0].communicate(timeout=150 + seconds)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    found = [line for line in lines.splitlines() if line.startswith("{")]
-    if not found:
-        raise SystemExit(f"{way} at {size} gave no result")
-    return json.loads(found[-1])["steps_per_second"]
+    found = two_workers.result(processes, seconds, f"{way} at {size}")
+    return found["steps_per_second"]
 
 
 def main() -> None:

@@ -220,7 +220,11 @@ def play(arguments: argparse.Namespace) -> None:
 
 
 def measure(name: str, size: str, seconds: float, workers: int) -> dict[str, float]:
-    processes = start(name, size, seconds, workers)
+    return result(start(name, size, seconds, workers), seconds, f"{name} at {size}")
+
+
+def result(processes: list[subprocess.Popen[str]], seconds: float, what: str) -> dict[str, float]:
+    """What the first of the processes reports; all of them have ended then."""
     try:
         lines, _ = processes[0].communicate(timeout=150 + seconds)
     finally:
@@ -229,7 +233,7 @@ def measure(name: str, size: str, seconds: float, workers: int) -> dict[str, flo
             process.wait()
     found = [line for line in lines.splitlines() if line.startswith("{")]
     if not found:
-        raise SystemExit(f"{name} at {size} gave no result")
+        raise SystemExit(f"{what} gave no result")
     return json.loads(found[-1])
 
 
