@@ -93,15 +93,6 @@ class Team:
             return ServerPlace(index, size, servers, job.synchronous, job.compressed)
         return CollectivePlace(index, size, job.compressed)
 
-    @property
-    def session(self) -> tf.Session | None:
-        """That of the current run, until its last step."""
-        return self.escape.session
-
-    @session.setter
-    def session(self, session: tf.Session | None) -> None:
-        self.escape.session = session
-
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
         """The chief's facts of a run, in every process.
 
@@ -144,7 +135,7 @@ class Team:
         try:
             yield
         finally:
-            self.session = None  # What is saved now is not to be broken off.
+            self.escape.session = None  # What is saved now is not to be broken off.
             over.set()
 
     def check(self, step: int) -> None:

@@ -64,11 +64,11 @@ class Crew:
 
     def steps_begin(self, native: tf.Session) -> None:
         """From now on a step that waits for a lost machine is broken off."""
-        self._team.session = native
+        self._team.escape.session = native
 
     def steps_end(self) -> None:
         """Nothing of the session is to be broken off any more."""
-        self._team.session = None
+        self._team.escape.session = None
 
     def compare(self, facts: Mapping[str, str]) -> None:
         """Waits until every machine has traced its jobs, and can be reached.
