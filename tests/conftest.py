@@ -126,3 +126,12 @@ def _write_flowers(folder: Path) -> None:
                     color = chance.integers(0, 60, (*size, 3)) + np.array([40 * label, 90, 150])
                     jpeg = encode(color.astype(np.uint8))
                     (folder / split / name / f"{number}.jpg").write_bytes(jpeg)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose folders are buckets, with the bucket `bucket`."""
+    (tmp_path / "store" / "bucket").mkdir(parents=True)
+    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
+    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "staging"))
+    return tmp_path / "store"

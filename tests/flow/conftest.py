@@ -28,15 +28,6 @@ _shared = _of_mox_file()
 s3_server, s3, client, bucket = _shared.s3_server, _shared.s3, _shared.client, _shared.bucket
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose folders are buckets, with the bucket `bucket`."""
-    (tmp_path / "store" / "bucket").mkdir(parents=True)
-    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
-    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "staging"))
-    return tmp_path / "store"
-
-
 @pytest.fixture(autouse=True)
 def _own_session() -> Iterator[None]:
     """No jobs of another test."""

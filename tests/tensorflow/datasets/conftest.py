@@ -22,15 +22,6 @@ def _encode(pixels: np.ndarray, kind: str = "jpeg", **options: Any) -> bytes:
         return session.run(function(tf.constant(pixels), **options))
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that `s3://` URLs name."""
-    (tmp_path / "store" / "bucket").mkdir(parents=True)
-    monkeypatch.setenv("MOX_FILE_S3_ROOT", str(tmp_path / "store"))
-    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path / "staging"))
-    return tmp_path / "store"
-
-
 @pytest.fixture(scope="session")
 def encode() -> Callable[..., bytes]:
     """`encode(pixels, "jpeg" or "png")`: the content of an image file."""
