@@ -81,7 +81,7 @@ def ours(
     """Rounds of the input part of `mox.run`."""
     import tensorflow.compat.v1 as tf
 
-    from moxing.engine import inputs
+    from moxing.engine.data import inputs
 
     with tf.Graph().as_default() as graph:
         made = inputs.build(input_fn, "TRAIN", batch, batch is not None)

@@ -119,7 +119,7 @@ def bare(net: Callable[[Any], Any], batch: int, turns: rounds.Turns, ours: bool)
     """A plain program of TensorFlow 1.x around a network."""
     import tensorflow.compat.v1 as tf
 
-    from moxing.engine import executor
+    from moxing.engine.graph import tf_executor
 
     with tf.Graph().as_default() as graph:
         images, labels = input_fn_of(batch)("TRAIN")
@@ -130,7 +130,7 @@ def bare(net: Callable[[Any], Any], batch: int, turns: rounds.Turns, ours: bool)
             train = tf.train.MomentumOptimizer(RATE, MOMENTUM).minimize(loss)
         initialize = tf.global_variables_initializer()
     config = tf.ConfigProto()
-    config.experimental.executor_type = executor.choose(graph.get_operations()) if ours else ""
+    config.experimental.executor_type = tf_executor.choose(graph.get_operations()) if ours else ""
     with tf.Session(graph=graph, config=config) as session:
         session.run(initialize)
         step = session.make_callable([loss, train])

@@ -156,7 +156,7 @@ def graph_of(input_fn: Any, lifted: bool) -> tuple[Any, Any, Any, list[Any]]:
         initializers = []
         with tf.device("/cpu:0"):
             if lifted:
-                from moxing.engine import inputs
+                from moxing.engine.data import inputs
 
                 made = inputs.build(input_fn, "TRAIN", None, False)
                 x, y = made.structure
@@ -213,7 +213,7 @@ def monitored(input_fn: Any, steps: int) -> float:
 def measure(kind: str, steps: int, repeats: int) -> dict[str, float]:
     import tensorflow.compat.v1 as tf
 
-    from moxing.engine.executor import SINGLE_THREADED
+    from moxing.engine.graph.tf_executor import SINGLE_THREADED
 
     input_fn = input_fn_of(kind, data())
     tf.train.get_or_create_global_step  # noqa: B018 - loads TensorFlow before the first measurement

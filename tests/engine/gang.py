@@ -78,7 +78,7 @@ def _serve() -> None:
     """Forks for each request; tells process ids, and exit codes when they are there."""
     import tensorflow.compat.v1 as tf
 
-    import moxing.engine.run
+    import moxing.engine.run.execution
     import moxing.tensorflow.datasets  # What programs load when they first use it.
 
     assert tf is not None

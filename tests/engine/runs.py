@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint, run
+from moxing.engine import checkpoint
 from moxing.engine.export import ExportSignature
-from moxing.engine.job import TRAIN, Job, Loss, Model, Result
+from moxing.engine.job.job import TRAIN, Job, Loss, Model, Result
+from moxing.engine.run import execution
 
 once = tf.data.make_one_shot_iterator
 
@@ -82,7 +83,7 @@ def make_job(**fields: Any) -> Job:
 
 def execute(**fields: Any) -> Result:
     """Runs `make_job(**fields)`."""
-    return run.execute(make_job(**fields))
+    return execution.execute(make_job(**fields))
 
 
 def values(prefix: str | None) -> dict[str, np.ndarray]:

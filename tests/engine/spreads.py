@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from moxing.engine import updates
-from moxing.engine.job import Loss, Model
-from moxing.engine.reduce import Spread
-from moxing.engine.replicas import Replica
+from moxing.engine.graph import updates
+from moxing.engine.job.job import Loss, Model
+from moxing.engine.parallel.reduce import Spread
+from moxing.engine.parallel.replicas import Replica
 
 
 def alone(*losses: Loss) -> Spread:

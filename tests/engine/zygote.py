@@ -101,10 +101,10 @@ def _serve() -> None:
     """Forks for each request, tells the process id and, at the end, the exit code."""
     import tensorflow.compat.v1 as tf
 
-    import moxing.engine.run
+    import moxing.engine.run.execution
 
     assert tf is not None
-    assert moxing.engine.run is not None
+    assert moxing.engine.run.execution is not None
     for line in sys.stdin:
         request = json.loads(line)
         pid = os.fork()

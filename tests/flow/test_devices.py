@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
-from moxing.engine import ancestry
+from moxing.engine.graph import ancestry
 from moxing.errors import MoxValueError
 from moxing.flow import session
 from moxing.flow.core.record.record_pb2 import OFRecord

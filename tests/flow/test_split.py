@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
-from moxing.engine import ancestry
+from moxing.engine.graph import ancestry
 from moxing.errors import MoxNotSupportedError, MoxValueError
 from moxing.flow import session
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from models import BATCH, FAMILIES, X, Y, dense
 
 import moxing.keras
-from moxing.engine.finite import NotFiniteError
+from moxing.engine.loop.finite import NotFiniteError
 from moxing.errors import MoxRuntimeError
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import names
-from moxing.engine.home import local_path
+from moxing.engine.remote import local_path
 from moxing.framework import file
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import report, structure
+from moxing.engine.graph import structure
+from moxing.engine.wording import report
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
-from moxing.engine import run
+from moxing.engine.run import execution
 from moxing.errors import (
     CheckpointError,
     MoxNotSupportedError,
@@ -158,7 +158,7 @@ class Estimator:
         if steps is not None:
             job = counted_from_here(job, steps, self._step)
         with sharing.training():
-            run.execute(job)
+            execution.execute(job)
         return self
 
     def evaluate(

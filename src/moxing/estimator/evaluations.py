@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import run
-from moxing.engine.home import local_path
-from moxing.engine.records import recorder as recorders
-from moxing.engine.summaries import SummaryWriter
+from moxing.engine.remote import local_path
+from moxing.engine.reporting.records import recorder as recorders
+from moxing.engine.reporting.summaries import SummaryWriter
+from moxing.engine.run import execution
 from moxing.estimator import checkpoints, jobs
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
@@ -37,7 +37,7 @@ def evaluate(
     if training is None and checkpoint_path == estimator.latest_checkpoint():
         # So that the run is in the metrics and the report of the model's directory.
         job = dataclasses.replace(job, log_dir=estimator.model_dir, checkpoint_path=None)
-    done = run.execute(job)
+    done = execution.execute(job)
     step = done.global_step or checkpoints.step(checkpoint_path)
     values = {"loss": done.metrics["loss"], **results}
     shown = {key: value for key, value in sorted(values.items()) if np.ndim(value) == 0}

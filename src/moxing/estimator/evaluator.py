@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from moxing.engine import report
+from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxRuntimeError
 from moxing.estimator import checkpoints
 from moxing.estimator.estimator import Estimator

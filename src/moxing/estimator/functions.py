@@ -8,7 +8,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed, structure
+from moxing.engine.data import feed
+from moxing.engine.graph import structure
 from moxing.errors import MoxTypeError, MoxValueError
 
 _OF_INPUT = ("mode", "params", "config", "input_context")

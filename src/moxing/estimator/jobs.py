@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
+from moxing.engine.job.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.estimator import endless, functions, metrics, runtime
 from moxing.estimator.capture import captured

@@ -11,7 +11,7 @@ from typing import Any, cast
 import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
-from moxing.engine import devices
+from moxing.engine.graph import devices
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 
 _MODEL_FN = "write a model_fn for tf.estimator.Estimator, or use mox.run"

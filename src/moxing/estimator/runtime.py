@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import devices
-from moxing.engine.job import EVAL, PREDICT, TRAIN
+from moxing.engine.graph import devices
+from moxing.engine.job.job import EVAL, PREDICT, TRAIN
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import asked_devices
 from moxing.tensorflow import flags

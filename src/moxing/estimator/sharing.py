@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from moxing.engine import team
-from moxing.engine.job import Job
+from moxing.engine.job.job import Job
+from moxing.engine.process import team
 
 _KEY = "estimator's evaluation"
 _LIMIT_SECONDS = 3600.0  # For the chief to come to it, and to be done.

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from moxing.engine import team
-from moxing.engine.job import Job
+from moxing.engine.job.job import Job
+from moxing.engine.process import team
 
 # A limit that no run reaches: it ends with its data.
 ENDLESS = sys.maxsize

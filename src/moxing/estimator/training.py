@@ -12,8 +12,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
-from moxing.engine import run
-from moxing.engine.job import TRAIN
+from moxing.engine.job.job import TRAIN
+from moxing.engine.run import execution
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator import checkpoints, jobs, runtime, sharing
 from moxing.estimator.estimator import Estimator
@@ -75,7 +75,7 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
         again=False,
     )
     with sharing.training():
-        run.execute(job)
+        execution.execute(job)
     if not evaluates:
         return None, []
     return evaluations.last(), _export(estimator, eval_spec)

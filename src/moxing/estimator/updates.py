@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import ancestry
+from moxing.engine.graph import ancestry
 from moxing.errors import MoxNotSupportedError, MoxValueError
 from moxing.estimator.capture import Update
 

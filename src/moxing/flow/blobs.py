@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame
+from moxing.engine.graph import blame
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.flow import tracing
 from moxing.flow.settings import MACHINE

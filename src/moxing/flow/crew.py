@@ -25,8 +25,8 @@ import tensorflow.compat.v1 as tf
 from moxing.cluster import reach
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
-from moxing.engine import team
-from moxing.engine.job import TRAIN, Job
+from moxing.engine.job.job import TRAIN, Job
+from moxing.engine.process import team
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError
 from moxing.flow import machines
 from moxing.flow.settings import MACHINE

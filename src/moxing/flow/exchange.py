@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.place import CollectivePlace
+from moxing.engine.parallel.place import CollectivePlace
 
 # Types that collectives take; others travel as int32.
 _CARRIED = (tf.float16, tf.float32, tf.float64, tf.int32, tf.int64)

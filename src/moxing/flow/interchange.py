@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.home.fetch import fetch_path
-from moxing.engine.home.room import room
+from moxing.engine.remote.fetch import fetch_path
+from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxValueError
 from moxing.flow import shapes, snapshot, stored
 from moxing.flow.shapes import Shape

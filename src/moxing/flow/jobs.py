@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import callbacks
+from moxing.engine.wording import user_calls
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 from moxing.flow import session, tracing
 from moxing.flow.blobs import Array, Blob, Mirrored
@@ -90,7 +90,7 @@ class Job:
         for name, parameter in inspect.signature(function).parameters.items():
             if not isinstance(parameter.default, InputDef):
                 raise MoxTypeError(
-                    f"job {callbacks.location(function)}: argument {name} needs a definition as"
+                    f"job {user_calls.location(function)}: argument {name} needs a definition as"
                     f" its default: {name}=flow.FixedTensorDef(shape)."
                 )
             self.definitions.append((name, parameter.default))
@@ -123,7 +123,7 @@ class Job:
                 d.blob(f"job {self.name}, argument {name}", tensors)
                 for (name, d), tensors in zip(self.definitions, inputs, strict=True)
             ]
-            result = callbacks.call("job", self.function, *blobs)
+            result = user_calls.call("job", self.function, *blobs)
             outputs = [self._output(item) for item in tf.nest.flatten(result)]
             for watch in trace.watches:
                 watch.deliver = watch.blob.tensor
@@ -138,7 +138,7 @@ class Job:
             return []
         if not isinstance(item, Blob):
             raise MoxTypeError(
-                f"job {callbacks.location(self.function)} returned {shown(item)}; it returns"
+                f"job {user_calls.location(self.function)} returned {shown(item)}; it returns"
                 " nothing, a blob, or lists, tuples and dicts of blobs."
             )
         return item.pieces if item.mirrored else [item.tensor]
@@ -180,7 +180,7 @@ def callbacks_noted(job: Job, trace: tracing.Trace) -> tf.Operation:
                 watch.deliver = totals.watched(watch)
         return operation
     except Exception as error:
-        error.add_note(f"openmox: raised while building job {callbacks.location(job.function)}")
+        error.add_note(f"openmox: raised while building job {user_calls.location(job.function)}")
         raise
 
 

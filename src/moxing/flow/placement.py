@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import devices
+from moxing.engine.graph import devices
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.flow import absent, tracing
 from moxing.flow.settings import MACHINE

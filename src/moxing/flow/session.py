@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame, devices, executor
-from moxing.engine.callbacks import location
+from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow import crew as crews
 from moxing.flow import exits, placement
@@ -91,7 +91,7 @@ class Session:
             crew.configure(config)
             crew.compare(crews.facts(self.graph, self.variables.by_name, self.jobs))
         elif count == 1:
-            config.experimental.executor_type = executor.choose(self.graph.get_operations())
+            config.experimental.executor_type = tf_executor.choose(self.graph.get_operations())
         elif not devices.has_gpu():
             config.device_count["CPU"] = count
         native = tf.Session(crew.target if crew else "", graph=self.graph, config=config)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from moxing.engine.checkpoint import durable
-from moxing.engine.home.room import room
+from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxValueError
 from moxing.flow import shapes, snapshot
 from moxing.flow.snapshot import DONE, VALUES

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.finite import NotFiniteError
+from moxing.engine.loop.finite import NotFiniteError
 from moxing.errors import MoxRuntimeError
 from moxing.keras.families import Family
 

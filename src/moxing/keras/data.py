@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.structure import is_dataset
+from moxing.engine.graph.structure import is_dataset
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.keras import described
 from moxing.keras.trace import eager_mode

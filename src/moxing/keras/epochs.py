@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import report, team
-from moxing.engine.records import recorder as recorders
+from moxing.engine.process import team
+from moxing.engine.reporting.records import recorder as recorders
+from moxing.engine.wording import report
 from moxing.keras import families
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.families import Family

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from moxing.engine.structure import is_dataset
+from moxing.engine.graph.structure import is_dataset
 from moxing.errors import MoxTypeError, near_matches
 
 _AHEAD = "Leave it out: data is read ahead by itself, fastest from a tf.data.Dataset."

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import blame
+from moxing.engine.graph import blame
 from moxing.errors import MoxError, MoxValueError
 from moxing.keras import described
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.job import Loss, Model
+from moxing.engine.job.job import Loss, Model
 from moxing.errors import MoxValueError
 from moxing.keras import misfit
 from moxing.keras.families import Family

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.replicas import PREFIX
+from moxing.engine.graph.replica_names import PREFIX
 from moxing.keras.step import Step, specs_of
 from moxing.keras.trace import build
 from moxing.keras.variables import SLOT, Variables

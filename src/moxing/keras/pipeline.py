@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed
+from moxing.engine.data import feed
 from moxing.errors import MoxNotSupportedError
 from moxing.keras import shards
 from moxing.keras.data import Arrays, Made

@@ -10,8 +10,8 @@ import tensorflow.compat.v1 as tf
 
 import moxing
 from moxing import logs, notices
-from moxing.engine import run
-from moxing.engine.job import TRAIN, Job, Model
+from moxing.engine.job.job import TRAIN, Job, Model
+from moxing.engine.run import execution
 from moxing.keras import arguments, checks, data, evaluation, families, foreign, misfit, place
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.epochs import Epochs
@@ -159,7 +159,7 @@ def fit(
         start_timeout=arguments.seconds("start_timeout", start_timeout) or _START_SECS,
     )
     with misfit.told_in_steps("train_data", given.element, model):
-        result = run.execute(job)
+        result = execution.execute(job)
     if not result.steps and not pauses.ended:
         restore(family, model, result.checkpoint)
     arguments.finalize(model)

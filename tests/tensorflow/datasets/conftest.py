@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed
-from moxing.engine.feed import Feed
+from moxing.engine.data import feed
+from moxing.engine.data.feed import Feed
 
 
 def _encode(pixels: np.ndarray, kind: str = "jpeg", **options: Any) -> bytes:

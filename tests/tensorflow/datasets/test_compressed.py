@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.feed import Feed
+from moxing.engine.data.feed import Feed
 from moxing.errors import MoxValueError
 from moxing.tensorflow.datasets import BaseTFRecordDataset, BaseTFRecordMetadata
 from moxing.tensorflow.datasets.compressed import is_compressed

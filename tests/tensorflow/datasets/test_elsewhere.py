@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.feed import Feed
+from moxing.engine.data.feed import Feed
 from moxing.errors import MoxError
 from moxing.framework.file import publish
 from moxing.tensorflow.datasets import (

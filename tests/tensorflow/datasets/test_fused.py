@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed, inputs
-from moxing.engine.feed import Feed
+from moxing.engine.data import feed, inputs
+from moxing.engine.data.feed import Feed
 from moxing.tensorflow.datasets import (
     ImageClassificationRawDataset,
     ImageClassificationRawMetadata,
@@ -102,7 +102,7 @@ def test_of_the_whole_image_nothing_is_decoded(make: Callable[..., Any]) -> None
 
 def _functions_behind(graph: tf.Graph, op: tf.Operation) -> set[str]:
     """The types of all operations in the functions of the datasets behind one."""
-    from moxing.engine import ancestry
+    from moxing.engine.graph import ancestry
 
     library = {item.signature.name: item for item in graph.as_graph_def().library.function}
     nodes = [item.node_def for item in ancestry.behind([op])]

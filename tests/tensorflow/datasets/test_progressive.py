@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed
-from moxing.engine.feed import Feed
+from moxing.engine.data import feed
+from moxing.engine.data.feed import Feed
 from moxing.errors import MoxError
 from moxing.tensorflow.datasets.convert import to_tfrecord
 from moxing.tensorflow.datasets.tfrecord_image import ProgressiveImagenetDataset

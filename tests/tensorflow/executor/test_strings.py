@@ -11,7 +11,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
-from moxing.engine import ancestry, inputs
+from moxing.engine.data import inputs
+from moxing.engine.graph import ancestry
 from moxing.errors import MoxValueError
 
 NAMES = ["a.jpg", "bb.jpg", "ccc.jpg"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import exchange
-from moxing.engine.reduce import AllReduce
+from moxing.engine.parallel import self_exchange
+from moxing.engine.parallel.reduce import AllReduce
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.optimizer import get_optimizer_fn, get_optimizer_wrapper_fn
 
@@ -152,7 +152,7 @@ def test_resuming_in_the_middle_loses_nothing(tmp_path: Path, gradients: Any) ->
 @pytest.mark.usefixtures("control_flow")
 def test_workers_exchange_only_where_they_apply() -> None:
     with tf.Graph().as_default(), tf.variable_scope("", use_resource=True):
-        exchange.offer(AllReduce(1))
+        self_exchange.offer(AllReduce(1))
         var = tf.get_variable("w", initializer=np.ones(2, np.float32))
         optimizer = batched(3, "sgd")()
         assert optimizer.meets_others

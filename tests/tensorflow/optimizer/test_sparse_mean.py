@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.exchange import Exchange
-from moxing.engine.reduce import AllReduce
+from moxing.engine.parallel.reduce import AllReduce
+from moxing.engine.parallel.self_exchange import Exchange
 from moxing.tensorflow.optimizer.sparse_mean import choose, sparse_means, without
 from moxing.tensorflow.optimizer.sparsity import largest_mask, room
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from moxing.engine.options import option
+from moxing.engine.wording.option_names import option
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from moxing.engine.options import option
+from moxing.engine.wording.option_names import option
 from moxing.errors import MoxRuntimeError
 
 _LOG = logging.getLogger("tensorflow")

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.entries import Entry
 from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.reader import Stored
-from moxing.engine.options import option
+from moxing.engine.wording.option_names import option
 from moxing.errors import CheckpointError, near_matches
 
 _LOG = logging.getLogger("tensorflow")

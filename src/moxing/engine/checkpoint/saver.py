@@ -13,7 +13,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import report
 from moxing.engine.checkpoint import durable, manifest, pointer, reader, stage
 from moxing.engine.checkpoint.commit import commit
 from moxing.engine.checkpoint.entries import Entry, entries, flat
@@ -22,6 +21,7 @@ from moxing.engine.checkpoint.manifest import FileRecord, Manifest
 from moxing.engine.checkpoint.metagraph import MetaGraph
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, Checkpoint, data_suffixes
 from moxing.engine.checkpoint.retention import clear_remains, retain
+from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxValueError
 
 _LOG = logging.getLogger("tensorflow")

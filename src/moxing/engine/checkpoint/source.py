@@ -7,7 +7,6 @@ import logging
 import os
 from dataclasses import replace
 
-from moxing.engine import report
 from moxing.engine.checkpoint import pointer, verify
 from moxing.engine.checkpoint.names import (
     MANIFEST,
@@ -19,6 +18,7 @@ from moxing.engine.checkpoint.names import (
     step_of,
 )
 from moxing.engine.checkpoint.newest import newest
+from moxing.engine.wording import report
 from moxing.errors import CheckpointError
 
 _LOG = logging.getLogger("tensorflow")

@@ -10,10 +10,10 @@ from moxing.engine.export.check import check
 from moxing.engine.export.inputs import placeholders
 from moxing.engine.export.kinds import KINDS, check_installed, check_kinds
 from moxing.engine.export.labels import labels_beside
-from moxing.engine.export.signature import ExportSignature
 from moxing.engine.export.target import target
 from moxing.engine.export.variables import check_variables, checkpoint_names
 from moxing.engine.export.write import write
+from moxing.engine.job.signature import ExportSignature
 
 __all__ = [
     "KINDS",

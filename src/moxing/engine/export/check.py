@@ -9,10 +9,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import structure
-from moxing.engine.ancestry import PLACEHOLDERS, behind
-from moxing.engine.blame import place
-from moxing.engine.export.signature import ExportSignature, components
+from moxing.engine.graph import structure
+from moxing.engine.graph.ancestry import PLACEHOLDERS, behind
+from moxing.engine.graph.blame import place
+from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxTypeError, MoxValueError
 
 _PIPELINE = ("Iterator", "OneShotIterator", "QueueDequeue", "ReaderRead", "Unstage")

@@ -10,8 +10,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import convert_to_constants
 
-from moxing.engine.ancestry import PLACEHOLDERS
-from moxing.engine.export.signature import ExportSignature, components
+from moxing.engine.graph.ancestry import PLACEHOLDERS
+from moxing.engine.job.signature import ExportSignature, components
 
 GRAPH = "frozen_graph.pb"
 NAMES = "frozen_graph.json"

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import structure
+from moxing.engine.graph import structure
 from moxing.errors import MoxNotSupportedError
 
 

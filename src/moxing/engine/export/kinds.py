@@ -8,9 +8,9 @@ from typing import Final
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.ancestry import behind
-from moxing.engine.blame import place
-from moxing.engine.export.signature import ExportSignature, components
+from moxing.engine.graph.ancestry import behind
+from moxing.engine.graph.blame import place
+from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxImportError, MoxNotSupportedError
 
 SAVED_MODEL: Final = "TF_SERVING"

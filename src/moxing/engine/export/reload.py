@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
 from moxing.engine.export.sample import Feed, feeds
-from moxing.engine.export.signature import ExportSignature, components
+from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxRuntimeError
 
 _log = logging.getLogger("tensorflow")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.export.signature import components
+from moxing.engine.job.signature import components
 
 Feed = dict[str, Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing import errors
-from moxing.engine.ancestry import behind
-from moxing.engine.export.signature import ExportSignature, components
+from moxing.engine.graph.ancestry import behind
+from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxValueError
 
 _LISTED = 5  # Names in a message.

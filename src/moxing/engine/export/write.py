@@ -20,9 +20,9 @@ from moxing.engine.export.check import check_assets
 from moxing.engine.export.convert import FILES, convert
 from moxing.engine.export.frozen import GRAPH, write_frozen
 from moxing.engine.export.kinds import FROZEN_GRAPH
-from moxing.engine.export.signature import ExportSignature, signature_def
 from moxing.engine.export.target import refuse_existing
 from moxing.engine.export.variables import check_shapes, check_variables, variable_key
+from moxing.engine.job.signature import ExportSignature, signature_def
 from moxing.errors import MoxRuntimeError
 
 _log = logging.getLogger("tensorflow")

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.home.room import room
+from moxing.engine.remote.scratch import room
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import ancestry
+from moxing.engine.graph import ancestry
 from moxing.errors import MoxValueError
 from moxing.flow import placement, variables
 from moxing.flow.blobs import Blob

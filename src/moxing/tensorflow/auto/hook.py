@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import rates, run_state
+from moxing.engine.loop import run_state
+from moxing.engine.model import learning_rate
 from moxing.tensorflow.auto.curve import Curve, StopRule, window_of
 from moxing.tensorflow.auto.params import ModelSize, WatchedSpec, read_names, values
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
@@ -104,7 +105,7 @@ class TrialHook(AggregativeSessionRunHook):
         sizes = [variable.shape.num_elements() or 0 for variable in tf.trainable_variables()]
         self._watch.limits = self._sweep.limits(sum(sizes))
         self._factor = run_state.variable("auto/learning_rate_factor", 1.0, tf.float32)
-        self._own = rates.take(self._factor, _WHO)
+        self._own = learning_rate.take(self._factor, _WHO)
 
     def after_create_session(self, session: tf.Session, coord: tf.train.Coordinator) -> None:
         del coord

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from moxing.engine.job import Result
+from moxing.engine.job.job import Result
 from moxing.errors import MoxTypeError, shown
 from moxing.tensorflow.auto.params import ParamSpec
 from moxing.tensorflow.executor import run as executor

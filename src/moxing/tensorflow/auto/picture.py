@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
-from moxing.engine.records.scale import Scale, fitting, label
+from moxing.engine.reporting.records.scale import Scale, fitting, label
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.auto.curve import Curve, smooth, window_of

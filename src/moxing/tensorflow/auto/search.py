@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from moxing.engine import report
+from moxing.engine.wording import report
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError, shown
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow import flags

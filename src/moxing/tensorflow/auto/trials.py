@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from moxing.engine.finite import NotFiniteError
+from moxing.engine.loop.finite import NotFiniteError
 from moxing.errors import MoxKeyError, near_matches
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow import flags

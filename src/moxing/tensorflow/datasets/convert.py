@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.home.room import room
+from moxing.engine.remote.scratch import room
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import file
 from moxing.framework.file import publish, tuning, urls

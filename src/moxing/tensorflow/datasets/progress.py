@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from moxing.engine import report
+from moxing.engine.wording import report
 from moxing.logs import TENSORFLOW
 
 _EVERY = 5.0  # Seconds; what is done before says nothing.

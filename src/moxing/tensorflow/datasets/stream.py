@@ -12,8 +12,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed, fusion
-from moxing.engine.fusion import Batch
+from moxing.engine.data import feed, fusion
+from moxing.engine.data.fusion import Batch
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import guard, seeded
 from moxing.tensorflow.datasets.order import Order, plain

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from moxing.engine.callbacks import location
+from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxTypeError
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

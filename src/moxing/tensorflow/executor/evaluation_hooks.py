@@ -14,10 +14,13 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import inter, report, run_state, team
-from moxing.engine.best import BestCheckpoint
-from moxing.engine.means import Means
-from moxing.engine.records import recorder as recorders
+from moxing.engine.checkpoint.best import BestCheckpoint
+from moxing.engine.loop import run_state
+from moxing.engine.loop.means import Means
+from moxing.engine.model import inter_evaluation
+from moxing.engine.process import team
+from moxing.engine.reporting.records import recorder as recorders
+from moxing.engine.wording import report
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor import monitor as monitors
@@ -79,9 +82,9 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         return True
 
     def begin(self) -> None:
-        in_step = self._batch * inter.batches_in_step()
+        in_step = self._batch * inter_evaluation.batches_in_step()
         self._period = math.ceil(self._in_train / in_step) * self._epochs
-        second = inter.second_inputs()
+        second = inter_evaluation.second_inputs()
         self._rewind = list(second.initializers) if second is not None else []
         samples = second.samples if second is not None else None
         self._samples = samples if isinstance(samples, int) else None
@@ -130,7 +133,7 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
             )
 
     def _keeper(self, metric: str) -> BestCheckpoint | None:
-        where = inter.log_dir()
+        where = inter_evaluation.log_dir()
         if not where.is_chief:
             return None
         if where.path is None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from moxing.engine.export_run import export_checkpoint
-from moxing.engine.job import Job
+from moxing.engine.job.job import Job
+from moxing.engine.run.export_run import export_checkpoint
 from moxing.tensorflow.executor import arguments
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.structure import describe_tensor
+from moxing.engine.graph.structure import describe_tensor
 from moxing.errors import MoxTypeError, MoxValueError, shown
 
 

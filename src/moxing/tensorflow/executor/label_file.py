@@ -9,9 +9,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import feed
+from moxing.engine.data import feed
 from moxing.engine.export.labels import NAME
-from moxing.engine.home import local_path
+from moxing.engine.remote import local_path
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor.callables import presented_as

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import rates, run_state
+from moxing.engine.loop import run_state
+from moxing.engine.model import learning_rate
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor import monitor as monitors
@@ -93,7 +94,7 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
         # Whether there is a best value yet, that value, evaluations without a better one, those
         # that do not count yet, and plateaus.
         self._state = run_state.variable("plateau/state", [0.0] * 5, tf.float64)
-        self._rates = rates.take(self._scale, type(self).__name__)
+        self._rates = learning_rate.take(self._scale, type(self).__name__)
 
     def after_create_session(self, session: tf.Session, coord: tf.train.Coordinator) -> None:
         del coord

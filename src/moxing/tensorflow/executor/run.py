@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from moxing.engine import run as engine
 from moxing.engine.export import ExportSignature
-from moxing.engine.job import Job, Loss, Model, Result
+from moxing.engine.job.job import Job, Loss, Model, Result
+from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow import flags, idle_flags
 from moxing.tensorflow.executor import (

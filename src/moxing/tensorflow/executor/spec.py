@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.structure import describe_tensor, is_variable
+from moxing.engine.graph.structure import describe_tensor, is_variable
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import devices
+from moxing.engine.graph import devices
 
 _GRADIENT = "OpenmoxPointwiseConv2D"
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import exchange
-from moxing.engine.exchange import Exchange
+from moxing.engine.parallel import self_exchange
+from moxing.engine.parallel.self_exchange import Exchange
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.optimizer.gradients import GradVar, by_original, dense, with_gradient
 from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
@@ -76,13 +76,13 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         if self.num_batches == 1:
             return self.optimizer.apply_gradients(pairs, global_step, name)
         groups = by_original(pairs)
-        others = exchange.current() if self.meets_others else None
+        others = self_exchange.current() if self.meets_others else None
         with tf.init_scope():
             self._create_slots([variables[0] for _, variables in groups])
             position: Any = self._get_non_slot_variable(self._position_name, tf.get_default_graph())
         if others is not None:
-            exchange.rests(position, self.num_batches)
-            exchange.settles(self._agree(groups, others))
+            self_exchange.rests(position, self.num_batches)
+            self_exchange.settles(self._agree(groups, others))
         with tf.name_scope(name or self._name):
             now = position.read_value()
             step = tf.cond(

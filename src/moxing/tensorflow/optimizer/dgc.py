@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import exchange
-from moxing.engine.exchange import Exchange
+from moxing.engine.parallel import self_exchange
+from moxing.engine.parallel.self_exchange import Exchange
 from moxing.errors import MoxValueError, near_matches
 from moxing.tensorflow.optimizer.gradients import (
     GradVar,
@@ -111,7 +111,7 @@ class DgcOptimizer(OptimizerWrapper):
         with tf.name_scope(self._name):
             step = tf.cast(counter, tf.int64)
             given = [(dense(grad, variables[0]), variables[0]) for grad, variables in groups]
-            others = exchange.current()
+            others = self_exchange.current()
             if others is None:
                 sent, kept = self._compress_all(given, step)
             else:
@@ -157,7 +157,7 @@ class DgcOptimizer(OptimizerWrapper):
             if self._masking:
                 velocity = without(velocity, elements)
             kept += [momentum.assign(velocity), residual.assign(without(waiting, elements))]
-        exchange.settles(self._agree([var for _, var in given], others))
+        self_exchange.settles(self._agree([var for _, var in given], others))
         means: dict[int, tf.Tensor] = {}
         if chosen:
             sparse = sparse_means(others, list(chosen.values()), epoch)

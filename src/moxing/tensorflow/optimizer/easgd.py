@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import exchange
-from moxing.engine.exchange import Exchange
+from moxing.engine.parallel import self_exchange
+from moxing.engine.parallel.self_exchange import Exchange
 from moxing.errors import MoxValueError
 from moxing.tensorflow.optimizer.gradients import GradVar, by_original, with_gradient
 from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
@@ -85,7 +85,7 @@ class EasgdOptimizer(OptimizerWrapper):
         """Exchanges with the center if it is time, then applies with the optimizer inside."""
         pairs = with_gradient(grads_and_vars, self._name)
         groups = [variables for _, variables in by_original(pairs)]
-        others = exchange.current()
+        others = self_exchange.current()
         with tf.init_scope():
             self._create_slots([variables[0] for variables in groups])
             steps: Any = self._get_non_slot_variable(self._steps_name, tf.get_default_graph())

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import replicas
+from moxing.engine.parallel import replicas
 from moxing.errors import MoxValueError
 
 GradVar = tuple[Any, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.exchange import Exchange
+from moxing.engine.parallel.self_exchange import Exchange
 from moxing.errors import MoxNotSupportedError
 
 _MOST = (1 << 31) - 1

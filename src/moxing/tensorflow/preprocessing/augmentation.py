@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import fusion
+from moxing.engine.data import fusion
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.preprocessing import pixels, randomness
 from moxing.tensorflow.preprocessing.plan import Family, Plan

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moxing.engine.feed import Feed
+from moxing.engine.data.feed import Feed
 from moxing.errors import MoxValueError
 from moxing.tensorflow.datasets import (
     MultilabelClassificationRawDataset,

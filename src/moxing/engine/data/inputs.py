@@ -1,0 +1,287 @@
+"""Calls the user's input_fn and makes, of what it returns, the batches that a model sees."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.data import feed, step_groups
+from moxing.engine.data.fusion import Batch
+from moxing.engine.data.lift import CannotLiftError, Lifted, lift
+from moxing.engine.graph import arrays, structure
+from moxing.engine.job.job import TRAIN
+from moxing.engine.wording import user_calls
+from moxing.errors import MoxNotSupportedError, MoxValueError
+from moxing.logs import TENSORFLOW
+
+_PREFETCH = 2
+_QUEUE_THREADS = 4
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of the models, one a device.
+
+    Attributes:
+        structures: for each device a list or dict of tensors, as model_fn gets it.
+        counts: for each device a scalar int64 tensor, or int: how many samples it takes in a step;
+            None: not known.
+        real: for each device a scalar bool tensor, whether its data of this step is real: where an
+            input ends within a step, the other devices get zeros. Empty: all of it always is.
+        initializers: operations to run once before the first step.
+        wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
+        cut: operations of the user's graph that now stand for other elements than `structure`.
+        positioned: whether the input starts where `feed.Feed.start` says.
+    """
+
+    structures: tuple[list[Any] | dict[str, Any], ...]
+    counts: tuple[tf.Tensor | int | None, ...]
+    initializers: tuple[tf.Operation, ...] = ()
+    wait: tf.Tensor | None = None
+    cut: tuple[tf.Operation, ...] = ()
+    positioned: bool = False
+    real: tuple[tf.Tensor, ...] = ()
+
+    @property
+    def structure(self) -> list[Any] | dict[str, Any]:
+        """What the first device's model gets."""
+        return self.structures[0]
+
+    @property
+    def samples(self) -> tf.Tensor | int | None:
+        """How many samples the first device takes in a step."""
+        return self.counts[0]
+
+
+def build(
+    input_fn: Callable[[str], Any],
+    mode: str,
+    batch_size: int | None,
+    make_batches: bool,
+    may_lift: bool = True,
+    devices: int = 1,
+) -> Inputs:
+    """Builds the input part of the current graph, on the CPU.
+
+    Args:
+        input_fn: the user's function.
+        mode: TRAIN, EVAL or PREDICT.
+        batch_size: samples a batch; None where the input decides.
+        make_batches: whether `input_fn` returns single samples to be batched here. In TRAIN every
+            batch is full, so that its size is static; other modes also get the rest.
+        may_lift: False keeps the tensors that `input_fn` returned wherever possible.
+        devices: how many models take an element each in one step.
+    """
+    with tf.device("/cpu:0"):
+        with arrays.out_of_graph():
+            result = user_calls.call("input_fn", input_fn, mode, about=f"mode {mode}")
+        initializers: list[tf.Operation] = []
+        if structure.is_dataset(result):
+            structure.check_dataset(result)
+            iterator = tf.data.make_initializable_iterator(result)
+            initializers.append(iterator.initializer)
+            result = iterator.get_next()
+        inputs = structure.normalize(result)
+        names, tensors = zip(*structure.leaves(inputs), strict=True)
+        if make_batches and batch_size is not None:
+            _check_batchable(names, tensors, batch_size)
+        else:
+            make_batches = False
+        made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift, devices)
+        return dataclasses.replace(
+            made,
+            structures=tuple(_single_outputs(element) for element in made.structures),
+            positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True)),
+        )
+
+
+def _single_outputs(inputs: Any) -> Any:
+    """The inputs, each the only output of its operation.
+
+    Where TensorFlow 2.21 fuses `matmul(a, b) * scale + c`, it adds the first output of the
+    operation that c comes from, whichever c is.
+    """
+    leaves = [leaf for _, leaf in structure.leaves(inputs)]
+    return structure.replace(inputs, [_single_output(leaf) for leaf in leaves])
+
+
+def _single_output(tensor: Any) -> Any:
+    if not isinstance(tensor, tf.Tensor) or tensor.value_index == 0:
+        return tensor
+    return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.
+
+
+def _pipeline(
+    inputs: Any,
+    initializers: list[tf.Operation],
+    batch_size: int | None,
+    make_batches: bool,
+    mode: str,
+    may_lift: bool,
+    devices: int,
+) -> Inputs:
+    tensors = [leaf for _, leaf in structure.leaves(inputs)]
+    several = devices > 1
+    batch = Batch(batch_size, mode == TRAIN) if make_batches and batch_size is not None else None
+    lifted = _lift(tensors, batch) if make_batches or may_lift or several else None
+    if lifted is not None and (make_batches or lifted.cut or several):
+        return _from_dataset(
+            inputs, lifted.dataset, lifted.cut, devices, mode, batch_size, make_batches
+        )
+    if make_batches:
+        tensors = _queue(tensors, batch_size, mode)
+    elements = _shared_out(tensors, devices) if several else [tensors]
+    return Inputs(
+        tuple(structure.replace(inputs, element) for element in elements),
+        tuple(_samples(element, None) for element in elements),
+        tuple(initializers),
+    )
+
+
+def _from_dataset(
+    inputs: Any,
+    dataset: Any,
+    cut: tuple[tf.Operation, ...],
+    devices: int,
+    mode: str,
+    batch_size: int | None,
+    make_batches: bool,
+) -> Inputs:
+    padded = devices > 1 and mode != TRAIN
+    if padded:
+        dataset = step_groups.pad(dataset, devices)
+    iterator = tf.data.make_initializable_iterator(_prefetched(dataset, devices))
+    elements, wait = _next(iterator, devices)
+    known = batch_size if make_batches and mode == TRAIN else None
+    real = tuple(element.pop() for element in elements) if padded else ()
+    return Inputs(
+        tuple(structure.replace(inputs, element) for element in elements),
+        tuple(_samples(element, known) for element in elements),
+        (iterator.initializer,),
+        wait,
+        cut,
+        real=real,
+    )
+
+
+def _prefetched(dataset: Any, devices: int) -> Any:
+    """The dataset with a buffer of some steps; a second one would only hand elements over."""
+    end = tf.data.experimental.to_variant(dataset).op
+    size = tf.get_static_value(end.inputs[1]) if end.type == "PrefetchDataset" else 0
+    if size is not None and (size == tf.data.AUTOTUNE or size >= devices):
+        return dataset
+    return dataset.prefetch(_PREFETCH * devices)
+
+
+def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
+    if any(isinstance(tensor, structure.COMPOSITE) for tensor in tensors):
+        return None
+    try:
+        return lift(tensors, feed.current(), batch)
+    except CannotLiftError as reason:
+        TENSORFLOW.debug("input_fn runs inside the step: %s", reason)
+        return None
+
+
+def _next(iterator: Any, count: int) -> tuple[list[list[tf.Tensor]], tf.Tensor]:
+    """The iterator's next elements, in order, and the seconds that a step waits for them."""
+    before = tf.timestamp()
+    elements: list[list[tf.Tensor]] = []
+    last: list[Any] = [before]
+    for _ in range(count):
+        with tf.control_dependencies(last):
+            element = iterator.get_next()
+        last = list(element) if isinstance(element, list | tuple) else [element]
+        elements.append(last)
+    with tf.control_dependencies(last):
+        return [list(element) for element in elements], tf.timestamp() - before
+
+
+def _shared_out(tensors: Sequence[Any], devices: int) -> list[list[tf.Tensor]]:
+    """One element for each device, of tensors that only a session can evaluate, by a queue."""
+    for tensor in tensors:
+        if isinstance(tensor, structure.COMPOSITE):
+            raise MoxNotSupportedError(
+                f"input_fn returned a {type(tensor).__name__}, which can't be shared out to"
+                f" {devices} devices. Return dense tensors, or run on one device."
+            )
+    queue = tf.FIFOQueue(2 * devices, [tensor.dtype for tensor in tensors], name="devices")
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(list(tensors))]))
+    elements: list[list[tf.Tensor]] = []
+    for _ in range(devices):
+        with tf.control_dependencies(elements[-1] if elements else []):
+            element = queue.dequeue()
+        taken = element if isinstance(element, list) else [element]
+        for tensor, source in zip(taken, tensors, strict=True):
+            tensor.set_shape(source.shape)
+        elements.append(list(taken))
+    return elements
+
+
+def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[Any]:
+    """Batches by TensorFlow's queues, which take any tensor that a session can evaluate."""
+    TENSORFLOW.info("input_fn can't run ahead as a tf.data pipeline; batching by queue.")
+    batch = tf.train.batch(
+        list(tensors),
+        batch_size,
+        num_threads=_QUEUE_THREADS,
+        capacity=_QUEUE_THREADS * (batch_size or 1),
+        allow_smaller_final_batch=mode != TRAIN,
+    )
+    return batch if isinstance(batch, list) else [batch]
+
+
+def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | None:
+    """The size of the first dimension that the inputs have."""
+    if known is not None:
+        return known
+    for tensor in tensors:
+        shape = tensor.shape
+        if shape.rank is None or shape.rank > 0:
+            size = shape.as_list()[0] if shape.rank else None
+            if size is not None:
+                return int(size)
+            if isinstance(tensor, tf.Tensor) and shape.rank is not None:
+                return tf.shape(tensor, out_type=tf.int64)[0]
+    return None
+
+
+def _check_batchable(names: Sequence[str], tensors: Sequence[Any], batch_size: int) -> None:
+    for name, tensor in zip(names, tensors, strict=True):
+        if isinstance(tensor, structure.COMPOSITE):
+            raise MoxValueError(
+                f"{name} is a {type(tensor).__name__}, which auto_batch=True cannot batch. Batch it"
+                " in input_fn (Dataset.batch) and pass auto_batch=False."
+            )
+        if not tensor.shape.is_fully_defined():
+            raise MoxValueError(
+                f"{name} has shape {structure.describe_shape(tensor.shape)}: with auto_batch=True"
+                f" and batch_size={batch_size} every sample must have one and the same known"
+                " shape. If it is a single sample, resize it (tf.image.resize_images) or declare"
+                " its shape (tensor.set_shape); if input_fn already yields batches, pass"
+                " auto_batch=False."
+            )
+    _warn_if_batched(names, tensors, batch_size)
+
+
+def _warn_if_batched(names: Sequence[str], tensors: Sequence[Any], batch_size: int) -> None:
+    """One leading size shared by several inputs is most likely a batch already."""
+    sizes = {tensor.shape.as_list()[0] if tensor.shape.rank else None for tensor in tensors}
+    if len(tensors) < 2 or len(sizes) != 1 or sizes & {None, 1}:
+        return
+    size = next(iter(sizes))
+    shapes = ", ".join(
+        f"{name}: {structure.describe_shape(tf.TensorShape([batch_size]).concatenate(t.shape))}"
+        for name, t in zip(names, tensors, strict=True)
+    )
+    TENSORFLOW.warning(
+        "input_fn seems to yield a batch of %d already, and auto_batch=True adds %d more in front"
+        " (%s). If that is not meant, pass auto_batch=False.",
+        size,
+        batch_size,
+        shapes,
+    )

@@ -1,0 +1,41 @@
+"""Takes from gradients what only waits for them, so that it is not computed.
+
+TensorFlow lets the gradients of one operation wait for each other. So the gradient of the first
+convolution with respect to the images is computed, which nothing uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph import ancestry
+
+
+@contextmanager
+def watched() -> Iterator[list[Any]]:
+    """Frees the gradients that are put into the list from waiting for what nothing uses.
+
+    Only operations made in the block are changed: what a program lets wait by itself goes on to.
+    """
+    graph = tf.get_default_graph()
+    before = len(graph.get_operations())
+    gradients: list[Any] = []
+    yield gradients
+    made = graph.get_operations()[before:]
+    _free([op for op in made if op.type == "NoOp" and "/tuple/group_deps" in op.name], gradients)
+
+
+def _free(gates: Sequence[tf.Operation], gradients: Sequence[Any]) -> None:
+    parts = tf.nest.flatten([one for one in gradients if one is not None], expand_composites=True)
+    names = {op.name for op in gates}
+    behind = ancestry.behind(parts, passes=lambda op: op.name not in names)
+    used = {op.name for op in behind}
+    for gate in gates:
+        kept = [op for op in gate.control_inputs if op.name in used]
+        if 0 < len(kept) < len(gate.control_inputs):
+            gate._remove_all_control_inputs()
+            gate._add_control_inputs(kept)

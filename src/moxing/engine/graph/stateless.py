@@ -1,0 +1,203 @@
+"""Makes the random numbers of a seeded run a function of the seed and the step or sample alone.
+
+TensorFlow's random operations count their own calls, so that a resumed run would draw other numbers
+than an uninterrupted one, and a parallel pipeline other numbers each time. Where a run has a seed,
+these operations are replaced by stateless ones, keyed by the seed, the process, the operation's
+name and the number of the step (in the model) or of the element (in the input). The first process,
+and the first device's operations, have the keys that they have alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph import ancestry
+from moxing.engine.graph.replica_names import PREFIX
+from moxing.engine.wording.option_names import option
+
+# What the names of operations of a device after the first begin with.
+_DEVICE = re.compile(rf"{PREFIX}\d+/")
+_LOG = logging.getLogger("tensorflow")
+
+# The stateless counterpart of each operation; both take a shape first and give one tensor.
+_COUNTERPARTS = {
+    "RandomUniform": "StatelessRandomUniform",
+    "RandomStandardNormal": "StatelessRandomNormal",
+    "TruncatedNormal": "StatelessTruncatedNormal",
+    "RandomUniformInt": "StatelessRandomUniformInt",
+}
+# Random operations without a counterpart of the same inputs.
+_OTHERS = (
+    "RandomShuffle",
+    "RandomGamma",
+    "RandomPoissonV2",
+    "Multinomial",
+    "ParameterizedTruncatedNormal",
+    "SampleDistortedBoundingBoxV2",
+)
+
+
+@contextmanager
+def seed_of_device(seed: int | None, process: int, device: int) -> Iterator[None]:
+    """In the block, operations that can't be replaced draw other numbers on each device.
+
+    Those inside functions of the graph (loops, conditionals) are out of reach once they are made.
+    Initial values made in the block are those of the first device of the first process alone.
+
+    Args:
+        seed: the run's seed; None: nothing is changed.
+        process, device: of how many, counted from 0, the model is.
+    """
+    if seed is None or not (process or device):
+        yield
+        return
+    graph = tf.get_default_graph()
+    before = graph.seed
+    tf.set_random_seed(_key(seed, f"{_of_process(process)}{device}") % (1 << 31))
+    try:
+        yield
+    finally:
+        graph.seed = before
+
+
+def replace_in_function(graph_def: tf.GraphDef, seed: int, process: int = 0) -> dict[str, int]:
+    """Replaces random operations in the body of an input function.
+
+    Args:
+        graph_def: changed in place; each replaced node reads a seed that is not in the graph.
+        seed: the run's seed.
+        process: whose input it is: each has data of its own, and changes of its own for it.
+
+    Returns:
+        The key of each seed by the name of the tensor, int64 [2], that is to be mapped to it: the
+        key and the element's number.
+    """
+    seeds: dict[str, int] = {}
+    for node in graph_def.node:
+        counterpart = _COUNTERPARTS.get(node.op)
+        if counterpart is None:
+            continue
+        name = f"openmox_seed_{len(seeds)}"
+        seeds[f"{name}:0"] = _key(seed, _of_process(process) + node.name)
+        node.op = counterpart
+        inputs = [name_ for name_ in node.input if not name_.startswith("^")]
+        order = [name_ for name_ in node.input if name_.startswith("^")]
+        node.input[:] = [inputs[0], name, *inputs[1:], *order]
+        if "Tout" in node.attr:
+            node.attr["dtype"].type = node.attr["Tout"].type
+        for attribute in ("seed", "seed2", "Tout"):
+            node.attr.pop(attribute, None)
+        node.attr["Tseed"].type = tf.int64.as_datatype_enum
+    return seeds
+
+
+def replace_in_model(
+    results: Iterable[tf.Tensor | tf.Operation],
+    seed: int,
+    step: tf.Variable,
+    own: Iterable[tf.Tensor | tf.Operation] = (),
+    process: int = 0,
+) -> None:
+    """Replaces the random operations of a model, those of initial values left out.
+
+    Args:
+        results: what a step computes.
+        seed: the run's seed.
+        step: the global step, which numbers the steps.
+        own: what of it the model computes, with random numbers of each process's own. Those of an
+            update are the same in all processes, which keep equal variables that way.
+        process: the number of this process.
+    """
+    found = _in_steps(results)
+    mine = {op.name for op in ancestry.behind(own)} if process else set()
+    random = [op for op in found if op.type in _COUNTERPARTS and not _inside_control_flow(op)]
+    left = [
+        op for op in found if op.type in _OTHERS or (op.type in _COUNTERPARTS and op not in random)
+    ]
+    _warn(left)
+    if not random:
+        return
+    with tf.device("/cpu:0"):
+        number = tf.cast(step.read_value(), tf.int64)
+    for op in sorted(random, key=lambda op: op.name):
+        name = (_of_process(process) if op.name in mine else "") + op.name
+        _replace(op, tf.stack([tf.constant(_key(seed, name), tf.int64), number]))
+
+
+def tell_apart(own: Iterable[tf.Tensor | tf.Operation], process: int) -> None:
+    """Gives random operations with seeds that the program chose others on each device.
+
+    Without this, `tf.nn.dropout(x, rate, seed=1)` would drop the same units everywhere.
+
+    Args:
+        own: what the models of this process compute.
+        process: its number.
+    """
+    for op in _in_steps(own):
+        device = _DEVICE.match(op.name)
+        if op.type not in (*_COUNTERPARTS, *_OTHERS) or not (process or device):
+            continue
+        seeds = op.get_attr("seed"), op.get_attr("seed2")
+        if any(seeds):  # Else TensorFlow draws them anew in each process, for each operation.
+            name = _of_process(process) + (device.group() if device else "")
+            op._set_attr("seed2", tf.AttrValue(i=_key(seeds[1], name) % (1 << 31)))
+
+
+def _in_steps(results: Iterable[tf.Tensor | tf.Operation]) -> list[tf.Operation]:
+    """The operations behind results, without those that initial values are made of."""
+    initial = {op.name for op in ancestry.behind([v.initializer for v in tf.global_variables()])}
+    return [op for op in ancestry.behind(results) if op.name not in initial]
+
+
+def _replace(op: tf.Operation, seed: tf.Tensor) -> None:
+    shape, *limits = op.inputs
+    dtype = op.outputs[0].dtype
+    with tf.name_scope(None), tf.device(op.device):
+        if op.type == "RandomUniform":
+            new = tf.raw_ops.StatelessRandomUniform(shape=shape, seed=seed, dtype=dtype)
+        elif op.type == "RandomStandardNormal":
+            new = tf.raw_ops.StatelessRandomNormal(shape=shape, seed=seed, dtype=dtype)
+        elif op.type == "TruncatedNormal":
+            new = tf.raw_ops.StatelessTruncatedNormal(shape=shape, seed=seed, dtype=dtype)
+        else:
+            low, high = limits
+            new = tf.raw_ops.StatelessRandomUniformInt(
+                shape=shape, seed=seed, minval=low, maxval=high
+            )
+    new.set_shape(op.outputs[0].shape)
+    old = op.outputs[0]
+    for consumer in old.consumers():
+        for index, tensor in enumerate(consumer.inputs):
+            if tensor is old:
+                consumer._update_input(index, new)
+
+
+def _inside_control_flow(op: tf.Operation) -> bool:
+    return op._get_control_flow_context() is not None
+
+
+def _key(seed: int, name: str) -> int:
+    """A number that differs for each operation and stays the same in every process."""
+    return (seed * 1_000_003 + zlib.crc32(name.encode())) % (1 << 62)
+
+
+def _of_process(process: int) -> str:
+    """What tells the names of a process's operations from those of the first."""
+    return f"openmox_process_{process}/" if process else ""
+
+
+def _warn(left: Sequence[tf.Operation]) -> None:
+    if left:
+        _LOG.warning(
+            "%s can't fix the random operation %s (%s) over a resumed run: TensorFlow has no"
+            " stateless form of it here.",
+            option("--seed"),
+            left[0].name,
+            left[0].type,
+        )

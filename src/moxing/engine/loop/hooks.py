@@ -1,0 +1,146 @@
+"""Calls SessionRunHooks as TensorFlow's MonitoredSession calls them, and nothing where none are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.wording import user_calls
+from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
+
+# Each set of fetches and feeds that hooks ask for is compiled once. A hook that makes new tensors
+# every step is run without.
+_MOST_CALLABLES = 64
+
+
+class HookChain:
+    """The hooks of a run, in order.
+
+    Follows `tf.train.SessionRunHook`: begin, after_create_session, before_run and after_run around
+    every step, end after the last.
+    """
+
+    def __init__(self, hooks: Sequence[tf.train.SessionRunHook]) -> None:
+        self._hooks = tuple(hooks)
+        self._callables: dict[Any, Callable[..., Any]] = {}
+        self.stop_requested = False
+
+    def __bool__(self) -> bool:
+        return bool(self._hooks)
+
+    def begin(self) -> None:
+        for hook in self._hooks:
+            _call(hook, "begin")
+
+    def after_create_session(self, session: tf.Session, coordinator: tf.train.Coordinator) -> None:
+        for hook in self._hooks:
+            _call_late(hook, "after_create_session", session, coordinator)
+
+    def end(self, session: tf.Session) -> None:
+        for hook in self._hooks:
+            _call_late(hook, "end", session)
+
+    def run(self, session: tf.Session, fetches: Any) -> Any:
+        """Runs one step with what the hooks want fetched and fed.
+
+        Args:
+            session: the session.
+            fetches: the engine's own fetches.
+
+        Returns:
+            The values of `fetches`.
+        """
+        context = tf.train.SessionRunContext(tf.train.SessionRunArgs(fetches), session)
+        wanted, feeds = self._ask(context)
+        values = self._run_noted(session, [fetches, wanted], feeds)
+        for hook in self._hooks:
+            results = values[1].get(str(id(hook)))
+            _call_late(hook, "after_run", context, tf.train.SessionRunValues(results, None, None))
+        self.stop_requested |= context.stop_requested
+        return values[0]
+
+    def _ask(self, context: tf.train.SessionRunContext) -> tuple[dict[str, Any], dict[Any, Any]]:
+        wanted: dict[str, Any] = {}
+        feeds: dict[Any, Any] = {}
+        for hook in self._hooks:
+            arguments = _call_late(hook, "before_run", context)
+            if arguments is None:
+                continue
+            _check_arguments(hook, arguments)
+            if arguments.fetches is not None:
+                wanted[str(id(hook))] = arguments.fetches
+            for tensor, value in (arguments.feed_dict or {}).items():
+                if tensor in feeds:
+                    raise MoxValueError(
+                        f"{type(hook).__name__} feeds {tensor}, which another hook feeds too. Let"
+                        " one hook feed a tensor."
+                    )
+                feeds[tensor] = value
+        return wanted, feeds
+
+    def _run_noted(self, session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> Any:
+        try:
+            return self._run(session, fetches, feeds)
+        except (TypeError, ValueError, KeyError, RuntimeError) as error:
+            names = ", ".join(dict.fromkeys(type(hook).__name__ for hook in self._hooks))
+            error.add_note(
+                f"openmox: raised by what the hooks of this run fetch or feed ({names})."
+            )
+            raise
+
+    def _run(self, session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> Any:
+        flat = tuple(id(item) for item in tf.nest.flatten(fetches))
+        key = (flat, tuple(id(tensor) for tensor in feeds))
+        if key not in self._callables:
+            if len(self._callables) >= _MOST_CALLABLES:
+                return session.run(fetches, feed_dict=feeds)
+            # The closure holds the fetches, so their ids stay theirs.
+            made = session.make_callable(fetches, feed_list=list(feeds))
+            self._callables[key] = _Held(made, fetches, tuple(feeds))
+        return self._callables[key](*feeds.values())
+
+
+class _Held:
+    """A callable that keeps alive the tensors it was made for."""
+
+    def __init__(self, function: Callable[..., Any], *kept: Any) -> None:
+        self._function = function
+        self._kept = kept
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*arguments)
+
+
+def _call_late(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> Any:
+    """Calls a method that may build no operations: the graph is final once a session runs it."""
+    try:
+        return _call(hook, method, *arguments)
+    except RuntimeError as error:
+        if "finalized" not in str(error):
+            raise
+        raise MoxRuntimeError(
+            f"{type(hook).__name__}.{method}() builds operations, but the graph is final once"
+            f" training runs. Build them in {type(hook).__name__}.begin()."
+        ) from error
+
+
+def _call(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> Any:
+    role = f"the hook {type(hook).__name__}'s"
+    return user_calls.call(role, getattr(hook, method), *arguments)
+
+
+def _check_arguments(hook: tf.train.SessionRunHook, arguments: Any) -> None:
+    """Refuses what `before_run` may not return."""
+    name = f"{type(hook).__name__}.before_run()"
+    if not isinstance(arguments, tf.train.SessionRunArgs):
+        raise MoxTypeError(
+            f"{name} returned {shown(arguments)}; it must return tf.train.SessionRunArgs(...) or"
+            " None."
+        )
+    if not isinstance(arguments.feed_dict, Mapping | None):
+        raise MoxTypeError(
+            f"{name} returned the feed_dict {shown(arguments.feed_dict)}; it must be a dict of"
+            " values by tensor."
+        )

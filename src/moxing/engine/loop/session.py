@@ -1,0 +1,165 @@
+"""Opens a session in which every variable has a value and every input is ready."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.checkpoint import Restorer
+from moxing.engine.data.lift import PYTHON_CALLS
+from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.job.job import Job
+from moxing.engine.process.team import Team
+from moxing.engine.wording.option_names import option
+from moxing.logs import TENSORFLOW
+
+_CLOSE_SECONDS = 0.5
+_LAST_SECONDS = 5.0
+_END_SECONDS = 10.0  # For all that the user's code still does after the last step.
+
+
+@contextmanager
+def open_session(
+    job: Job,
+    graph: tf.Graph,
+    initialize: tf.Operation,
+    restorer: Restorer | None,
+    complete: Callable[[tf.Session], None],
+    input_initializers: Sequence[tf.Operation],
+    coordinator: tf.train.Coordinator,
+    team: Team | None = None,
+) -> Iterator[tf.Session]:
+    """A session on the final `graph`; it and its queue runners end with the block.
+
+    What a queue runner raised is in `coordinator`, for the caller to raise where the data of it was
+    missed. Where none was, as after the last step, the block ends with a warning of it.
+
+    Args:
+        job: thread pool sizes.
+        graph: a finalized graph.
+        initialize: gives values to whatever `restorer` does not restore.
+        restorer: restores the rest; None: `initialize` does all.
+        complete: called after that, to give copies of variables their values.
+        input_initializers: run after the variables have values.
+        coordinator: for queue runners.
+        team: the processes that the session runs with; None: this one is alone.
+    """
+    config = _config(job, graph, team)
+    session = tf.Session(team.target if team else "", graph=graph, config=config)
+    threads: list[threading.Thread] = []
+    if team is not None:
+        team.escape.enter(session)
+    try:
+        with graph.as_default(), session.as_default():
+            with blame.noted(graph, "while variables were initialized"):
+                session.run(initialize)
+            if restorer is not None:
+                restorer.run(session)
+            complete(session)
+            with blame.noted(graph, "while the datasets of input_fn were opened"):
+                session.run(list(input_initializers))
+            if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
+                threads = tf.train.start_queue_runners(session, coordinator)
+            yield session
+    except BaseException:
+        _end(session, coordinator, threads, team)
+        raise
+    fault = _end(session, coordinator, threads, team)
+    if fault is not None:
+        TENSORFLOW.warning("An input thread failed behind the data that was needed: %s", fault)
+
+
+@contextmanager
+def threads_of_hooks(coordinator: tf.train.Coordinator) -> Iterator[None]:
+    """Tells the threads that hooks registered to stop, at the end of the block, and waits."""
+    try:
+        yield
+    finally:
+        _join(coordinator, ())
+
+
+def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
+    """One operation that initializes these variables, all local variables and all tables."""
+    return tf.group(
+        tf.variables_initializer(list(variables)),
+        tf.local_variables_initializer(),
+        tf.tables_initializer(),
+    )
+
+
+def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
+    config = tf.ConfigProto(
+        allow_soft_placement=True,
+        inter_op_parallelism_threads=job.inter_op_threads,
+        intra_op_parallelism_threads=job.intra_op_threads,
+    )
+    config.gpu_options.allow_growth = True
+    if devices.has_gpu():  # On a CPU XLA gains nothing.
+        config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
+    if job.devices > 1 and not devices.has_gpu():
+        config.device_count["CPU"] = job.devices
+    if team is not None:
+        team.configure(config, job)
+    elif not devices.has_gpu() and job.devices == 1:
+        config.experimental.executor_type = tf_executor.choose(graph.get_operations())
+    return config
+
+
+def _end(
+    session: tf.Session,
+    coordinator: tf.train.Coordinator,
+    threads: Sequence[threading.Thread],
+    team: Team | None,
+) -> Exception | None:
+    """Ends the queue runners and the session, and returns what one of the former raised.
+
+    TensorFlow waits for Python code that runs inside the session, such as a generator that reads
+    ahead; and often for a thread of tf.data that sleeps between looks at the pipeline's speed, for
+    up to half the time since training began. Where closing takes long, the session is left to a
+    thread that waits for it; so also where a process is lost that would have to answer.
+    """
+    if team is not None:
+        team.escape.at_ease()
+    until = time.monotonic() + _END_SECONDS
+    fault = _join(coordinator, threads)
+    closing = threading.Thread(target=session.close, name="close session", daemon=True)
+    closing.start()
+    closing.join(_CLOSE_SECONDS)
+    if team is not None and team.member.first_failure() is not None:
+        return fault  # This process ends before TensorFlow has given up waiting.
+    if closing.is_alive() and _calls_python(session.graph):
+        closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
+        if closing.is_alive():
+            TENSORFLOW.warning(
+                "%s still runs %.0f seconds after the last step; going on without it. Look in"
+                " its generator, py_func or queue for a wait without a limit.",
+                option("input_fn"),
+                _END_SECONDS,
+            )
+    if closing.is_alive():
+        # Python must not end while native code is about to return to it.
+        atexit.register(closing.join, _END_SECONDS if session.sess_str else _LAST_SECONDS)
+    return fault
+
+
+def _calls_python(graph: tf.Graph) -> bool:
+    """Whether a step or a dataset of the graph runs Python code."""
+    definition = graph.as_graph_def()
+    nodes = [*definition.node, *(n for f in definition.library.function for n in f.node_def)]
+    return any(node.op in PYTHON_CALLS for node in nodes)
+
+
+def _join(
+    coordinator: tf.train.Coordinator, threads: Sequence[threading.Thread]
+) -> Exception | None:
+    coordinator.request_stop()
+    try:
+        coordinator.join(threads, stop_grace_period_secs=_END_SECONDS, ignore_live_threads=True)
+    except Exception as error:
+        return error
+    return None

@@ -1,0 +1,108 @@
+"""A second input and model on the variables of the first, to evaluate while training goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.data import feed, inputs
+from moxing.engine.data.feed import Feed
+from moxing.engine.data.inputs import Inputs
+from moxing.engine.job.job import Job, Model
+from moxing.engine.model.variable_reuse import Reuse
+from moxing.errors import MoxValueError
+
+_INTER = "openmox/inter"
+_LOG_DIR = "openmox/inter/log_dir"
+_SHARES = "openmox/inter/shares"
+# What a model function adds for its own call only.
+_OWN = (tf.GraphKeys.LOSSES, tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.SUMMARIES)
+
+
+@dataclass(frozen=True)
+class Inter:
+    """The model of the second mode and its input."""
+
+    inputs: Inputs
+    model: Model
+
+
+@dataclass(frozen=True)
+class LogDir:
+    """A run's directory, if it has one; only the chief process of a run writes files."""
+
+    path: str | None
+    is_chief: bool
+
+
+def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model]) -> Inter:
+    """Builds `input_fn` and `model_fn` once more in the current graph, in another mode.
+
+    The second model reads the first one's variables. Batch-norm updates and summaries of the second
+    are left out of training.
+
+    Args:
+        job: whose functions to call.
+        mode: the mode they are called with.
+        call_model_fn: calls the job's model_fn on inputs in a mode.
+
+    Raises:
+        MoxValueError: the second model made variables of its own.
+    """
+    first = tf.global_variables()
+    before = {variable.name for variable in first}
+    feed.announce(Feed(seed=job.seed))
+    with _collections_of_its_own():
+        made = inputs.build(job.input_fn, mode, job.batch_size, job.make_batches)
+        scope = tf.get_variable_scope()
+        with (
+            tf.variable_creator_scope(Reuse(first)),
+            tf.variable_scope(scope, reuse=True, auxiliary_name_scope=False),
+        ):
+            model = call_model_fn(job, made.structure, mode)
+    new = [v.name.split(":")[0] for v in tf.global_variables() if v.name not in before]
+    if new:
+        raise MoxValueError(
+            f"model_fn made the variable {new[0]} in {mode}, which it does not have in"
+            f" {job.mode}: inter_mode evaluates on the variables that are trained. Make variables"
+            " with tf.get_variable or tf.layers, under the same names in both modes."
+        )
+    tf.add_to_collection(_INTER, made)
+    workers = job.cluster.size if job.cluster is not None and job.synchronous else 1
+    tf.add_to_collection(_SHARES, job.devices * workers)
+    tf.add_to_collection(_LOG_DIR, LogDir(job.log_dir, not job.cluster or job.cluster.is_chief))
+    return Inter(made, model)
+
+
+def second_inputs() -> Inputs | None:
+    """The second input of the current graph; running its initializers starts it anew."""
+    found = tf.get_collection(_INTER)
+    return found[0] if found else None
+
+
+def batches_in_step() -> int:
+    """How many batches a step of the current graph's run takes, over all devices and workers."""
+    return next(iter(tf.get_collection(_SHARES)), 1)
+
+
+def log_dir() -> LogDir:
+    """Where the current graph's run writes files, if it evaluates during training."""
+    return next(iter(tf.get_collection(_LOG_DIR)), LogDir(None, True))
+
+
+@contextmanager
+def _collections_of_its_own() -> Iterator[None]:
+    graph = tf.get_default_graph()
+    kept = {key: graph.get_collection(key) for key in _OWN}
+    for key in _OWN:
+        graph.clear_collection(key)
+    try:
+        yield
+    finally:
+        for key, values in kept.items():
+            graph.clear_collection(key)
+            for value in values:
+                graph.add_to_collection(key, value)

@@ -1,0 +1,345 @@
+"""Builds everything that a job runs, in one private graph, before any session is opened."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import export
+from moxing.engine.data import feed, inputs
+from moxing.engine.data.feed import Feed
+from moxing.engine.data.inputs import Inputs
+from moxing.engine.graph import (
+    ancestry,
+    devices,
+    keras_seed,
+    precision,
+    stateless,
+    structure,
+    updates,
+)
+from moxing.engine.job.job import EXPORT, Job, Model
+from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
+from moxing.engine.parallel import replicas
+from moxing.engine.parallel.place import ALONE, Place, TeamOps
+from moxing.engine.parallel.reduce import Spread
+from moxing.engine.parallel.replicas import Replica
+from moxing.engine.wording import user_calls
+from moxing.engine.wording.option_names import option
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.logs import TENSORFLOW
+
+
+@dataclass(frozen=True)
+class Program:
+    """A built job.
+
+    Attributes:
+        graph: the graph; not yet final.
+        inputs: the input part.
+        replicas: what model_fn built, for each device of this process.
+        model: the first of them.
+        log: what log lines show.
+        global_step: int64 variable, counts updates over all runs.
+        step_op: one step: an update in TRAIN, else the evaluation of every result.
+        hooks: of the model, and of the second one that evaluates during training.
+        initializers: operations to run once before the first step.
+        slots: variables that belong to optimizers, not to the model.
+        export_graph: the graph of the exported model; None where nothing is exported.
+        export_signature: its inputs and outputs.
+        team: what a step does with other processes; None: this one is alone.
+    """
+
+    train_op: tf.Graph
+    inputs: Inputs
+    replicas: tuple[Replica, ...]
+    log: Mapping[str, tf.Tensor]
+    global_step: tf.Variable
+    step_op: tf.Operation
+    hooks: tuple[tf.train.SessionRunHook, ...]
+    initializers: tuple[tf.Operation, ...]
+    slots: tuple[tf.Variable, ...]
+    export_graph: tf.Graph | None = None
+    export_signature: export.ExportSignature | None = None
+    team: TeamOps | None = None
+
+    @property
+    def model(self) -> Model:
+        """The first device's model."""
+        return self.replicas[0].model
+
+
+class _ReadsInputsDirectly(Exception):
+    """The model reads tensors of input_fn that were not handed to it."""
+
+
+def build(
+    job: Job, input_steps: int = 0, order: int | None = None, place: Place = ALONE
+) -> Program:
+    """Builds the graphs of a job.
+
+    Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
+    if the job exports.
+
+    Args:
+        job: what to build.
+        input_steps: steps whose data earlier runs took from the input; a reader that can be
+            positioned starts behind them.
+        order: what readers draw the order of data from where the job has no seed.
+        place: this process's place among others.
+    """
+    devices.has_gpu()
+    with _resource_variables():
+        try:
+            return _build(job, input_steps, order, place, may_lift=True)
+        except _ReadsInputsDirectly:
+            return _build(job, input_steps, order, place, may_lift=False)
+
+
+@contextmanager
+def _resource_variables() -> Iterator[None]:
+    """Variables are resources also where the program has turned TensorFlow 2's behavior off.
+
+    Reads and writes of a reference variable have no defined order, and the executor that is fast
+    for small graphs can't run them.
+    """
+    before = tf.resource_variables_enabled()
+    tf.enable_resource_variables()
+    try:
+        yield
+    finally:
+        if not before:
+            tf.disable_resource_variables()
+
+
+def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift: bool) -> Program:
+    with tf.Graph().as_default() as built, place.scope(), keras_seed.fixed(job.seed):
+        if job.seed is not None:
+            tf.set_random_seed(job.seed)
+        global_step = tf.train.get_or_create_global_step()
+        per_step = job.batch_size if job.make_batches and job.batch_size else 1
+        feed.announce(
+            Feed(
+                start=input_steps * per_step * job.devices,
+                shard=place.index,
+                shards=place.size,
+                seed=job.seed,
+                order=order,
+            )
+        )
+        made = inputs.build(
+            job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift, job.devices
+        )
+        updates.watch_keras()
+        places = devices.local(job.devices) if job.devices > 1 else ("",)
+        copied = devices.has_gpu() if job.copied is None else job.copied
+        parts = replicas.build(
+            places,
+            copied and job.devices > 1,
+            lambda index: _call_on_device(job, made.structures[index], place, index),
+        )
+        model = parts[0].model
+        log = _logged(job, parts)
+        before = {variable.name for variable in tf.global_variables()}
+        results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
+        own = [*results, *_trained(parts)]
+        place.prepare()
+        step_op = (
+            _train_op(job, place.spread(parts, sources(made)), global_step, place)
+            if job.training
+            else tf.group(*results)
+        )
+        team = place.operations()
+        step_op = _reading_inputs(step_op, made)
+        slots = [variable for variable in tf.global_variables() if variable.name not in before]
+        shown = _summaries(made, job) if job.training and job.log_dir is not None else []
+        _check_reads(made, [step_op, *results, *shown], job.make_batches or job.devices > 1)
+        if not model.hooks:  # Else one of them may update the metrics.
+            streaming_metrics.check(model.log, [step_op, *results])
+        if job.seed is not None:
+            stateless.replace_in_model([step_op, *results], job.seed, global_step, own, place.index)
+        stateless.tell_apart(own, place.index)
+        hooks = _hooks(parts)
+        second: tuple[tf.Operation, ...] = ()
+        if job.inter_mode is not None:
+            other = inter_evaluation.build(job, job.inter_mode, _call_model_fn)
+            hooks += other.model.inter_hooks
+            second = other.inputs.initializers
+    program = Program(
+        built,
+        made,
+        tuple(parts),
+        log,
+        global_step,
+        step_op,
+        hooks,
+        (*made.initializers, *second),
+        tuple(slots),
+        team=team,
+    )
+    if not job.export or not place.is_chief:
+        return program
+    names = export.checkpoint_names(built)
+    export_graph, signature = _build_export(job, made, names, f"the {job.mode} graph")
+    return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
+
+
+def sources(made: Inputs) -> list[tf.Operation]:
+    """The operations that read the input of a step."""
+    leaves = [leaf for part in made.structures for leaf in structure.tensors(part)]
+    return list({leaf.op.name: leaf.op for leaf in leaves}.values())
+
+
+def _results(model: Model) -> list[tf.Tensor]:
+    return [*model.log.values(), *model.outputs.values()]
+
+
+def _trained(parts: Sequence[Replica]) -> list[tf.Tensor | tf.Operation]:
+    """What the models compute for the sake of training."""
+    losses = [loss.tensor for part in parts for loss in part.model.losses]
+    return [*losses, *(update for part in parts for update in part.updates)]
+
+
+def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:
+    """What log lines show: the first device's values, or means over devices."""
+    first = parts[0].model.log
+    if job.log_first or len(parts) == 1:
+        return first
+    return {
+        name: tf.add_n([tf.cast(part.model.log[name], tf.float32) for part in parts]) / len(parts)
+        for name in first
+    }
+
+
+def _hooks(parts: Sequence[Replica]) -> tuple[tf.train.SessionRunHook, ...]:
+    """The first device's hooks, and those of the others that no other device's can stand for."""
+    others = [
+        hook
+        for part in parts[1:]
+        for hook in part.model.hooks
+        if not getattr(hook, "support_aggregation", lambda: False)()
+    ]
+    return (*parts[0].model.hooks, *others)
+
+
+def _reading_inputs(step_op: tf.Operation, made: Inputs) -> tf.Operation:
+    """A step also takes an element that its model ignores: data that ends, ends the run."""
+    known = {op.name: op for op in sources(made)}
+    if not made.initializers or any(op.name in known for op in ancestry.behind([step_op])):
+        return step_op
+    return tf.group(step_op, *known.values())
+
+
+def _call_on_device(job: Job, given: Any, place: Place, device: int) -> Model:
+    with stateless.seed_of_device(job.seed, place.index, device):
+        return _call_model_fn(job, given, job.mode)
+
+
+def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
+    """Calls model_fn; with a compute type, on inputs of that type and float32 variables."""
+    scope: AbstractContextManager[None] = nullcontext()
+    if job.compute_dtype is not None:
+        tensors = [leaf for _, leaf in structure.leaves(given)]
+        cast = precision.cast_inputs(tensors, tf.as_dtype(job.compute_dtype))
+        given = structure.replace(given, cast)
+        scope = precision.stored_as(tf.float32)
+    about = f"mode {mode}, {structure.describe(given)}"
+    if isinstance(given, list) and len(given) == 1:
+        about += "; inputs is a list also where it holds one tensor: images = inputs[0]"
+    with scope:
+        return user_calls.call(option("model_fn"), job.model_fn, given, mode, about=about)
+
+
+def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) -> tf.Operation:
+    model = spread.replicas[0].model
+    functions: Sequence[Any] = job.optimizer_fns
+    if len(functions) == 1:
+        functions = [functions[0]] * len(model.losses)
+    if len(functions) != len(model.losses):
+        raise MoxValueError(
+            f"optimizer_fn is a list of {len(functions)}, but ModelSpec has {len(model.losses)}"
+            f" {'loss' if len(model.losses) == 1 else 'losses'}. Give one optimizer_fn, or one for"
+            " each loss."
+        )
+    variables = train_op.trainable(job.trainable_include, job.trainable_exclude)
+    scale = precision.make_loss_scale(job.loss_scale, job.dynamic_loss_scale)
+    update = train_op.train_op(spread, functions, variables, global_step, scale)
+    return place.after(update)
+
+
+def build_export(
+    job: Job, names: Collection[str], where: str
+) -> tuple[tf.Graph, export.ExportSignature]:
+    """Builds nothing but the export graph; input_fn is called for the shapes of the inputs.
+
+    Args:
+        job: what to build.
+        names: of the variables that there are, in `where`.
+        where: such as "the checkpoint output/model.ckpt-10".
+    """
+    devices.has_gpu()
+    with _resource_variables():
+        with tf.Graph().as_default():
+            made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches)
+        return _build_export(job, made, names, where)
+
+
+def _build_export(
+    job: Job, made: Inputs, names: Collection[str], where: str
+) -> tuple[tf.Graph, export.ExportSignature]:
+    with tf.Graph().as_default() as built:
+        tf.train.get_or_create_global_step()
+        fed = export.placeholders(made.structure, job.make_batches)
+        about = f"mode {EXPORT}, {structure.describe(fed)}"
+        model = user_calls.call("model_fn", job.model_fn, fed, EXPORT, about=about)
+        if not isinstance(model.export, export.ExportSignature):
+            raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
+        export.check(model.export, fed)
+        export.check_kinds(job.export_kinds, model.export)
+        export.check_variables(model.export, names, where)
+    return built, model.export
+
+
+def _summaries(made: Inputs, job: Job) -> list[tf.Tensor]:
+    """The graph's summaries; without those of single samples, of which a step has no particular."""
+    summaries: list[tf.Tensor] = tf.get_collection_ref(tf.GraphKeys.SUMMARIES)
+    if job.make_batches:
+        lost = [summary for summary in summaries if _reads(made, [summary]) is not None]
+        summaries[:] = [summary for summary in summaries if summary not in lost]
+        if lost:
+            TENSORFLOW.warning(
+                "Left out are summaries of single samples, which input_fn made: %s. Make summaries"
+                " in model_fn, of its inputs, which are the batch.",
+                ", ".join(summary.op.name for summary in lost),
+            )
+    return list(summaries)
+
+
+def _check_reads(made: Inputs, targets: Iterable[Any], batched: bool) -> None:
+    """Finds targets that read an element of input_fn past the pipeline that replaces it.
+
+    Such a tensor reached the model through a global variable or a closure, and would belong to
+    another sample than the tensors in `inputs`.
+    """
+    name = _reads(made, targets)
+    if name is not None and not batched:
+        raise _ReadsInputsDirectly
+    if name is not None:
+        raise MoxValueError(
+            f"model_fn uses a tensor of input_fn ({name}) that is not among its inputs."
+            " With auto_batch=True that is a single sample, not the batch: return the tensor"
+            " from input_fn and take it from model_fn's inputs."
+        )
+
+
+def _reads(made: Inputs, targets: Iterable[Any]) -> str | None:
+    """The operation of input_fn that the targets read past the pipeline; None: there is none."""
+    cut = {op.name for op in made.cut}
+    if not cut:
+        return None
+    return next((op.name for op in ancestry.behind(targets) if op.name in cut), None)

@@ -1,0 +1,225 @@
+"""From the losses of a model to one operation that makes one training step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph import precision, pruning
+from moxing.engine.graph.precision import LossScale
+from moxing.engine.job.job import Loss
+from moxing.engine.model import learning_rate
+from moxing.engine.parallel import self_exchange, variable_reads
+from moxing.engine.parallel.reduce import Spread
+from moxing.engine.parallel.replicas import Replica
+from moxing.engine.wording import user_calls
+from moxing.errors import MoxTypeError, MoxValueError
+
+GradsAndVars = list[tuple[Any, tf.Variable]]
+_NO_SCALE = LossScale()
+
+
+def train_op(
+    spread: Spread,
+    optimizer_fns: Sequence[Callable[[], tf.train.Optimizer]],
+    variables: Sequence[tf.Variable],
+    global_step: tf.Variable,
+    scale: LossScale = _NO_SCALE,
+) -> tf.Operation:
+    """Builds one step: every update of batch-norm statistics, every gradient, then every optimizer.
+
+    All gradients are of the same forward pass: no optimizer moves a variable before the last
+    gradient is computed. The global step counts one, however many losses there are.
+
+    Args:
+        spread: the models, one a device, and how their gradients meet.
+        optimizer_fns: as many as a model has losses; each called once.
+        variables: the first model's variables that may be trained at all.
+        global_step: incremented once, also by a step that a dynamic loss scale leaves out.
+        scale: what the losses are multiplied by while gradients are taken.
+    """
+    optimizers = [_make_optimizer(function) for function in optimizer_fns]
+    with learning_rate.scalable(optimizers):
+        return _step(spread, optimizers, variables, global_step, scale)
+
+
+def _step(
+    spread: Spread,
+    optimizers: Sequence[tf.train.Optimizer],
+    variables: Sequence[tf.Variable],
+    global_step: tf.Variable,
+    scale: LossScale,
+) -> tf.Operation:
+    count = len(spread.replicas[0].model.losses)
+    # Whether a step is left out is for all processes to decide alike, on equal gradients.
+    if spread.between is not None and spread.apart and not scale.dynamic:
+        self_exchange.offer(spread.between)
+    moments = [
+        _mean_gradients(spread, optimizer, index, variables, scale)
+        for index, optimizer in enumerate(optimizers)
+    ]
+    first: list[tf.Operation] = [op for replica in spread.replicas for op in replica.updates]
+    read = variable_reads.of(spread.replicas)
+    gradients = [gradient for pairs in moments for gradient, _ in pairs]
+    if not spread.applies:
+        return tf.group(*(gradient.op for gradient in gradients))
+    if count == 1 and not scale.dynamic:
+        with tf.control_dependencies(
+            [*first, *variable_reads.unordered(read, optimizers[0], moments[0])]
+        ):
+            return _apply(optimizers[0], moments[0], global_step)
+    first += [tf.group(*read)] if read else []
+
+    def update() -> tf.Operation:
+        return tf.group(
+            *(
+                _apply(optimizer, pairs)
+                for optimizer, pairs in zip(optimizers, moments, strict=True)
+            )
+        )
+
+    finite = precision.all_finite(gradients) if scale.dynamic else tf.constant(True)
+    if scale.dynamic:
+        first = precision.undo_unless(finite, first)
+    with tf.control_dependencies([*first, *(gradient.op for gradient in gradients)]):
+        applied = scale.apply(finite, update)
+    with tf.control_dependencies([applied]):
+        return global_step.assign_add(1, name="train_step", read_value=False)
+
+
+def in_scopes(variables: Sequence[tf.Variable], scopes: Sequence[str]) -> list[tf.Variable]:
+    """The variables below one of the scopes; a scope matches whole components of a name."""
+    prefixes = [scope.rstrip("/") for scope in scopes]
+    return [
+        variable
+        for variable in variables
+        if any(_name(variable) == p or _name(variable).startswith(p + "/") for p in prefixes)
+    ]
+
+
+def trainable(include: Sequence[str], exclude: Sequence[str]) -> list[tf.Variable]:
+    """The graph's trainable variables whose names match `include` (if any) and not `exclude`."""
+    variables = tf.trainable_variables()
+    chosen = [
+        variable
+        for variable in variables
+        if (not include or _matches(variable, include)) and not _matches(variable, exclude)
+    ]
+    if variables and not chosen:
+        raise MoxValueError(
+            f"trainable_include_patterns={','.join(include)!r} and trainable_exclude_patterns="
+            f"{','.join(exclude)!r} leave none of the {len(variables)} variables to train, such as"
+            f" {_name(variables[0])}. Change the patterns (regular expressions, comma-separated)."
+        )
+    return chosen
+
+
+def _matches(variable: tf.Variable, patterns: Sequence[str]) -> bool:
+    return any(re.search(pattern, _name(variable)) for pattern in patterns)
+
+
+def _name(variable: tf.Variable) -> str:
+    return variable.name.split(":")[0]
+
+
+def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.Optimizer:
+    optimizer = user_calls.call("optimizer_fn", optimizer_fn)
+    if not isinstance(optimizer, tf.train.Optimizer):
+        raise MoxTypeError(
+            f"optimizer_fn returned a {type(optimizer).__module__}."
+            f"{type(optimizer).__qualname__}, not a tf.train.Optimizer. Return one of tf.train,"
+            " such as tf.train.AdamOptimizer(0.001), or mox.get_optimizer_fn('adam', 0.001)()."
+        )
+    return optimizer
+
+
+def _mean_gradients(
+    spread: Spread,
+    optimizer: tf.train.Optimizer,
+    index: int,
+    variables: Sequence[tf.Variable],
+    scale: LossScale,
+) -> GradsAndVars:
+    """The gradients of one loss, mean over all devices, for every copy of its variables."""
+    of_each = [
+        _gradients(replica, optimizer, index, variables, scale) for replica in spread.replicas
+    ]
+    if spread.is_single:
+        return [(gradient, v) for gradient, v in of_each[0] if gradient is not None]
+    moved = [
+        number
+        for number, pairs in enumerate(zip(*of_each, strict=True))
+        if all(gradient is not None for gradient, _ in pairs)
+    ]
+    gradients = [[pairs[number][0] for number in moved] for pairs in of_each]
+    by_itself = self_exchange.is_wanted(optimizer) and self_exchange.current() is not None
+    means = spread.mean_here(gradients) if by_itself else spread.mean(gradients)
+    # Devices that share their variables name the same one.
+    return [
+        (mean, variable)
+        for number, mean in zip(moved, means, strict=True)
+        for variable in {id(pairs[number][1]): pairs[number][1] for pairs in of_each}.values()
+    ]
+
+
+def _gradients(
+    replica: Replica,
+    optimizer: tf.train.Optimizer,
+    index: int,
+    variables: Sequence[tf.Variable],
+    scale: LossScale,
+) -> GradsAndVars:
+    """What a device says of each of its variables: None where the loss does not depend on one."""
+    losses = replica.model.losses
+    loss = losses[index]
+    label = "loss" if len(losses) == 1 else f"loss[{index}]"
+    moved = in_scopes(variables, loss.scopes) if loss.scopes else list(variables)
+    empty = [scope for scope in loss.scopes if not in_scopes(variables, [scope])]
+    if empty or not moved:
+        raise _no_variables(label, empty, variables)
+    own = [replica.own(variable) for variable in moved]
+    about = f"of {label} ({loss.tensor.name})"
+    role = f"{type(optimizer).__name__}'s"
+    compute = optimizer.compute_gradients
+    with tf.device(replica.device):
+        with pruning.watched() as found:
+            scaled = user_calls.call(role, compute, scale.scale(loss.tensor), own, about=about)
+            scaled = list(scaled)
+            found += [gradient for gradient, _ in scaled]
+        pairs = [(scale.unscale(gradient), variable) for gradient, variable in scaled]
+    if all(gradient is None for gradient, _ in pairs):
+        raise MoxValueError(
+            f"{label} ({loss.tensor.name}) does not depend on any trainable variable"
+            f"{_within(loss)}: it has no gradient. Build it from the model's variables with"
+            " differentiable operations (argmax, round, cast to int and py_func have none)."
+        )
+    return pairs
+
+
+def _apply(
+    optimizer: tf.train.Optimizer, pairs: GradsAndVars, global_step: tf.Variable | None = None
+) -> tf.Operation:
+    role = f"{type(optimizer).__name__}'s"
+    return user_calls.call(role, optimizer.apply_gradients, pairs, global_step)
+
+
+def _no_variables(
+    label: str, scopes: Sequence[str], variables: Sequence[tf.Variable]
+) -> MoxValueError:
+    if not variables:
+        return MoxValueError(
+            "model_fn made no trainable variables. Make them with tf.get_variable(...) inside"
+            " model_fn."
+        )
+    roots = sorted({_name(variable).split("/")[0] for variable in variables})
+    return MoxValueError(
+        f"var_scopes of {label} match no trainable variable: {list(scopes)}. Scopes of this"
+        f" model are {roots}; a scope matches whole components of a name."
+    )
+
+
+def _within(loss: Loss) -> str:
+    return f" under {list(loss.scopes)}" if loss.scopes else ""

@@ -1,0 +1,1 @@
+"""Several devices and processes: variables shared or copied, gradients brought together."""

@@ -1,0 +1,217 @@
+"""This process's place among those that train together, as far as the graph knows of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.parallel.reduce import AllReduce, Spread
+from moxing.engine.parallel.replicas import Replica
+
+# Collectives of one process are told apart by numbers that every process counts alike.
+_GROUPS = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class TeamOps:
+    """What a step does with other processes beside its gradients.
+
+    Attributes:
+        wish: an operation by which this process says that it wants to stop.
+        agreed: scalar float32 tensor, above 0 in the step after which all processes stop: each of
+            them reads the same value in the same step. None: each stops by itself.
+    """
+
+    wish: tf.Operation
+    agreed: tf.Tensor | None
+
+
+class Place:
+    """A process alone: no device scope, no collectives."""
+
+    index = 0
+    size = 1
+    is_chief = True
+    device = ""
+
+    # The container of variables that are tried on one batch and thrown away; empty: it is no trial.
+    trial = ""
+
+    # Whether this process gives the model's variables their values, at the start.
+    initializes = True
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Where the graph's operations and variables are made."""
+        with tf.container(self.trial):
+            yield
+
+    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
+        """How the gradients of these models meet.
+
+        Args:
+            parts: the models.
+            data: operations that fail where the input ends: no gradient goes out before them.
+        """
+        del data
+        return Spread(parts)
+
+    def _awaited(self, data: Sequence[tf.Operation]) -> tuple[tf.Operation, ...]:
+        """What a gradient waits for; in a trial data is fed, and no input is read."""
+        return () if self.trial else tuple(data)
+
+    def prepare(self) -> None:
+        """Makes what travels with the gradients; before `spread` is used."""
+
+    def operations(self) -> TeamOps | None:
+        """The operations that keep processes together; after the gradients have met."""
+        return None
+
+    def after(self, update: tf.Operation) -> tf.Operation:
+        """What ends a step: nothing but the update."""
+        return update
+
+    def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
+        """Gives the chief's values to every process."""
+        del variables
+        return tf.no_op()
+
+
+ALONE = Place()
+
+
+class CollectivePlace(Place):
+    """A worker with variables of its own; gradients are summed by collectives.
+
+    Args:
+        index: the worker's number.
+        size: how many workers there are.
+        compressed: whether gradients travel as float16.
+    """
+
+    def __init__(self, index: int, size: int, compressed: bool = False) -> None:
+        self.index, self.size, self.is_chief = index, size, index == 0
+        self.device = f"/job:worker/replica:0/task:{index}"
+        group = next(_GROUPS)
+        self.between = AllReduce(size, group, compressed)
+        self.exact = AllReduce(size, group, _keys=itertools.count(1_000_000))
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        with super().scope(), tf.device(self.device):
+            yield
+
+    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
+        return Spread(parts, self.between, data=self._awaited(data), apart=True)
+
+    def prepare(self) -> None:
+        with tf.device("/cpu:0"):
+            self._wish = _local_flag()
+            self.between.rider = self._wish.read_value()
+
+    def operations(self) -> TeamOps | None:
+        assert self.between.carried is not None
+        return TeamOps(self._wish.assign(1.0).op, self.between.carried)
+
+    def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
+        given = []
+        for variable in sorted(variables, key=lambda item: item.name):
+            if variable.dtype.base_dtype == tf.string:
+                continue
+            with tf.device(variable.device):
+                value = self.exact.give(variable.read_value(), self.is_chief)
+                given.append(value.op if self.is_chief else variable.assign(value).op)
+        return tf.group(*given)
+
+
+class ServerPlace(Place):
+    """A worker whose variables live on parameter servers.
+
+    Args:
+        index: the worker's number.
+        size: how many workers there are.
+        servers: how many parameter servers there are.
+        synchronous: whether workers update together: gradients are summed by collectives, the
+            chief updates the variables, and the others wait for it.
+        compressed: whether summed gradients travel as float16.
+    """
+
+    def __init__(
+        self, index: int, size: int, servers: int, synchronous: bool, compressed: bool = False
+    ) -> None:
+        self.index, self.size, self.is_chief = index, size, index == 0
+        self.device = f"/job:worker/replica:0/task:{index}"
+        self.initializes = self.is_chief
+        self._servers = servers
+        self._together = CollectivePlace(index, size, compressed) if synchronous else None
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        on_servers = tf.variable_creator_scope(_OnServers(self._servers))
+        with super().scope(), tf.device(self.device), on_servers:
+            yield
+
+    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
+        if self._together is None:
+            return Spread(parts)
+        between = self._together.between
+        return Spread(parts, between, applies=self.is_chief, data=self._awaited(data))
+
+    def prepare(self) -> None:
+        if self._together is not None:
+            self._together.prepare()
+
+    def operations(self) -> TeamOps | None:
+        if self._together is not None:
+            return self._together.operations()
+        with tf.device("/cpu:0"):
+            return TeamOps(_local_flag().assign(1.0).op, None)
+
+    def after(self, update: tf.Operation) -> tf.Operation:
+        if self._together is None:
+            return update
+        with tf.control_dependencies([update]):
+            done = tf.constant(1.0) + 0.0
+        return self._together.exact.sum(done).op
+
+    def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
+        del variables  # There is one set of them, which the chief gives its values.
+        return tf.no_op()
+
+
+class _OnServers:
+    """A variable creator that gives each variable to the server that has least to hold.
+
+    Every worker makes the same variables in the same order, so all choose alike.
+    """
+
+    def __init__(self, servers: int) -> None:
+        self._loads = [0] * servers
+
+    def __call__(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        collections = kwargs.get("collections")
+        if collections is not None and tf.GraphKeys.LOCAL_VARIABLES in collections:
+            return next_creator(**kwargs)
+        server = self._loads.index(min(self._loads))
+        with tf.device(f"/job:ps/replica:0/task:{server}/device:CPU:0"):
+            variable = next_creator(**kwargs)
+        shape = variable.shape
+        size = shape.num_elements() if shape.is_fully_defined() else 1
+        self._loads[server] += (size or 1) * variable.dtype.size
+        return variable
+
+
+def _local_flag() -> tf.Variable:
+    return tf.get_variable(
+        "openmox/wish",
+        shape=[],
+        initializer=tf.zeros_initializer(),
+        trainable=False,
+        use_resource=True,
+        collections=[tf.GraphKeys.LOCAL_VARIABLES],
+    )

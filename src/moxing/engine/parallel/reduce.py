@@ -1,0 +1,234 @@
+"""Brings the gradients of several devices and processes together: their mean, the same for all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.parallel.replicas import Replica
+
+# Tensors below this many bytes travel together: a message costs about as much as so many bytes.
+_SMALL = 1024 * 1024
+_BUCKET = 2 * 1024 * 1024
+# Two processes swap tensors up to so many bytes: one message each way instead of two.
+_GATHERED = 512 * 1024
+# Larger tensors go in pieces, so that one is added while another is on its way.
+_PIECE = 8 * 1024 * 1024
+
+
+@dataclass
+class AllReduce:
+    """Sums tensors over processes, by TensorFlow's collectives.
+
+    Every process has to build the same sums in the same order: that is how they find each other.
+
+    Attributes:
+        size: processes that take part.
+        group: identifies them, among all groups of the cluster.
+        compressed: whether float32 travels as float16.
+        rider: scalar float32 tensor that travels with the first sums; None: nothing does.
+        carried: its sum.
+    """
+
+    size: int
+    group: int = 1
+    compressed: bool = False
+    rider: tf.Tensor | None = None
+    carried: tf.Tensor | None = None
+    _keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """The sum of each tensor over all processes; small ones share a message.
+
+        Args:
+            tensors: of numbers, in the order in which they become known.
+        """
+        if self.rider is not None and self.carried is None:
+            *sums, self.carried = self._sums([*tensors, self.rider])
+            return sums
+        return self._sums(tensors)
+
+    def _sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        results: dict[int, tf.Tensor] = {}
+        for bucket in _buckets(tensors):
+            for index, value in zip(
+                bucket, self._bucket([tensors[i] for i in bucket]), strict=True
+            ):
+                results[index] = value
+        return [results[index] for index in range(len(tensors))]
+
+    def _bucket(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        if len(tensors) == 1:
+            return [self.sum(tensors[0])]
+        flat = self.sum(tf.concat([tf.reshape(tensor, [-1]) for tensor in tensors], 0))
+        sizes = [tensor.shape.num_elements() for tensor in tensors]
+        parts = tf.split(flat, sizes)
+        return [tf.reshape(part, t.shape) for part, t in zip(parts, tensors, strict=True)]
+
+    def sum(self, tensor: tf.Tensor) -> tf.Tensor:
+        """The sum of one tensor over all processes."""
+        compressed = self.compressed and tensor.dtype == tf.float32
+        sent = tf.cast(tensor, tf.float16) if compressed else tensor
+        total = self._sum_of_any_size(sent)
+        total.set_shape(tensor.shape)
+        return tf.cast(total, tensor.dtype) if compressed else total
+
+    def _sum_of_any_size(self, tensor: tf.Tensor) -> tf.Tensor:
+        """Takes the way that is fastest for the size: see benchmarks/collectives.py."""
+        size = tensor.shape.num_elements()
+        nbytes = size * tensor.dtype.size if size is not None else None
+        if self.size == 2 and nbytes is not None and nbytes <= _GATHERED:
+            both = tf.raw_ops.CollectiveGatherV2(
+                input=tf.expand_dims(tensor, 0), ordering_token=[], **self._common()
+            )
+            return both[0] + both[1]
+        if size is None or nbytes is None or nbytes <= 2 * _PIECE:
+            return self._reduce(tensor)
+        flat = tf.reshape(tensor, [-1])
+        count = -(-nbytes // _PIECE)
+        bounds = [size * number // count for number in range(count + 1)]
+        pieces = [
+            self._reduce(flat[low:high]) for low, high in zip(bounds, bounds[1:], strict=False)
+        ]
+        return tf.reshape(tf.concat(pieces, 0), tensor.shape)
+
+    def _reduce(self, tensor: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.CollectiveReduceV2(
+            input=tensor, ordering_token=[], merge_op="Add", final_op="Id", **self._common()
+        )
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "group_size": self.size,
+            "group_key": self.group,
+            "instance_key": next(self._keys),
+            "communication_hint": "auto",
+            "timeout_seconds": 0,
+        }
+
+    def gather(self, tensor: tf.Tensor) -> tf.Tensor:
+        """The tensors of all processes, of one shape, one behind another along axis 0."""
+        result = tf.raw_ops.CollectiveGatherV2(input=tensor, ordering_token=[], **self._common())
+        first = tensor.shape[0] * self.size if tensor.shape.rank else None
+        result.set_shape([first, *tensor.shape[1:]])
+        return result
+
+    def gather_in_case(self, tensor: tf.Tensor, case: tf.Tensor, cases: int) -> tf.Tensor:
+        """The tensors of all processes, one behind another, of another shape in each of the cases.
+
+        TensorFlow remembers the shape of each collective, so each case is one of its own.
+        """
+        common = self._common()
+        for _ in range(cases - 1):
+            next(self._keys)
+        common["instance_key"] += tf.cast(case, tf.int32)
+        return tf.raw_ops.CollectiveGatherV2(input=tensor, ordering_token=[], **common)
+
+    def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
+        """The chief's value of a tensor, in every process."""
+        common = self._common()
+        if chief:
+            return tf.raw_ops.CollectiveBcastSendV2(input=tensor, **common)
+        shape = tf.shape(tensor)
+        given = tf.raw_ops.CollectiveBcastRecvV2(T=tensor.dtype, shape=shape, **common)
+        given.set_shape(tensor.shape)
+        return given
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where a step is computed and how its gradients meet.
+
+    Attributes:
+        replicas: the models of this process.
+        between: sums over processes; None: this process is alone, or does not wait for others.
+        applies: whether this process updates the variables; else another does it for it.
+        data: operations to wait for before a gradient goes out: where the input of one process
+            ends, no process has a part of that step.
+        apart: whether each process has variables of its own, so that an optimizer may meet the
+            others by itself.
+    """
+
+    replicas: Sequence[Replica]
+    between: AllReduce | None = None
+    applies: bool = True
+    data: tuple[tf.Operation, ...] = ()
+    apart: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one device in all."""
+        return len(self.replicas) == 1 and self.between is None
+
+    def mean_here(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
+        """The mean of each gradient over the devices of this process, as `mean` takes them.
+
+        It is known when all processes have data for the step and what travels with it has met.
+        """
+        assert self.between is not None
+        share = 1.0 / len(self.replicas)
+        with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
+            local = [_sum(of_all, share) for of_all in zip(*gradients, strict=True)]
+            if self.between.carried is None:
+                with tf.control_dependencies(self.data):
+                    self.between.sums([])
+            with tf.control_dependencies([self.between.carried]):
+                return [_identity(gradient) for gradient in local]
+
+    def mean(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
+        """The mean of each gradient over all devices of all processes.
+
+        Args:
+            gradients: for each replica, those of the same variables in the same order: tensors,
+                or IndexedSlices, which stay sparse within a process.
+        """
+        share = len(self.replicas) * (self.between.size if self.between else 1)
+        with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
+            local = [_sum(of_all, 1.0 / share) for of_all in zip(*gradients, strict=True)]
+            if self.between is None:
+                return local
+            # The last layers' gradients are known first.
+            dense = [tf.convert_to_tensor(gradient) for gradient in reversed(local)]
+            with tf.control_dependencies(self.data):
+                return self.between.sums([tf.identity(g) for g in dense])[::-1]
+
+
+def _sum(gradients: Sequence[Any], factor: float) -> Any:
+    if any(isinstance(gradient, tf.IndexedSlices) for gradient in gradients):
+        if all(isinstance(gradient, tf.IndexedSlices) for gradient in gradients):
+            values = tf.concat([gradient.values for gradient in gradients], 0)
+            indices = tf.concat([gradient.indices for gradient in gradients], 0)
+            scaled = values * tf.cast(factor, values.dtype)
+            return tf.IndexedSlices(scaled, indices, gradients[0].dense_shape)
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+    total = tf.add_n(list(gradients)) if len(gradients) > 1 else gradients[0]
+    return total * tf.cast(factor, total.dtype) if factor != 1.0 else total
+
+
+def _identity(gradient: Any) -> Any:
+    if isinstance(gradient, tf.IndexedSlices):
+        values = tf.identity(gradient.values)
+        return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+    return tf.identity(gradient)
+
+
+def _buckets(tensors: Sequence[tf.Tensor]) -> list[list[int]]:
+    """Indices of tensors that travel together: neighbors of one type that are small."""
+    buckets: list[list[int]] = []
+    filled = 0
+    for index, tensor in enumerate(tensors):
+        size = tensor.shape.num_elements()
+        nbytes = None if size is None else size * tensor.dtype.size
+        small = nbytes is not None and nbytes < _SMALL
+        joins = small and filled and tensors[buckets[-1][0]].dtype == tensor.dtype
+        if joins and filled + (nbytes or 0) <= _BUCKET:
+            buckets[-1].append(index)
+            filled += nbytes or 0
+        else:
+            buckets.append([index])
+            filled = (nbytes or 0) if small else 0
+    return buckets

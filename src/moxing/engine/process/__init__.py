@@ -1,0 +1,1 @@
+"""This process among others: how it starts with them, hears signals, and ends."""

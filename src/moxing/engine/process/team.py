@@ -1,0 +1,376 @@
+"""This process's part in a cluster, from its first run to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.failure import TOLD_TO_STOP, PeerFailureError
+from moxing.cluster.member import Member, join
+from moxing.cluster.serve import serve_ps, start_server
+from moxing.engine.graph import devices
+from moxing.engine.job.job import Job
+from moxing.engine.parallel.place import CollectivePlace, Place, ServerPlace
+from moxing.engine.process import farewell
+from moxing.engine.process.escape import Escape
+from moxing.engine.process.stopping import stop_on_signals
+from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
+
+if TYPE_CHECKING:
+    from moxing.engine.process.signals import StopRequest
+
+_LEADER = "/job:worker/replica:0/task:0"
+_REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.
+_DRAIN_SECONDS = 1.0
+_PEER_SECONDS = 1.0  # For a step to end by itself after another process's data ended.
+_PATIENCE = 5.0  # Seconds of waiting for the chief after which that is said.
+
+_INPUT_ENDED = "input_ended"
+_STOP = "stop"
+_KEPT = "kept"
+
+# A process is in one cluster, for all of its runs: TensorFlow's server can't be taken down.
+_current: list[Team] = []
+
+
+class Team:
+    """The other processes, TensorFlow's server of this one, and what they agree on.
+
+    Attributes:
+        member: the control channel.
+        cluster: the processes.
+        target: where sessions connect to.
+        synchronous: whether workers update together.
+        stack: what is left at the end of the process.
+        request: signals that this process got in the current run.
+        escape: the way out of a session that waits for a process that is lost.
+    """
+
+    def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
+        self.member, self.cluster, self.stack = member, member.cluster, stack
+        self.synchronous = job.synchronous
+        self.request: StopRequest | None = None
+        self._closed = False
+        self.escape = Escape()
+        self._on_servers = False
+        self._runs = 0
+        config = tf.ConfigProto()
+        self.configure(config, job)
+        self._server = start_server(self.cluster, config=config)
+        self.target = self._server.target
+        member.on_failure(self._break_off)
+
+    def configure(self, config: tf.ConfigProto, job: Job) -> None:
+        """Sets what a server and its sessions must know of the cluster."""
+        config.experimental.collective_group_leader = _LEADER
+        if job.devices > 1 and not devices.has_gpu():
+            config.device_count["CPU"] = job.devices
+        if self.cluster.ps and not job.synchronous:
+            # Each worker then starts and ends by itself.
+            config.device_filters.extend(["/job:ps", f"/job:worker/task:{self.cluster.index}"])
+
+    def place(self, job: Job) -> Place:
+        """Where the graph of a training run goes."""
+        index, size = self.cluster.index, self.cluster.size
+        if job.on_servers or not job.synchronous:
+            if not self.cluster.ps:
+                raise MoxValueError(
+                    "Training on parameter servers (--variable_update=parameter_server or"
+                    " --sync_replicas=false) needs some: --ps_hosts=host:port,..."
+                )
+            servers = len(self.cluster.ps)
+            self._on_servers = True
+            return ServerPlace(index, size, servers, job.synchronous, job.compressed)
+        return CollectivePlace(index, size, job.compressed)
+
+    def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The chief's facts of a run, in every process.
+
+        The wait lasts for as long as the chief lives: it may have to wait for a store, or to fetch
+        a checkpoint of any size.
+        """
+        self._runs += 1
+        said = threading.Timer(_PATIENCE, TENSORFLOW.info, ["Waiting for worker 0 to begin."])
+        said.daemon = True
+        said.start()
+        try:
+            return dict(self.member.broadcast(f"start {self._runs}", what, None))
+        finally:
+            said.cancel()
+
+    def barrier(self, name: str, timeout: float | None) -> None:
+        """Waits for the same point of the same run in every worker."""
+        self.member.all_gather(f"{name} {self._runs}", None, timeout)
+
+    @contextlib.contextmanager
+    def breaking(self, session: tf.Session) -> Iterator[None]:
+        """While the block runs steps, breaks off one that waits for a process without more data.
+
+        TensorFlow does so by itself only where the others were waiting already. What is left of
+        the session is `alive`'s to say.
+        """
+        over = threading.Event()
+        name = f"{_INPUT_ENDED} {self._runs}"
+
+        def watch() -> None:
+            while not over.wait(0.2):
+                event = self.member.event(name)
+                if event is not None and event["task"] != self.cluster.task:
+                    if not over.wait(_PEER_SECONDS):
+                        self._closed = True
+                        session.close()
+                    return
+
+        threading.Thread(target=watch, daemon=True, name="input of others").start()
+        try:
+            yield
+        finally:
+            self.escape.session = None  # What is saved now is not to be broken off.
+            over.set()
+
+    def check(self, step: int) -> None:
+        """Ends a run that could go on for a while although a process was lost.
+
+        Raises:
+            PeerFailureError: a process was lost.
+        """
+        lost = self.member.first_failure()
+        if lost is not None:
+            raise PeerFailureError(_told(lost, step))
+
+    def alive(self, session: tf.Session, job: Job, stack: ExitStack) -> tf.Session:
+        """The session, or another on the same variables where `breaking` had to close it."""
+        if not self._closed:
+            return session
+        self._closed = False
+        config = tf.ConfigProto(allow_soft_placement=True)
+        self.configure(config, job)
+        return stack.enter_context(tf.Session(self.target, graph=session.graph, config=config))
+
+    def input_ended(self, step: int) -> None:
+        """Tells the others that this process has no more data for the step of that number."""
+        self.member.announce(f"{_INPUT_ENDED} {self._runs}", step=step)
+
+    def peer_ended(self, error: tf.errors.OpError, step: int) -> str | None:
+        """What to make of a step that another process broke off.
+
+        Returns:
+            The task whose data ended at this very step; None: the error is this process's own.
+
+        Raises:
+            PeerFailureError: a process was lost.
+        """
+        if not _is_of_peers(error):
+            return None
+        name, deadline = f"{_INPUT_ENDED} {self._runs}", time.monotonic() + _REASON_SECONDS
+        while time.monotonic() < deadline:
+            ended, lost = self.member.event(name), self.member.first_failure()
+            if ended is not None and ended["step"] == step:
+                return str(ended["task"])
+            if lost is not None:
+                raise PeerFailureError(_told(lost, step)) from error
+            time.sleep(0.05)
+        return None
+
+    def ask_to_stop(self) -> None:
+        """Tells the others why all stop: a signal here, or else the program."""
+        if not self.stop_was_asked():
+            number = self.request.signal if self.request is not None else None
+            self.member.announce(f"{_STOP} {self._runs}", signal=number)
+
+    def tell_kept(self) -> None:
+        """In the chief: tells the others that all of the run is where it shall stay."""
+        if self.cluster.is_chief:
+            self.member.announce(f"{_KEPT} {self._runs}")
+
+    def wait_kept(self) -> None:
+        """Waits, where all were told to stop, until the chief has kept the run, or is lost.
+
+        A process that leaves counts as one that failed, whereupon launchers end the others.
+        """
+        if self.cluster.is_chief:
+            return
+        name, told, began = f"{_KEPT} {self._runs}", False, time.monotonic()
+        while self.member.wait(name, 0.2) is None and self.member.first_failure() is None:
+            if not told and time.monotonic() - began >= _PATIENCE:
+                told = True
+                TENSORFLOW.info("Waiting for worker 0, until what it has saved is in its place.")
+
+    def hear_of_stop(self, request: StopRequest) -> None:
+        """Takes a signal of another process, to which all have stopped, for one of this one."""
+        event = self._asked_to_stop()
+        if event is not None and event.get("signal") and not request:
+            name = signal.Signals(event["signal"]).name
+            TENSORFLOW.warning("%s got %s: all processes stop.", event["task"], name)
+            request.signal = int(event["signal"])
+
+    def stop_was_asked(self) -> bool:
+        """Whether some process asked all to stop."""
+        return self._asked_to_stop() is not None
+
+    def cause(self, error: BaseException) -> PeerFailureError | None:
+        """The loss of another process that is behind an error; None: there is none."""
+        if not isinstance(error, tf.errors.OpError) or not _is_of_peers(error):
+            return None
+        self.member.wait("failed", _REASON_SECONDS)
+        lost = self.member.first_failure()
+        return None if lost is None else PeerFailureError(_told(lost, self.member.step or 0))
+
+    def serve(self) -> None:
+        """Stays, as a parameter server, until no worker needs it any more.
+
+        Told to stop, it tells the workers: they need it to save the step they are at.
+
+        Raises:
+            PeerFailureError: a process was lost.
+            SystemExit: with 143 or 130, after a signal, once the workers have left.
+        """
+        with stop_on_signals() as request:
+
+            def pass_on() -> None:
+                if request and self.member.event(_STOP) is None:
+                    self.member.announce(_STOP, signal=request.signal)
+
+            try:
+                serve_ps(self.member, lambda _: self._server, pass_on)
+            except PeerFailureError:
+                if not request and not self.member.was_stopped():
+                    raise
+                raise SystemExit(request.exit_code if request else TOLD_TO_STOP) from None
+        if request:
+            raise SystemExit(request.exit_code)
+
+    def leave(self, error: BaseException) -> None:
+        """Tells the others of an error with which this process's run ends."""
+        _current.clear()
+        with contextlib.suppress(PeerFailureError):
+            self.stack.__exit__(type(error), error, error.__traceback__)
+
+    def _asked_to_stop(self) -> Mapping[str, Any] | None:
+        """Who asked all to stop: a parameter server, or a worker in this run."""
+        return self.member.event(_STOP) or self.member.event(f"{_STOP} {self._runs}")
+
+    def _break_off(self, reason: str) -> None:
+        """Gets the main thread out of a step after a loss, or else ends the process."""
+        TENSORFLOW.log(logging.INFO if self.member.was_stopped() else logging.ERROR, "%s", reason)
+        lost = str((self.member.event("failed") or {}).get("task"))
+        self.escape.take(saves_wait=self._on_servers and lost.startswith("ps"))
+
+
+def enter(job: Job) -> Team:
+    """This process's team; at the first call, waits until all of its processes are there.
+
+    A parameter server stays inside, until every worker is done.
+
+    Raises:
+        MoxRuntimeError, MoxValueError: the job can't start, with the reason.
+        SystemExit: with 0, in a parameter server that is no longer needed.
+    """
+    assert job.cluster is not None
+    if not _current:
+        _current.append(_start(job.cluster, job))
+    team = _current[0]
+    if team.cluster != job.cluster:
+        raise MoxValueError(
+            "This process is in a cluster already, and a process is in one cluster only. Start"
+            " another process for another cluster."
+        )
+    if team.cluster.job == "ps":
+        team.serve()
+        raise SystemExit(0)
+    return team
+
+
+def of_chief(make: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What the chief makes, in every worker: so that all decide alike.
+
+    Workers that do not wait for each other leave it to the chief and get nothing.
+
+    Args:
+        make: called in the chief, and where there is no cluster.
+    """
+    if not _current:
+        return make()
+    team = _current[0]
+    made = make() if team.cluster.is_chief else {}
+    if not team.synchronous:
+        return made
+    return dict(team.member.broadcast("evaluation", made, None))
+
+
+def gathered(key: str, value: Any) -> list[Any]:
+    """What every worker gave for `key`, in the order of the workers: JSON values.
+
+    Alone, or among workers that do not wait for each other, only this one's.
+    """
+    if not _current or not _current[0].synchronous:
+        return [value]
+    return list(_current[0].member.all_gather(key, value, None))
+
+
+def counted(job: Job) -> Job:
+    """The job with a limit on the global step, which grows by every worker's steps.
+
+    Without synchronization, max_steps counts each worker's own.
+    """
+    if job.synchronous or job.cluster is None:
+        return job
+    return dataclasses.replace(job, max_steps=job.max_steps * job.cluster.size)
+
+
+def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bool]:
+    """Counts the steps that there is data for, for a second at most; and whether that is all."""
+    until, count = time.monotonic() + _DRAIN_SECONDS, 1  # The step that was broken off had some.
+    while time.monotonic() < until:
+        try:
+            session.run(list(sources))
+        except tf.errors.OutOfRangeError:
+            return count, True
+        except tf.errors.OpError:  # Of readers that ended with the session that was broken off.
+            return count, False
+        count += 1
+    return count, False
+
+
+def _start(cluster: Cluster, job: Job) -> Team:
+    facts = {
+        **job.digest,
+        "the version of TensorFlow": tf.__version__,
+    }
+    stack = ExitStack()
+    member = stack.enter_context(
+        join(
+            cluster,
+            digest=facts,
+            timeout=job.start_timeout,
+            stall_timeout=job.stall_timeout,
+        )
+    )
+    farewell.at_exit(stack)
+    return Team(member, job, stack)
+
+
+def _is_of_peers(error: tf.errors.OpError) -> bool:
+    kinds = (
+        *(tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError),
+        *(tf.errors.InternalError, tf.errors.DeadlineExceededError, tf.errors.UnknownError),
+    )
+    return isinstance(error, kinds) or "ollective" in error.message
+
+
+def _told(lost: str, step: int) -> str:
+    return (
+        f"{lost.rstrip('.')}. This process stopped at step {step}. Start all processes again:"
+        " training goes on from the last checkpoint."
+    )

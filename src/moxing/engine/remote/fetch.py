@@ -1,0 +1,173 @@
+"""Brings the newest whole checkpoint of a directory elsewhere to the local disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from moxing.engine.checkpoint import manifest, pointer, verify
+from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, POINTER, prefix_of
+from moxing.engine.checkpoint.newest import candidates
+from moxing.engine.wording.record_files import KEPT
+from moxing.errors import CheckpointError
+from moxing.framework import file
+from moxing.framework.file import MoxFileCopyException
+from moxing.logs import TENSORFLOW
+
+_THREADS = 16
+
+
+@dataclass
+class Fetched:
+    """What a directory holds.
+
+    Attributes:
+        found: name of the checkpoint that was brought here; None: there is no whole one.
+        damaged: names of checkpoints that are not whole.
+        commits: name of each checkpoint with a manifest, to that.
+        folders: names of the directories in it.
+    """
+
+    found: str | None = None
+    damaged: set[str] = field(default_factory=set)
+    commits: dict[str, manifest.Manifest] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+
+
+def listing(remote: str) -> dict[str, int | None]:
+    """Name of each entry, to the time of its last change in nanoseconds; None for directories.
+
+    A directory that is not there is empty.
+    """
+    try:
+        with file.scan_dir(remote) as entries:  # type: ignore[attr-defined]
+            return {
+                entry.name.rstrip("/"): None if entry.is_dir() else entry.stat().st_mtime_ns
+                for entry in entries
+            }
+    except FileNotFoundError:
+        return {}
+
+
+def fetch(remote: str, local: str) -> Fetched:
+    """Copies the newest whole checkpoint of `remote` into the empty directory `local`.
+
+    Which one that is is decided as in a local directory, and what is damaged is skipped with a
+    warning. Where there are checkpoints but none is whole, they are all copied, so that what looks
+    for them here finds the same.
+
+    Raises:
+        OSError: the store can't be read.
+    """
+    names = listing(remote)
+    result = Fetched(folders=[name for name, changed in names.items() if changed is None])
+    _bring_outline(remote, local, names)
+    result.commits = {os.path.basename(p): record for p, record in manifest.manifests(local)}
+    reasons: list[str] = []
+    for prefix in candidates(local, pointer.read(local)):
+        name = os.path.basename(prefix)
+        record = result.commits.get(name)
+        _bring(remote, local, _data(name, record, names))
+        why = verify.fault(os.path.join(local, name))
+        if why is None:
+            result.found = name
+            break
+        result.damaged.add(name)
+        reasons.append(f"{remote}/{name}: {why}")
+    if result.found is not None:
+        if reasons:
+            TENSORFLOW.warning("Skipped: %s. Using %s.", "; ".join(reasons), result.found)
+        _leave_only(local, result.found)
+    _bring(remote, local, [name for name in KEPT if names.get(name) is not None])
+    return result
+
+
+def fetch_path(remote: str, local: str, whole: bool) -> str:
+    """Copies what a user's `checkpoint_path` means into `local`, and says where it is there.
+
+    Args:
+        remote: the `checkpoint_path`.
+        local: an empty directory.
+        whole: whether the checkpoint is to be read; else what names it is copied.
+
+    Raises:
+        CheckpointError: nothing is there.
+        OSError: the store can't be read.
+    """
+    if file.is_directory(remote):
+        if whole:
+            fetch(remote, local)
+        else:
+            _bring_outline(remote, local, listing(remote))
+        return local
+    parent, _, last = remote.rpartition("/")
+    prefix = prefix_of(last)
+    names = [name for name, changed in listing(parent).items() if changed is not None]
+    wanted = [name for name in names if prefix_of(name) == prefix]
+    if not wanted:
+        raise CheckpointError(
+            f"No checkpoint at checkpoint_path {remote!r}. {_contents(parent, names)}"
+        )
+    _bring(parent, local, [name for name in wanted if whole or name.endswith(INDEX)])
+    return os.path.join(local, last)
+
+
+def _contents(parent: str, names: list[str]) -> str:
+    """A sentence on what a directory holds: its checkpoints, else its files."""
+    prefixes = sorted({prefix_of(name) for name in names if name.endswith(INDEX)})
+    listed = prefixes or sorted(names)
+    if not listed:
+        return f"{parent} holds no files."
+    more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+    what = "the checkpoints " if prefixes else ""
+    return f"{parent} holds {what}{', '.join(listed[:5])}{more}."
+
+
+def _bring_outline(remote: str, local: str, names: Mapping[str, int | None]) -> None:
+    """Copies what says which checkpoints there are: the pointer, manifests and indexes."""
+    files = {name for name, changed in names.items() if changed is not None}
+    wanted = {n for n in files if n.endswith((MANIFEST, INDEX)) and not n.startswith(".")}
+    _bring(remote, local, {POINTER, *wanted})
+    target = pointer.read(local)
+    if target is not None and target.fault is None:
+        # A store may list late what it already holds.
+        listed = {os.path.basename(prefix) for prefix in (target.newest, *target.listed)}
+        _bring(remote, local, {n + s for n in listed for s in (MANIFEST, INDEX)} - wanted)
+    for name in os.listdir(local):
+        changed = names.get(name)
+        if changed:
+            os.utime(os.path.join(local, name), ns=(changed, changed))
+
+
+def _data(
+    name: str, record: manifest.Manifest | None, names: Mapping[str, int | None]
+) -> Iterable[str]:
+    """Names of the files of a checkpoint that the outline lacks."""
+    if record is not None:
+        return {name + suffix for suffix in (*record.files, META)}
+    return [other for other in names if prefix_of(other) == name]
+
+
+def _bring(remote: str, local: str, names: Iterable[str]) -> None:
+    """Copies those of the files that exist and are not here."""
+    missing = [name for name in names if not os.path.exists(os.path.join(local, name))]
+    pairs = [(f"{remote}/{name}", os.path.join(local, name)) for name in missing]
+    try:
+        file.copy_files(pairs, _THREADS)
+    except MoxFileCopyException as error:
+        lost = [failure for failure in error.failed if file.exists(failure.src)]
+        if lost:
+            raise
+
+
+def _leave_only(local: str, found: str) -> None:
+    """Removes the rest of the outline, and a pointer that points to it."""
+    for name in os.listdir(local):
+        if name != POINTER and prefix_of(name) != found:
+            with suppress(IsADirectoryError, PermissionError):
+                os.remove(os.path.join(local, name))
+    target = pointer.read(local)
+    if target is not None and (target.fault or os.path.basename(target.newest) != found):
+        os.remove(target.path)

@@ -1,0 +1,182 @@
+"""A lock for a directory in an object store: an object that its owner keeps renewing."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from moxing.engine.remote import process_id
+from moxing.engine.wording.option_names import option
+from moxing.errors import MoxRuntimeError
+from moxing.framework import file
+from moxing.logs import TENSORFLOW
+
+NAME = ".mox.lease.json"
+BEAT_SECONDS = 10.0
+LIMIT_SECONDS = 90.0  # Longer than a minute without the store.
+_LOOK_SECONDS = 1.0
+
+
+class Lease:
+    """The right to train in a directory of a store, for one run at a time.
+
+    A store has no locks, so the object says who the owner is and changes with every beat. Whether
+    an owner is alive is decided by watching whether it changes, never by comparing clocks. An owner
+    on this machine that has ended is known to have, and need not be watched.
+
+    Two runs that begin within the same second may both think that they have it; the one whose
+    object was replaced notices with its next beat or commit, and stops.
+
+    Args:
+        directory: URL.
+        lost: called once, from another thread, when another run has taken the lease.
+        beat: seconds between renewals.
+        limit: seconds without a change after which the owner counts as dead.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        lost: Callable[[], None],
+        beat: float = BEAT_SECONDS,
+        limit: float = LIMIT_SECONDS,
+    ) -> None:
+        self._directory, self._url = directory, f"{directory}/{NAME}"
+        self._tell, self._beat, self._limit = lost, beat, limit
+        self._owner = _self() | {"nonce": secrets.token_hex(8)}
+        self._beats = 0
+        self._is_lost = False
+        self._use = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="mox-lease", daemon=True)
+
+    def take(self) -> None:
+        """Becomes the owner, after the limit where the present one shows no life.
+
+        Raises:
+            MoxRuntimeError: another run is the owner; the message names it.
+        """
+        found = self._read()
+        if found is not None:
+            self._wait_for_its_end(found)
+        self._write()
+        self._thread.start()
+
+    def confirm(self) -> bool:
+        """Whether this run is still the owner, asked of the store.
+
+        Raises:
+            OSError: the store does not say.
+        """
+        with self._use:
+            if self._is_lost:
+                return False
+            found, own = self._read(), self._owner["nonce"]
+            # One that can't be read, and one that was removed, is nobody else's.
+            if found is None or found.get("nonce", own) == own:
+                return True
+            self._is_lost = True
+        TENSORFLOW.error(
+            "Another run trains in %s now: %s. This one uploads nothing more.",
+            self._directory,
+            _who(found),
+        )
+        self._tell()
+        return False
+
+    def release(self) -> None:
+        """Gives it back. A store that is away keeps it until the limit."""
+        self._stop.set()
+        self._thread.join(5.0)
+        with suppress(OSError):
+            if self.confirm():
+                file.remove(self._url)
+
+    def _serve(self) -> None:
+        while not self._stop.wait(self._beat if self._beats > 1 else min(1.0, self._beat)):
+            with suppress(OSError):  # The next beat, if it comes in time, is as good.
+                if not self.confirm():
+                    return
+                self._write()
+                if self._stop.is_set():  # Given back while the store did not answer.
+                    file.remove(self._url)
+
+    def _wait_for_its_end(self, found: dict[str, Any]) -> None:
+        if found.get("machine") == self._owner["machine"]:
+            if _alive(found):
+                raise MoxRuntimeError(self._refusal(found))
+            TENSORFLOW.info("Taking over %s from %s, which ended.", self._directory, _who(found))
+            return
+        TENSORFLOW.warning(
+            "%s belongs to %s. Waiting up to %g s to see whether that run is alive.",
+            self._directory,
+            _who(found),
+            self._limit,
+        )
+        until = time.monotonic() + self._limit
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(_LOOK_SECONDS, left))
+            seen = self._read()
+            if seen is None:
+                return
+            if seen != found:
+                raise MoxRuntimeError(self._refusal(seen))
+        TENSORFLOW.warning(
+            "Taking over %s: %s has shown no life for %g s.",
+            self._directory,
+            _who(found),
+            self._limit,
+        )
+
+    def _refusal(self, found: dict[str, Any]) -> str:
+        return (
+            f"Another run is training in {self._directory}: {_who(found)}. Wait for its end or stop"
+            f" it, or give this run a {option('log_dir')} of its own."
+        )
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            found = json.loads(file.read(self._url, binary=True))
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self) -> None:
+        self._beats += 1
+        file.write(self._url, json.dumps(self._owner | {"beat": self._beats}) + "\n")
+
+
+def _self() -> dict[str, Any]:
+    since = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": since,
+        "started": process_id.started(os.getpid()),
+        "machine": process_id.machine(),
+    }
+
+
+def _alive(found: dict[str, Any]) -> bool:
+    pid = found.get("pid")
+    if not isinstance(pid, int):
+        return False
+    started = process_id.started(pid)
+    return bool(started) and started == found.get("started")
+
+
+def _who(found: dict[str, Any]) -> str:
+    try:
+        return f"process {found['pid']} on {found['host']}, since {found['since']}"
+    except KeyError:
+        return "a run that has not written who it is"

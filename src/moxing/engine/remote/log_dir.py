@@ -1,0 +1,189 @@
+"""Runs a job whose `log_dir` is in an object store, or shall be cached, in a local directory."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+
+from moxing.engine import checkpoint
+from moxing.engine.checkpoint.names import MANIFEST
+from moxing.engine.job.job import Job, Result
+from moxing.engine.process.stopping import stop_on_signals
+from moxing.engine.remote import evaluation_records
+from moxing.engine.remote.fetch import Fetched, fetch, fetch_path, listing
+from moxing.engine.remote.lease import Lease
+from moxing.engine.remote.mirror import Mirror
+from moxing.engine.remote.path_alias import standing, tidy
+from moxing.engine.remote.scratch import room as open_room
+from moxing.engine.remote.uploader import Uploader
+from moxing.errors import MoxRuntimeError
+from moxing.framework import file
+from moxing.framework.file import settings, tuning
+from moxing.logs import TENSORFLOW
+
+_LOCK = ".mox.lock"
+
+# While a block runs, the process does not end by itself before this work is done.
+Last = Callable[[Callable[[], None]], AbstractContextManager[None]]
+
+
+def run_at_home(job: Job, run: Callable[[Job], Result], last: Last | None = None) -> Result:
+    """What `run` makes of `job`, whose directories may be in an object store.
+
+    Where `log_dir` or `checkpoint_path` is a URL, or `log_dir` shall be cached, the run gets local
+    directories instead: with the newest whole checkpoint at the start, and uploaded in the
+    background while the run works. What it says of them, and its result, names the user's own.
+
+    Args:
+        job: what to run.
+        run: runs it.
+        last: what may end the process while `run` runs, from another thread.
+
+    Raises:
+        MoxRuntimeError: no store is configured, another run trains in `log_dir`, or in the end not
+            everything could be uploaded. Then the local directory stays, and the message names it.
+        CheckpointError: there is no checkpoint where `checkpoint_path` says.
+        OSError: the store can't be read.
+    """
+    away = [path for path in (job.log_dir, job.checkpoint_path) if path and file.is_remote(path)]
+    for path in away:
+        settings.needs_endpoint(settings.current(), path)
+    if not away and not (job.cached and job.log_dir):
+        return run(job)
+    with open_room(tuning.staging_dir()) as room, ExitStack() as stack:
+        here, names, whole = job, {}, True
+        if job.log_dir and (job.cached or file.is_remote(job.log_dir)):
+            local = os.path.join(room, "log_dir")
+            names[tidy(job.log_dir)] = local
+            fetched = stack.enter_context(_log_dir(job, tidy(job.log_dir), local, last))
+            here = dataclasses.replace(here, log_dir=local)
+            whole = fetched[""].found is None
+            if not whole and tidy(job.checkpoint_path or "") == tidy(job.log_dir):
+                here = dataclasses.replace(here, checkpoint_path=local)
+        if here.checkpoint_path and file.is_remote(here.checkpoint_path):
+            here = _with_checkpoint(here, tidy(here.checkpoint_path), room, stack, names, whole)
+        return _renamed(run(here), names)
+
+
+@contextmanager
+def _log_dir(job: Job, name: str, local: str, last: Last | None) -> Iterator[dict[str, Fetched]]:
+    """Has `local` stand for the directory `name`."""
+    os.mkdir(local)
+    with ExitStack() as stack:
+        confirm = _take(job, name, local, stack)
+        before = None if job.training else evaluation_records.stamp(name)
+        fetched = _fetch_all(name, local)
+        uploader = Uploader(Mirror(local, name, fetched, confirm))
+        stack.enter_context(standing(name, local))
+        uploader.start()
+
+        def leave() -> None:
+            with stack:
+                _finish(uploader, local)
+
+        try:
+            with last(leave) if last is not None else nullcontext():
+                yield fetched
+        finally:
+            if not job.training:
+                evaluation_records.withdraw(name, local, before)
+            _finish(uploader, local)
+
+
+def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], bool]:
+    """Makes sure that no other run trains there; returns what tells whether that is still so."""
+    if not job.training:
+        return lambda: True
+    if not file.is_remote(name):
+        checkpoint.ensure_directory(name)
+        held = stack.enter_context(checkpoint.lock(name))
+
+        def confirm() -> bool:
+            held.check()
+            return True
+
+        return confirm
+
+    def lost() -> None:
+        # A directory without its lock refuses the next save, which ends the run.
+        if os.path.exists(os.path.join(local, _LOCK)):
+            os.remove(os.path.join(local, _LOCK))
+
+    lease = Lease(name, lost)
+    lease.take()
+    stack.callback(lease.release)
+    return lease.confirm
+
+
+def _fetch_all(name: str, local: str) -> dict[str, Fetched]:
+    """Fetches the newest checkpoint, and that of each directory inside; and makes their names."""
+    fetched = {"": fetch(name, local)}
+    for folder in fetched[""].folders:
+        inside = os.path.join(local, folder)
+        os.makedirs(inside, exist_ok=True)  # So that no export takes its name.
+        if folder.isdigit() or folder.startswith("."):
+            continue
+        if any(entry.endswith(MANIFEST) for entry in listing(f"{name}/{folder}")):
+            fetched[folder] = fetch(f"{name}/{folder}", inside)
+    return fetched
+
+
+def _finish(uploader: Uploader, local: str) -> None:
+    """Waits for the upload, through a first signal; what could not be uploaded is kept."""
+    failing = sys.exc_info()[1]
+    try:
+        with stop_on_signals() as stop:
+            uploader.finish()
+    except MoxRuntimeError as error:
+        kept = tempfile.mkdtemp(prefix="moxing-kept-", dir=tuning.staging_dir())
+        shutil.copytree(local, kept, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+        message = (
+            f"{error} What the run made is kept in {kept}: copy it with mox.file.copy_parallel when"
+            " the store can be written again."
+        )
+        if failing is None:
+            raise MoxRuntimeError(message) from None
+        TENSORFLOW.error("%s", message)
+        return
+    if stop and failing is None:
+        raise SystemExit(stop.exit_code)
+
+
+def _with_checkpoint(
+    job: Job, name: str, room: str, stack: ExitStack, names: dict[str, str], whole: bool
+) -> Job:
+    """The job with a local `checkpoint_path`, of which only what is needed to name it is there.
+
+    Args:
+        job: what to run.
+        name: its `checkpoint_path`.
+        room: where to make a directory for it.
+        stack: ends what is begun here.
+        names: of directories, to those that stand for them; a new one is added.
+        whole: whether all of the checkpoint is needed.
+    """
+    local = os.path.join(room, "checkpoint_path")
+    os.mkdir(local)
+    base = name if file.is_directory(name) else name.rpartition("/")[0]
+    stack.enter_context(standing(base, local))
+    names.setdefault(base, local)
+    return dataclasses.replace(job, checkpoint_path=fetch_path(name, local, whole=whole))
+
+
+def _renamed(result: Result, names: dict[str, str]) -> Result:
+    """The result with the names that the user knows."""
+
+    def named(path: str | None) -> str | None:
+        for name, local in names.items():
+            if path is not None and path.startswith(local):
+                return name + path[len(local) :]
+        return path
+
+    return dataclasses.replace(
+        result, checkpoint=named(result.checkpoint), export_dir=named(result.export_dir)
+    )

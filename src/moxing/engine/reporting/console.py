@@ -1,0 +1,111 @@
+"""The live line: where a run is, at the bottom of a terminal, and nowhere else.
+
+Files and pipes get the log lines alone. On a terminal, log lines keep their bytes and scroll by
+above one line that is drawn anew four times a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol, SupportsFloat
+
+from moxing.engine.reporting.bottom_line import Above
+
+if TYPE_CHECKING:
+    from moxing.engine.reporting.live_text import LiveConsole
+
+
+class Console(Protocol):
+    """What a step loop tells about its progress. Nothing here raises.
+
+    Attributes:
+        live: whether there is a line to draw. Where not, a loop may leave out its calls.
+    """
+
+    live: bool
+
+    def tick(self, step: int) -> None:
+        """Says how many steps are done. Made to be called at every step."""
+        ...
+
+    def update(
+        self,
+        step: int,
+        samples_per_second: float | None,
+        data_wait: float | None,
+        values: Mapping[str, SupportsFloat],
+    ) -> None:
+        """Says what a log line says.
+
+        Args:
+            step: how many steps are done.
+            samples_per_second: None where it is not known.
+            data_wait: share of the time, from 0 to 1, that steps waited for input; None where it
+                is not known.
+            values: logged scalars by name.
+        """
+        ...
+
+
+class SilentConsole:
+    """No line at all."""
+
+    live = False
+
+    def tick(self, step: int) -> None:
+        del step
+
+    def update(
+        self,
+        step: int,
+        samples_per_second: float | None,
+        data_wait: float | None,
+        values: Mapping[str, SupportsFloat],
+    ) -> None:
+        del step, samples_per_second, data_wait, values
+
+
+@contextlib.contextmanager
+def open_console(title: str, end_step: int | None) -> Iterator[Console]:
+    """Draws the live line while the context lasts, where `sys.stderr` is a terminal.
+
+    Args:
+        title: what runs, such as "train". Inside another live line there is none.
+        end_step: how many steps there are to do, counted as in `tick`. None, or so large that it
+            can't be meant (`sys.maxsize`), where that is not known: then elapsed time is shown.
+    """
+    console = _live(title, end_step) if _wanted(os.environ) else None
+    if console is None:
+        yield SilentConsole()
+        return
+    try:
+        yield console
+    finally:
+        console.stop()
+
+
+def _live(title: str, end_step: int | None) -> LiveConsole | None:
+    try:
+        from moxing.engine.reporting.live_text import LiveConsole
+
+        console = LiveConsole(title, end_step)
+        console.start()
+    except Exception as error:
+        logging.getLogger("tensorflow").debug("There is no live line: %r", error)
+        return None
+    return console
+
+
+def _wanted(environment: Mapping[str, str]) -> bool:
+    """Whether stderr is a terminal that can draw over a line, and nobody asked for silence."""
+    dumb = environment.get("TERM", "") in ("", "dumb", "unknown")
+    if dumb or environment.get("MOX_SILENT_MODE") == "1" or isinstance(sys.stderr, Above):
+        return False
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # No stream, or a closed one.
+        return False

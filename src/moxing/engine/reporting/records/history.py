@@ -1,0 +1,74 @@
+"""Reads `metrics.jsonl` into curves and evaluations."""
+
+from __future__ import annotations
+
+import math
+import os
+from array import array
+from dataclasses import dataclass, field
+
+from moxing.engine.reporting.records import line as lines
+from moxing.engine.reporting.records.line import TRAIN, Line
+from moxing.engine.reporting.records.thin import Series
+from moxing.engine.wording.record_files import METRICS
+
+_RATES = ("steps_per_second", "samples_per_second", "data_wait")
+
+
+@dataclass
+class History:
+    """All that was measured in a directory.
+
+    Attributes:
+        curves: a series of each logged value, by name.
+        evaluated: the same of evaluations, by their name and the value's.
+        rates: a series of each rate.
+        evaluations: in order.
+        unread: lines that are of no known format.
+    """
+
+    curves: dict[str, Series] = field(default_factory=dict)
+    evaluated: dict[tuple[str, str], Series] = field(default_factory=dict)
+    rates: dict[str, Series] = field(default_factory=dict)
+    evaluations: list[Line] = field(default_factory=list)
+    unread: int = 0
+
+    def add(self, line: Line) -> None:
+        if line.kind == TRAIN:
+            for name, value in line.values.items():
+                self.curves.setdefault(name, Series()).add(line.step, value)
+            for name in _RATES:
+                if name in line.facts:
+                    self.rates.setdefault(name, Series()).add(line.step, line.facts[name])
+            return
+        self.evaluations.append(line)
+        for name, value in line.values.items():
+            self.evaluated.setdefault((line.name, name), Series()).add(line.step, value)
+
+
+def read(log_dir: str) -> History:
+    """The history of a directory; an empty one where it has none. An unfinished line is left out.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+    history = History()
+    path = os.path.join(log_dir, METRICS)
+    if not os.path.exists(path):
+        return history
+    with open(path, "rb") as file:
+        for text in file:
+            if not text.endswith(b"\n"):
+                break
+            line = lines.decode(text)
+            if line is None:
+                history.unread += 1
+            else:
+                history.add(line)
+    return history
+
+
+def median(values: array[float]) -> float | None:
+    """Of the finite ones; None: there are none."""
+    finite = sorted(value for value in values if math.isfinite(value))
+    return finite[len(finite) // 2] if finite else None

@@ -1,0 +1,210 @@
+"""Makes the page that shows a run: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.resources
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from moxing.engine.reporting.records.chart import Curve, chart
+from moxing.engine.reporting.records.checkpoints import Kept
+from moxing.engine.reporting.records.history import History, median
+from moxing.engine.reporting.records.line import Line
+from moxing.engine.reporting.records.thin import Series, thin
+from moxing.engine.wording import report
+
+# With these the page stays below two megabytes, however many steps and values there are.
+_POINTS = 30_000  # Of all curves together.
+_MOST, _LEAST = 1_000, 60  # Of one curve.
+_CHARTS = 300
+_ROWS = 200  # Of a table.
+
+_RATES = {
+    "steps_per_second": "steps per second",
+    "samples_per_second": "samples per second",
+    "data_wait": "share of time waiting for data",
+}
+
+
+def render(facts: Mapping[str, Any], history: History, kept: Sequence[Kept]) -> str:
+    """The page.
+
+    Args:
+        facts: of a run, as `records.facts` describes them.
+        history: what was measured.
+        kept: the checkpoints there are.
+    """
+    parts = [
+        _head(facts, history),
+        *_curves(history),
+        _evaluations(history.evaluations),
+        _checkpoints(kept),
+        _pairs("Job", "job", facts["job"]),
+        _pairs("Flags", "flags", facts["flags"]),
+        _pairs("Environment", "environment", facts["environment"]),
+        f"<footer>Made by openmox {escape(str(facts['environment'].get('openmox', '')))}. All"
+        " values are in metrics.jsonl beside this file.</footer>",
+    ]
+    template = (
+        importlib.resources.files("moxing.engine.reporting.records")
+        .joinpath("page.html")
+        .read_text("utf-8")
+    )
+    filled = {"TITLE": escape(_title(facts)), "BODY": "\n".join(filter(None, parts))}
+    return re.sub("%%(TITLE|BODY)%%", lambda found: filled[found[1]], template)
+
+
+def _title(facts: Mapping[str, Any]) -> str:
+    job = facts["job"]
+    return f"{job.get('mode', '')} {job.get('log_dir', '')}".strip()
+
+
+def _head(facts: Mapping[str, Any], history: History) -> str:
+    outcome = facts["outcome"]
+    good = outcome.get("end") == "finished"
+    word = f'<b class="{"good" if good else "bad"}">{escape(str(outcome.get("end", "")))}</b>'
+    error = f": {escape(str(outcome['error']))}" if outcome.get("error") else ""
+    when = " – ".join(_moment(outcome[key]) for key in ("started", "ended") if outcome.get(key))
+    sections = ("curves", "evaluations", "checkpoints", "job", "flags", "environment")
+    links = " ".join(f'<a href="#{name}">{name.capitalize()}</a>' for name in sections)
+    unread = ""
+    if history.unread:
+        unread = f'<p class="warn">{history.unread} lines of metrics.jsonl could not be read.</p>'
+    return (
+        f'<header><h1>{escape(_title(facts))}</h1><p class="outcome">{word}{error} · {when}</p>'
+        f"<nav>{links}</nav></header>{unread}"
+        f'<div class="tiles">{"".join(_tiles(outcome, history))}</div>'
+    )
+
+
+def _tiles(outcome: Mapping[str, Any], history: History) -> list[str]:
+    tiles = []
+    if isinstance(outcome.get("last_step"), int):
+        tiles.append((f"{outcome['last_step']:,}", "global step"))
+    if isinstance(outcome.get("seconds"), int | float):
+        tiles.append((report.duration(outcome["seconds"]), "in this run's steps"))
+    for name, words in _RATES.items():
+        middle = median(history.rates[name].values) if name in history.rates else None
+        if middle is not None:
+            shown = report.percent(middle) if name == "data_wait" else report.rate(middle)
+            tiles.append((shown, f"{words} (median)"))
+    for name, series in list(history.curves.items())[:4]:
+        tiles.append((report.number(series.values[-1]), f"last {name}"))
+    return [
+        f'<div class="tile"><b>{escape(big)}</b><span>{escape(small)}</span></div>'
+        for big, small in tiles
+    ]
+
+
+def _curves(history: History) -> list[str]:
+    """The charts: each logged value with its evaluations, what is only evaluated, and the rates."""
+    groups: list[tuple[str, list[tuple[str, Series, str]]]] = []
+    evaluated = dict(history.evaluated)
+    for name, series in history.curves.items():
+        group = [("training", series, "a")]
+        for key in [key for key in evaluated if key[1] == name]:
+            group.append((key[0] or "evaluation", evaluated.pop(key), _color(key[0])))
+        groups.append((name, group))
+    groups += [
+        (f"{prefix} {name}".strip(), [(prefix or "evaluation", series, _color(prefix))])
+        for (prefix, name), series in evaluated.items()
+    ]
+    rates = [(_RATES[name], [(_RATES[name], s, "a")]) for name, s in history.rates.items()]
+    if not groups and not rates:
+        return ['<h2 id="curves">Curves</h2><p>Nothing was logged.</p>']
+    shown = groups[:_CHARTS]
+    number = sum(len(curves) for _, curves in shown + rates)
+    most = max(_LEAST, min(_MOST, _POINTS // number))
+    parts = ['<h2 id="curves">Curves</h2>', _charts(shown, most)]
+    if len(groups) > len(shown):
+        parts.append(f"<p>{len(groups) - len(shown)} more values are in metrics.jsonl.</p>")
+    return [*parts, "<h2>Rates</h2>", _charts(rates, most)] if rates else parts
+
+
+def _color(evaluation: str) -> str:
+    """Evaluations of hooks in one color, runs in EVAL in another."""
+    return "b" if evaluation else "c"
+
+
+def _charts(groups: Sequence[tuple[str, Sequence[tuple[str, Series, str]]]], most: int) -> str:
+    figures = [
+        chart(title, [Curve(name, thin(series, most), kind) for name, series, kind in curves])
+        for title, curves in groups
+    ]
+    return f'<div class="charts">{"".join(figures)}</div>'
+
+
+def _evaluations(lines: Sequence[Line]) -> str:
+    names = list(dict.fromkeys(name for line in lines for name in line.values))[:20]
+    head = ["global step", "evaluation", *names, "samples", "seconds", "time"]
+    rows = [
+        [
+            f"{line.step:,}",
+            line.name or "EVAL",
+            *(report.number(line.values[name]) if name in line.values else "" for name in names),
+            f"{line.facts['samples']:,.0f}" if "samples" in line.facts else "",
+            f"{line.facts['seconds']:.3g}" if "seconds" in line.facts else "",
+            _moment(line.time),
+        ]
+        for line in lines[-_ROWS:]
+    ]
+    words = "No evaluation was made." if not rows else ""
+    if len(lines) > len(rows):
+        words = f"The last {len(rows)} of {len(lines):,} evaluations."
+    return _table("Evaluations", "evaluations", head, rows, {1, len(head) - 1}, words)
+
+
+def _checkpoints(kept: Sequence[Kept]) -> str:
+    rows = [
+        [one.name, f"{one.step:,}", f"{one.bytes / 1e6:,.3g} MB", _moment(one.time), one.note]
+        for one in kept[-_ROWS:]
+    ]
+    head = ["checkpoint", "global step", "size", "committed", ""]
+    words = "" if rows else "There is none."
+    return _table("Checkpoints", "checkpoints", head, rows, {0, 3, 4}, words)
+
+
+def _table(
+    title: str,
+    anchor: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    text: set[int],
+    words: str = "",
+) -> str:
+    """A table whose columns are numbers, but for those in `text`."""
+    content = f'<h2 id="{anchor}">{title}</h2>{f"<p>{words}</p>" if words else ""}'
+    if not rows:
+        return content
+    kinds = ["" if index in text else ' class="n"' for index in range(len(head))]
+    top = "".join(f"<th{k}>{escape(name)}</th>" for k, name in zip(kinds, head, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{k}>{escape(cell)}</td>" for k, cell in zip(kinds, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return f'{content}<div class="table"><table><tr>{top}</tr>{body}</table></div>'
+
+
+def _pairs(title: str, anchor: str, values: Mapping[str, Any]) -> str:
+    shown = {name: value for name, value in values.items() if value not in (None, "")}
+    rows = "".join(
+        f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in shown.items()
+    )
+    body = (
+        f'<div class="table"><table class="pair">{rows}</table></div>' if rows else "<p>None.</p>"
+    )
+    return f'<h2 id="{anchor}">{title}</h2>{body}'
+
+
+def _moment(seconds: Any) -> str:
+    try:
+        when = datetime.datetime.fromtimestamp(float(seconds)).astimezone()
+    except (ValueError, OverflowError, OSError, TypeError):
+        return ""
+    return when.isoformat(sep=" ", timespec="seconds")

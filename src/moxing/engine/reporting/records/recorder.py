@@ -1,0 +1,187 @@
+"""Keeps the records of one run: its metrics while it works, and its report at the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.job.job import EVAL, PREDICT, Job, Result
+from moxing.engine.remote import path_alias
+from moxing.engine.reporting.records import checkpoints, history, line, page, run_facts
+from moxing.engine.reporting.records.journal import Journal
+from moxing.engine.reporting.records.line import Line
+from moxing.engine.reporting.summaries import SummaryWriter
+from moxing.engine.wording.record_files import REPORT, RUN, replace
+from moxing.logs import TENSORFLOW
+
+_RECORDER = "openmox/recorder"
+_SIGNALED = 128  # What a shell adds to the number of a signal that ended a process.
+_LONGEST_ERROR = 600
+
+
+class Recorder:
+    """The records of one run. Nothing that fails here ends it.
+
+    Args:
+        job: the run's job; without log_dir, and in PREDICT, nothing is recorded.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._log_dir = job.log_dir if job.mode != PREDICT else None
+        self._journal = Journal(self._log_dir)
+        self._summaries: SummaryWriter | None = None
+        self._started = time.time()
+        self._outcome: dict[str, Any] = {}
+        self._touched = False
+        # What the loop says of itself: see `Loop.progress`.
+        self.progress: Any = None
+
+    def announce(self, summaries: SummaryWriter) -> None:
+        """Lets hooks of the current graph, which must not be final yet, find this."""
+        self._summaries = summaries
+        tf.add_to_collection(_RECORDER, self)
+
+    def start(self, step: int) -> None:
+        """Opens the metrics; `step` is the global step that a training starts from."""
+        self._touched = True
+        self._journal.start(step if self._job.training else None)
+        if self._summaries is not None:
+            described = {**run_facts.describe(self._job), **run_facts.settings(self._job)}
+            self._summaries.text(step, "job", _markdown(described))
+
+    def logged(
+        self, progress: Any, steps_per_second: float, samples_per_second: float | None
+    ) -> None:
+        """Records the last log line of training: `progress.values`, and rates since the one before.
+
+        The first step of a run has none: it takes long, for TensorFlow plans the graph in it.
+        """
+        if not self._journal.open:
+            return
+        rates = {
+            "steps_per_second": steps_per_second,
+            "samples_per_second": samples_per_second,
+            "data_wait": progress.wait,
+        }
+        known = {name: r for name, r in rates.items() if r is not None and progress.step}
+        self._journal.write(Line(line.TRAIN, progress.global_step, progress.values, known))
+
+    def evaluated(
+        self,
+        name: str,
+        values: Mapping[str, float],
+        samples: int | None,
+        seconds: float,
+        after: int | None = None,
+    ) -> None:
+        """Records an evaluation; of a hook, after the step that the loop is in, or `after`."""
+        inside = self._job.mode != EVAL
+        step = self.progress.global_step + 1 if inside else self.progress.first
+        step = step if after is None else after
+        known = (
+            {"seconds": seconds} if samples is None else {"samples": samples, "seconds": seconds}
+        )
+        self._journal.write(Line(line.INTER if inside else line.EVAL, step, values, known, name))
+        if inside and self._summaries is not None:
+            for key, value in values.items():
+                self._summaries.scalar(step, f"{_tag(name)}/{key}", value)
+
+    def finish(self, result: Result, progress: Any) -> None:
+        """Says how the run ended well; an evaluation is recorded here."""
+        self._outcome = {"end": "finished", "seconds": result.seconds}
+        if result.export_dir is not None:
+            self._outcome["export_dir"] = path_alias.named(result.export_dir)
+        if self._job.mode == EVAL:
+            self.evaluated("", result.metrics, progress.means.samples, result.seconds)
+
+    def close(self, error: BaseException | None) -> None:
+        """Writes the report."""
+        self._journal.close()
+        if self._log_dir is None or not self._touched or not os.path.isdir(self._log_dir):
+            return
+        try:
+            self._report(self._log_dir, error)
+        except Exception as fault:
+            # A report is worth less than what it tells of, whatever is wrong with it.
+            TENSORFLOW.warning("No report of this run was written: %s", fault)
+
+    def _report(self, log_dir: str, error: BaseException | None) -> None:
+        told = None if self._job.training else run_facts.read(os.path.join(log_dir, RUN))
+        if told is None:
+            told = {
+                "format": run_facts.FORMAT,
+                "job": run_facts.describe(self._job),
+                "flags": run_facts.settings(self._job),
+                "environment": run_facts.environment(),
+                "outcome": self._ended(error),
+            }
+            if self._job.training:
+                replace(os.path.join(log_dir, RUN), [run_facts.encode(told)])
+        shown = page.render(told, history.read(log_dir), checkpoints.kept(log_dir))
+        replace(os.path.join(log_dir, REPORT), [shown.encode()])
+
+    def _ended(self, error: BaseException | None) -> dict[str, Any]:
+        outcome = {"started": self._started, "ended": time.time(), **self._outcome}
+        progress = self.progress
+        if progress is not None:
+            outcome["first_step"] = progress.first
+            outcome["last_step"] = progress.global_step if self._job.training else progress.first
+            outcome.setdefault("seconds", progress.seconds or time.time() - self._started)
+        if error is not None:
+            outcome.update(_failure(error))
+        return outcome
+
+
+@contextmanager
+def recording(job: Job) -> Iterator[Recorder]:
+    """The recorder of a run, which is the block; its report is written however that ends."""
+    recorder = Recorder(job)
+    try:
+        yield recorder
+    except BaseException as error:
+        recorder.close(error)
+        raise
+    recorder.close(None)
+
+
+def of_graph() -> Recorder | None:
+    """The recorder of the current graph's run, if it has one."""
+    return next(iter(tf.get_collection(_RECORDER)), None)
+
+
+def _failure(error: BaseException) -> dict[str, str]:
+    if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > _SIGNALED:
+        return {"end": f"stopped by {signal.Signals(error.code - _SIGNALED).name}"}
+    text = f"{type(error).__name__}: {_message(error)}"
+    return {"end": "failed", "error": run_facts.harmless(text)[:_LONGEST_ERROR]}
+
+
+def _message(error: BaseException) -> str:
+    """What an error says; one of TensorFlow's without the traceback and the graph in it."""
+    lines = str(error).splitlines()
+    ends = [number for number, text in enumerate(lines) if text.startswith("Traceback")]
+    return " ".join(lines[: ends[0]] if ends and ends[0] else lines)
+
+
+def _tag(name: str) -> str:
+    """`validation_metrics` of `[VALIDATION METRICS]`."""
+    return (
+        "_".join("".join(c if c.isalnum() else " " for c in name.lower()).split()) or "evaluation"
+    )
+
+
+def _markdown(values: Mapping[str, Any]) -> str:
+    """A table for TensorBoard's text tab."""
+    rows = [
+        f"| {name} | {str(value).replace('|', '&#124;')} |"
+        for name, value in values.items()
+        if value not in (None, "")
+    ]
+    return "\n".join(["| name | value |", "|---|---|", *rows])

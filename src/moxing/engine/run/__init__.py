@@ -1,0 +1,1 @@
+"""One run from a Job to its Result: everything that the other rooms hold, in order."""

@@ -1,0 +1,159 @@
+"""One run, from a `Job` to its `Result`."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import ExitStack
+from typing import Any
+
+from moxing.cluster.cluster import EVALUATOR
+from moxing.engine import checkpoint, export
+from moxing.engine.checkpoint import Checkpoint
+from moxing.engine.job.job import Job, Result
+from moxing.engine.model import program
+from moxing.engine.model.program import Program
+from moxing.engine.parallel.place import ALONE
+from moxing.engine.process import team
+from moxing.engine.process.stopping import stop_on_signals
+from moxing.engine.process.team import Team
+from moxing.engine.remote import run_at_home
+from moxing.engine.reporting.records.recorder import recording
+from moxing.engine.run import outcome, start_state, trial
+from moxing.engine.run.course import Course
+from moxing.engine.wording import option_names
+from moxing.logs import TENSORFLOW
+
+
+def execute(job: Job) -> Result:
+    """Runs a job; with a cluster, this process's part of it.
+
+    Raises:
+        MoxError: something of the job that cannot be run, with what to do about it.
+        PeerFailureError: another process of the cluster was lost.
+        SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
+            parameter server whose workers are done, and in an evaluator that is to train.
+    """
+    with option_names.spoken(job.names):
+        if job.cluster is None or job.cluster.alone:
+            return _execute(job)
+        return _execute_apart(job) if job.cluster.job == EVALUATOR else _execute_among(job)
+
+
+def _execute_apart(job: Job) -> Result:
+    """What an evaluator makes of a job: it reads checkpoints, and the others do not know of it."""
+    if job.training:
+        assert job.cluster is not None
+        TENSORFLOW.info(
+            "%s does not train, so it ends here. Give it a program that evaluates or predicts.",
+            job.cluster.task,
+        )
+        raise SystemExit(0)
+    return _execute(dataclasses.replace(job, cluster=None, synchronous=True, on_servers=False))
+
+
+def _execute_among(job: Job) -> Result:
+    crew = team.enter(job)
+    try:
+        return _execute_in(crew, job)
+    except BaseException as error:
+        cause = crew.cause(error)
+        if not isinstance(error, SystemExit) or error.code not in (0, None):
+            crew.leave(error)
+        if cause is not None:
+            raise cause from error
+        raise
+
+
+def _execute_in(crew: Team, job: Job) -> Result:
+    if not job.training:
+        crew.escape.at_ease()
+        return _evaluate_as_chief(job, crew)
+    own = job if crew.cluster.is_chief else dataclasses.replace(job, **_NOT_CHIEF)
+    try:
+        return _execute(team.counted(own), crew)
+    finally:
+        crew.tell_kept()
+
+
+# Files are the chief's alone.
+_NOT_CHIEF: dict[str, Any] = {
+    "log_dir": None,
+    "checkpoint_path": None,
+    "listeners": (),
+    "export": False,
+}
+
+
+def _evaluate_as_chief(job: Job, crew: Team) -> Result:
+    if crew.cluster.is_chief:
+        return _execute(job)
+    TENSORFLOW.info("%s leaves %s to worker 0.", crew.cluster.task, job.mode)
+    return Result(0, 0)
+
+
+def _execute(job: Job, crew: Team | None = None) -> Result:
+    last = crew.escape.last if crew is not None else None
+    return run_at_home(job, lambda here: _execute_here(here, crew), last)
+
+
+def _execute_here(job: Job, crew: Team | None) -> Result:
+    with ExitStack() as stack:
+        held, start = _claim(job, stack) if crew is None or crew.cluster.is_chief else (None, None)
+        finished = start_state.already_finished(job, start)
+        found = start_state.agree(job, start, finished is not None, crew)
+        if found.finished and (start is None or not job.export):
+            if finished is not None:
+                TENSORFLOW.info("%s", finished)
+            return Result(found.step, 0, checkpoint=start.prefix if start else None)
+        if job.trial and job.training and not found.finished:
+            job = trial.choose(job, crew)
+        place = crew.place(job) if crew is not None else ALONE
+        built = program.build(job, found.input_steps, found.order, place)
+        target = _export_target(job, built)
+        if finished is not None and start is not None:
+            TENSORFLOW.info("%s", finished)
+            target = _export(job, built, start.prefix, target)
+            return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
+        with built.graph.as_default(), place.scope():
+            recorder = stack.enter_context(recording(job))
+            run = Course(job, built, start, found, held, place, crew, recorder)
+            # Not around the export, which a signal may cut off: it is there whole or not at all.
+            with stop_on_signals() as stop:
+                progress = run.train_or_evaluate(stop)
+        if stop:
+            outcome.say_stopped(job, run, progress, stop)
+            if crew is not None:
+                crew.wait_kept()
+            raise SystemExit(stop.exit_code)
+        target = _export(job, built, run.committed, target)
+        result = outcome.finish(job, run, progress, target)
+        recorder.finish(result, progress)
+        return result
+
+
+def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoint | None]:
+    """The lock on log_dir, where something will be saved, and the checkpoint to start from."""
+    held = None
+    if job.log_dir is not None and (job.training or job.export):
+        checkpoint.ensure_directory(job.log_dir)
+    if job.log_dir is not None and job.training:
+        held = stack.enter_context(checkpoint.lock(job.log_dir))
+    return held, checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
+
+
+def _export_target(job: Job, built: Program) -> str | None:
+    """The directory to export to, refused before any step if it is not free."""
+    if built.export_signature is None or job.log_dir is None:
+        return None
+    return export.target(job.log_dir, built.export_signature.version)
+
+
+def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | None:
+    signature = built.export_signature
+    if target is None or built.export_graph is None or signature is None:
+        return None
+    if signature.version == -1:
+        # Another run may have taken the number meanwhile.
+        target = _export_target(job, built) or target
+    assets = export.labels_beside(job.log_dir, prefix)
+    return export.write(built.export_graph, signature, prefix, target, job.export_kinds, assets)

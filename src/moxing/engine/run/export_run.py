@@ -1,0 +1,69 @@
+"""Exports a checkpoint of a job's model, without a step of the job."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+from moxing.engine import checkpoint, export
+from moxing.engine.checkpoint import Checkpoint, reader
+from moxing.engine.job.job import EVAL, Job, Result
+from moxing.engine.model import program
+from moxing.engine.remote import run_at_home
+from moxing.framework import file
+from moxing.logs import TENSORFLOW
+
+
+def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
+    """Builds the export graph of a job, and writes it with the values of a checkpoint.
+
+    Args:
+        job: its input_fn is called for the shapes of the inputs, its model_fn in EXPORT mode;
+            `export_kinds` says what to write.
+        path: a checkpoint, or a directory of some; None: the one that an evaluation would take,
+            of `log_dir` or else of `checkpoint_path`.
+        to: directory that gets the model, under its version; None: `log_dir`, or else where the
+            checkpoint is.
+
+    Raises:
+        CheckpointError: there is no such checkpoint.
+        MoxError: the model can't be exported.
+    """
+    if path is None and to is not None:
+        path = _source(job)
+    directory = to or job.log_dir
+    wanted = dataclasses.replace(
+        job, mode=EVAL, cached=False, log_dir=directory, checkpoint_path=path or job.checkpoint_path
+    )
+
+    def here(moved: Job) -> Result:
+        given = moved.checkpoint_path
+        if path is not None and given is not None:
+            start = checkpoint.locate(given)
+        else:
+            start = checkpoint.choose(moved.log_dir, given, False)
+        assert start is not None  # Where there is none, `choose` has raised.
+        at_home = dataclasses.replace(moved, mode=job.mode)
+        return _export(at_home, start, None if path is not None else moved.log_dir)
+
+    return run_at_home(wanted, here)
+
+
+def _source(job: Job) -> str | None:
+    """Where the checkpoint is that an evaluation would take; None: there is none."""
+    own = job.log_dir
+    if own is not None and (file.is_remote(own) or checkpoint.newest(own) is not None):
+        return own
+    return job.checkpoint_path
+
+
+def _export(job: Job, start: Checkpoint, labels: str | None) -> Result:
+    names = reader.stored(start.prefix).shapes
+    graph, signature = program.build_export(job, names, f"the checkpoint {start.prefix}")
+    directory = job.log_dir or os.path.dirname(start.prefix) or "."
+    checkpoint.ensure_directory(directory)
+    target = export.target(directory, signature.version)
+    assets = export.labels_beside(labels, start.prefix)
+    export.write(graph, signature, start.prefix, target, job.export_kinds, assets)
+    TENSORFLOW.info("Exported the checkpoint %s to %s.", start.prefix, target)
+    return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)

@@ -1,0 +1,72 @@
+"""What is said and returned at the end of a run."""
+
+from __future__ import annotations
+
+import signal
+
+from moxing.engine.job.job import EVAL, Job, Result
+from moxing.engine.loop.finite import warn_of_metrics
+from moxing.engine.loop.step_loop import Progress
+from moxing.engine.process.signals import StopRequest
+from moxing.engine.run.course import Course
+from moxing.engine.wording import report
+from moxing.logs import TENSORFLOW
+
+
+def say_stopped(job: Job, run: Course, progress: Progress, stop: StopRequest) -> None:
+    if job.training and stop.signal is not None:
+        name = signal.Signals(stop.signal).name
+        saved = (run.committed or None) if job.log_dir is not None else None
+        TENSORFLOW.info("%s", report.stopped(name, progress.global_step, saved, run.by_chief))
+
+
+def _training_summary(job: Job, run: Course, progress: Progress, target: str | None) -> str:
+    return report.training_summary(
+        first_step=progress.first,
+        last_step=progress.global_step,
+        seconds=progress.seconds,
+        samples_per_second=progress.samples_per_second,
+        data_wait=progress.wait,
+        checkpoint=run.committed or None,
+        summaries=job.log_dir,
+        export_dir=target,
+        by_chief=run.by_chief,
+    )
+
+
+def _evaluation_summary(progress: Progress) -> str:
+    return report.evaluation_summary(
+        global_step=progress.first,
+        batches=progress.means.batches,
+        samples=progress.means.samples,
+        seconds=progress.seconds,
+        means=progress.evaluated,
+    )
+
+
+def _prediction_summary(progress: Progress) -> str:
+    return report.prediction_summary(
+        global_step=progress.first,
+        batches=progress.step,
+        samples=progress.samples,
+        seconds=progress.seconds,
+    )
+
+
+def finish(job: Job, run: Course, progress: Progress, target: str | None) -> Result:
+    metrics = progress.evaluated if job.mode == EVAL else dict(progress.values)
+    if job.training:
+        TENSORFLOW.info("%s", _training_summary(job, run, progress, target))
+    elif job.mode == EVAL:
+        TENSORFLOW.info("%s", _evaluation_summary(progress))
+        warn_of_metrics(metrics)
+    else:
+        TENSORFLOW.info("%s", _prediction_summary(progress))
+    return Result(
+        progress.global_step if job.training else progress.first,
+        progress.step,
+        progress.seconds,
+        metrics,
+        run.committed or None,
+        target,
+    )

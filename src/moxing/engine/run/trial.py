@@ -1,0 +1,183 @@
+"""Finds, where a job asks for it, the placement of variables in which its steps are fastest.
+
+Each candidate trains for some steps on variables of its own, which are thrown away: the job's own
+values, files, global step and data are not touched.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph import ancestry, structure
+from moxing.engine.job.job import Job
+from moxing.engine.loop import session
+from moxing.engine.model import program
+from moxing.engine.model.program import Program
+from moxing.engine.parallel import replicas
+from moxing.engine.parallel.place import Place
+from moxing.engine.process.team import Team
+from moxing.engine.wording import report
+from moxing.errors import MoxError, MoxNotSupportedError
+from moxing.logs import TENSORFLOW
+
+STEPS = 50
+_WARM = 5
+
+# What a run on several devices or processes leaves alone while it tries.
+_NO_FILES: dict[str, Any] = {
+    **{"log_dir": None, "checkpoint_path": None, "export": False, "inter_mode": None},
+    **{"output_fn": None, "output_every": 0, "profile": None, "trial": False},
+}
+
+
+def choose(job: Job, crew: Team | None) -> Job:
+    """The job with the fastest of its placements; in a cluster the chief's choice, in all workers.
+
+    What can't be tried is left out, with a warning that says why.
+
+    Args:
+        job: with `trial`; of training.
+        crew: the processes that train together; None: this one is alone.
+    """
+    candidates = _candidates(job)
+    if len(candidates) == 1:
+        ((name, only),) = candidates.items()
+        TENSORFLOW.info("%s", report.nothing_to_try(name, _why_alone(job)))
+        return only
+    rates: dict[str, float] = {}
+    for number, (name, candidate) in enumerate(candidates.items(), 1):
+        quiet = dataclasses.replace(candidate, **_NO_FILES)
+        place = crew.place(quiet) if crew is not None else Place()
+        place.trial = f"openmox.trial.{number}"
+        try:
+            with _quietly():
+                built = program.build(quiet, place=place)
+                batch = _batch(built)
+        except MoxError as error:  # The same in all workers: they run one program.
+            TENSORFLOW.warning("%s", report.not_tried(name, str(error)))
+            continue
+        try:
+            with _quietly():
+                rates[name] = _rate(quiet, built, batch, place, crew)
+        except tf.errors.OpError as error:
+            if crew is not None:  # The others wait in the same step: this is no time to go on.
+                raise
+            TENSORFLOW.warning("%s", report.not_tried(name, error.message.splitlines()[0]))
+    if not rates:
+        return dataclasses.replace(job, trial=False)
+    best = max(rates, key=lambda name: rates[name])
+    if crew is not None:
+        best = str(crew.agree({"placement": best})["placement"])
+    TENSORFLOW.info("%s", report.tried(rates, best, STEPS))
+    return candidates[best]
+
+
+def _candidates(job: Job) -> Mapping[str, Job]:
+    """The placements that a job can have, by MoXing's names for them."""
+
+    def placed(on_servers: bool, copied: bool | None) -> Job:
+        return dataclasses.replace(job, on_servers=on_servers, copied=copied, trial=False)
+
+    if job.cluster is None or job.cluster.alone:
+        if job.devices == 1:
+            return {"one device": placed(False, None)}
+        return {"parameter_server": placed(False, False), "replicated": placed(False, True)}
+    if not job.synchronous:
+        return {"parameter_server": placed(True, False)}
+    found = {"distributed_replicated": placed(False, True if job.devices > 1 else None)}
+    if job.devices > 1:
+        found["distributed_replicated (one set a worker)"] = placed(False, False)
+    if job.cluster.ps:
+        found["parameter_server"] = placed(True, False)
+    return found
+
+
+def _why_alone(job: Job) -> str:
+    if job.cluster is None or job.cluster.alone:
+        return "there is one device in one process"
+    if not job.synchronous:
+        return "workers without --sync_replicas meet on parameter servers"
+    return "there are no --ps_hosts, and each worker has one device"
+
+
+def _rate(
+    job: Job, built: Program, batch: Sequence[tf.Tensor], place: Place, crew: Team | None
+) -> float:
+    """Steps a second, in this process, on one batch."""
+
+    def complete(opened: tf.Session) -> None:
+        opened.run(given)
+        opened.run(copies)
+        if crew is not None:
+            crew.barrier(f"{place.trial} begins", job.start_timeout)
+
+    with ExitStack() as stack:
+        stack.enter_context(built.graph.as_default())
+        stack.enter_context(place.scope())
+        variables = replicas.originals(tf.global_variables())
+        initialize = session.initializer(variables if place.initializes else [])
+        given, copies = place.give_values(variables), replicas.copies_from_originals()
+        built.graph.finalize()
+        opened = stack.enter_context(
+            session.open_session(
+                *(job, built.graph, initialize, None, complete, built.initializers),
+                *(tf.train.Coordinator(), crew),
+            )
+        )
+        values = opened.run(list(batch))
+        step = opened.make_callable(built.step_op, feed_list=list(batch))
+        for _ in range(_WARM):
+            step(*values)
+        started = time.perf_counter()
+        for _ in range(STEPS):
+            step(*values)
+        seconds = time.perf_counter() - started
+    if crew is not None:
+        crew.barrier(f"{place.trial} ends", job.start_timeout)
+        if crew.cluster.is_chief:
+            tf.Session.reset(crew.target, [place.trial])
+    return STEPS / seconds
+
+
+def _batch(built: Program) -> list[tf.Tensor]:
+    """The tensors of a step's data, which is the same in every step of a trial.
+
+    Raises:
+        MoxNotSupportedError: the data can't be held, or is not all that a step needs.
+    """
+    leaves = [leaf for part in built.inputs.structures for leaf in structure.tensors(part)]
+    flat = tf.nest.flatten(leaves, expand_composites=True)
+    batch = list({tensor.name: tensor for tensor in flat}.values())
+    for tensor in batch:
+        if tensor.dtype in (tf.resource, tf.variant) or not built.graph.is_feedable(tensor):
+            raise MoxNotSupportedError(f"a batch with {tensor.name} can't be used twice.")
+    behind = ancestry.behind([built.step_op], fed=batch)
+    fed = [op.name for op in behind if op.type in ancestry.PLACEHOLDERS]
+    if fed:
+        name = min(fed, key=len)  # That of the first device.
+        raise MoxNotSupportedError(
+            f"a step needs the value of {name}, which a hook feeds in training only."
+        )
+    return batch
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """In the block nothing is logged but errors; random numbers of Python then go on as before."""
+    level, drawn, of_numpy = TENSORFLOW.level, random.getstate(), np.random.get_state()
+    TENSORFLOW.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        TENSORFLOW.setLevel(level)
+        random.setstate(drawn)
+        np.random.set_state(of_numpy)

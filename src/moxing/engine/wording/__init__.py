@@ -1,0 +1,1 @@
+"""What users read of a run: log lines, names of options, errors of their functions, files."""

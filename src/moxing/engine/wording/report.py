@@ -1,0 +1,283 @@
+"""Words every log line of a run, so that there is one place to look when a program greps them.
+
+The functions return text and print nothing. Values have three decimals, as these lines always had;
+below 0.001, where that would hide a learning rate or a small loss, they have significant digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import SupportsFloat
+
+from moxing.engine.wording.option_names import limit, option
+
+_SMALL = 1e-3
+_HUGE = 1e16  # From here on, doubles have no decimals to show.
+
+
+def step_line(
+    local_step: int,
+    global_step: int,
+    samples_per_second: float | None,
+    values: Mapping[str, SupportsFloat],
+) -> str:
+    """`step: 10(global step: 10)<TAB>sample/sec: 42.087<TAB>loss: 3.451`, in the order of `values`.
+
+    Args:
+        local_step: steps of this process before this one.
+        global_step: global step of the variables that this step started from.
+        samples_per_second: left out where None.
+        values: scalars by name.
+    """
+    parts = [f"step: {local_step}(global step: {global_step})"]
+    if samples_per_second is not None:
+        parts.append(f"sample/sec: {number(samples_per_second)}")
+    return "\t".join([*parts, *_named(values)])
+
+
+def eval_line(samples: int, values: Mapping[str, SupportsFloat]) -> str:
+    """`loss: 0.312<TAB>accuracy: 0.906<TAB>[64 examples]`; without values `<TAB>[64 examples]`.
+
+    Args:
+        samples: how many have been seen so far, this batch included.
+        values: scalars of this batch, by name.
+    """
+    return "\t".join(_named(values)) + f"\t[{samples} examples]"
+
+
+def hook_line(prefix: str, step: int, values: Mapping[str, SupportsFloat]) -> str:
+    """`[VALIDATION METRICS] step: 31 loss: 0.413 accuracy: 0.906`: with spaces for tabs."""
+    return " ".join([prefix, f"step: {step}", *_named(values)])
+
+
+def running_will_end(step: int) -> str:
+    """`Running will end at step: 1000`."""
+    return f"Running will end at step: {step}"
+
+
+def global_step_per_second(rate: float) -> str:
+    """`global_step/sec: 571.232`, with TensorFlow's six significant digits."""
+    return f"global_step/sec: {rate:g}"
+
+
+def saving_checkpoint(step: int, path: str) -> str:
+    """`Saving checkpoints for 0 into logs/model.ckpt.`, where `path` has no step yet."""
+    return f"Saving checkpoints for {step} into {path}."
+
+
+def ignoring_checkpoint_path(log_dir: str) -> str:
+    """Said where both a checkpoint in the log directory and another path were given."""
+    return (
+        f"Ignoring {option('--checkpoint_path')} because a checkpoint already exists in {log_dir}"
+    )
+
+
+def already_reached(log_dir: str, step: int, max_steps: int) -> str:
+    """Why a run ends at once: its checkpoint is at or past the last step."""
+    return (
+        f"checkpoint in {log_dir} is already at step {step} >= {limit(max_steps)};"
+        f" nothing to train: raise it or use another {option('log_dir')}"
+    )
+
+
+def input_already_ended(log_dir: str, step: int) -> str:
+    """Why a run ends at once: an earlier one trained on all the data that the input has."""
+    return (
+        f"checkpoint in {log_dir} is already at step {step}, where its input ended; nothing to"
+        f" train: give more data with another {option('max_number_of_steps')}, or use another"
+        f" {option('log_dir')}"
+    )
+
+
+def input_starts_over(steps: int) -> str:
+    """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
+    return (
+        f"the data of this run starts from its beginning, though an earlier run took {steps} steps"
+        " of it: only readers of mox, such as mox.ImageClassificationRawDataset, know their place"
+    )
+
+
+def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = False) -> str:
+    """The last words of a run that a signal ended.
+
+    Args:
+        signal: its name.
+        step: the global step.
+        checkpoint: prefix of the last one; None: there is none, or the chief has it.
+        by_chief: whether another process, the chief, saves.
+    """
+    if by_chief:
+        return f"Stopped by {signal} at step {step}, which worker 0 saves."
+    if checkpoint is None:
+        name = option("log_dir")
+        return f"Stopped by {signal} at step {step}; no {name} was given, so nothing was saved."
+    return (
+        f"Stopped by {signal} at step {step}, which is saved: {checkpoint}. The same command goes"
+        " on from there."
+    )
+
+
+def prediction_summary(*, global_step: int, batches: int, samples: int, seconds: float) -> str:
+    """What a prediction did.
+
+    Args:
+        global_step: step of the checkpoint that predicted.
+        batches: how many were seen.
+        samples: how many they held together; 0 where that is not known.
+        seconds: time it took.
+    """
+    seen = _count(batches, "batch", "batches")
+    if samples:
+        seen = f"{_count(samples, 'sample')} in {seen}"
+    return f"Predicted {seen} at global step {global_step} in {duration(seconds)}"
+
+
+def evaluation_summary(
+    *,
+    global_step: int,
+    batches: int,
+    samples: int | None,
+    seconds: float,
+    means: Mapping[str, SupportsFloat],
+) -> str:
+    """The result of an evaluation: means over everything it saw.
+
+    Args:
+        global_step: step of the checkpoint that was evaluated.
+        batches: how many were seen.
+        samples: how many they held together; None where that is not known.
+        seconds: time it took.
+        means: by name; weighted by samples where these are known.
+    """
+    seen = _count(batches, "batch", "batches")
+    if samples is not None:
+        seen = f"{_count(samples, 'sample')} in {seen}"
+    text = f"Evaluated {seen} at global step {global_step} in {duration(seconds)}, mean over all:"
+    return "\t".join([text, *_named(means)])
+
+
+def training_summary(
+    *,
+    first_step: int,
+    last_step: int,
+    seconds: float,
+    samples_per_second: float | None = None,
+    data_wait: float | None = None,
+    checkpoint: str | None = None,
+    summaries: str | None = None,
+    export_dir: str | None = None,
+    by_chief: bool = False,
+) -> str:
+    """What a training did and where its files are, in one paragraph.
+
+    Args:
+        first_step: global step at the start.
+        last_step: global step at the end.
+        seconds: time of the steps between.
+        samples_per_second: mean over these steps; None where batch sizes are not known.
+        data_wait: share of the time, from 0 to 1, that steps waited for input.
+        checkpoint: prefix of the last one.
+        summaries: directory of the event files.
+        export_dir: directory of the exported model.
+        by_chief: whether another process, the chief, saves.
+    """
+    facts = [f"{rate(samples_per_second)} samples/s"] if samples_per_second is not None else []
+    if data_wait is not None:
+        facts.append(f"{percent(data_wait)} of the time waiting for data")
+    text = (
+        f"Trained {_count(last_step - first_step, 'step')}, from global step {first_step} to"
+        f" {last_step}, in {duration(seconds)}"
+    )
+    sentences = [f"{text}: {', '.join(facts)}." if facts else f"{text}."]
+    places = {"Checkpoint": checkpoint, "Summaries": summaries, "Exported model": export_dir}
+    sentences += [f"{name}: {place}." for name, place in places.items() if place]
+    if by_chief:
+        sentences.append("Worker 0 saves for all.")
+    elif not any(places.values()):
+        sentences.append(f"No {option('log_dir')} was given, so nothing was saved.")
+    return " ".join(sentences)
+
+
+def tried(rates: Mapping[str, float], best: str, steps: int) -> str:
+    """`Of the placements tried for 50 steps each (a: 9.1, b: 12.3 steps/s), b is used.`"""
+    each = ", ".join(f"{name}: {number(rate)}" for name, rate in rates.items())
+    return f"Of the placements tried for {steps} steps each ({each} steps/s), {best} is used."
+
+
+def nothing_to_try(placement: str, why: str) -> str:
+    """`--variable_update=auto has nothing to choose from: ...; a is used.`"""
+    return f"--variable_update=auto has nothing to choose from: {why}; {placement} is used."
+
+
+def not_tried(placement: str, why: str) -> str:
+    """`--variable_update=auto could not try a: why`"""
+    return f"--variable_update=auto could not try {placement}: {why}"
+
+
+def number(value: SupportsFloat) -> str:
+    """`3.451`, `4.321e-05`, `0.000`, `nan`, `inf`."""
+    as_float = float(value)
+    size = abs(as_float)
+    if math.isfinite(size) and (0 < size < _SMALL or size >= _HUGE):
+        return f"{as_float:.3e}"
+    return f"{as_float:.3f}"
+
+
+def duration(seconds: float) -> str:
+    """`0.42 s`, `3.4 s`, `42 s`, `1 min 23 s`, `2 h 05 min`, `3 d 04 h`."""
+    if not math.isfinite(seconds) or seconds < 0:
+        return "an unknown time"
+    if seconds < 0.995:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{hours // 24} d {hours % 24:02d} h"
+
+
+def rate(per_second: float) -> str:
+    """`85,993`, `42.1`, `0.0123`: three significant digits or all whole ones."""
+    if not math.isfinite(per_second):
+        return str(per_second)
+    if per_second >= 99.95:
+        return f"{per_second:,.0f}"
+    return f"{per_second:.1f}" if per_second >= 1 else f"{per_second:.3g}"
+
+
+def percent(share: float) -> str:
+    """`3%` of a share from 0 to 1; `<1%` says that it is little, not nothing."""
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def _named(values: Mapping[str, SupportsFloat]) -> list[str]:
+    return [f"{name}: {number(value)}" for name, value in values.items()]
+
+
+def _count(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def dropped(task: str, step: int, count: tuple[int, bool]) -> str:
+    """Says that another process's data ended first.
+
+    Args:
+        task: that process.
+        step: steps that were done.
+        count: steps that this process still had data for, and whether that is all.
+    """
+    steps, all_counted = count
+    least = "" if all_counted else "at least "
+    data = "1 step" if steps == 1 else f"{steps} steps"
+    return (
+        f"The data of {task} ended after {step} steps, so training ends for all. Dropped here:"
+        f" data of {least}{data}. Give every worker as much data, or repeat it"
+        f" (Dataset.repeat) and limit {option('max_number_of_steps')}."
+    )
