@@ -55,7 +55,7 @@ class Program:
         team: what a step does with other processes; None: this one is alone.
     """
 
-    train_op: tf.Graph
+    graph: tf.Graph
     inputs: Inputs
     replicas: tuple[Replica, ...]
     log: Mapping[str, tf.Tensor]
