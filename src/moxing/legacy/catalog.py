@@ -8,7 +8,7 @@ from typing import Any
 
 from absl import flags as absl_flags
 
-from moxing.legacy import app, contrib, flags_face, keras_data, numpy_face
+from moxing.legacy import app, contrib, flags_face, keras_data, libraries
 from moxing.legacy.command_line import CommandLine
 from moxing.legacy.faces import Faces, Spec
 from moxing.legacy.tolerant_flags import TolerantFlags
@@ -156,7 +156,7 @@ def make_faces(
         {
             **oneflow,
             "tensorflow": tensorflow_spec(flags, run),
-            "numpy": numpy_face.spec(),
+            **libraries.specs(),
             "absl": Spec(
                 roots=("absl",),
                 names={"flags": "face:tensorflow.flags", "app": _app("absl.app", run)},

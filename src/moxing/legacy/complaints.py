@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable
 
 from moxing.errors import MoxError
-from moxing.legacy import parentheses, python2, tracebacks
+from moxing.legacy import tracebacks
 from moxing.legacy.hints import hints
+from moxing.legacy.python2 import advice, parentheses
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -68,14 +69,14 @@ def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) ->
         return "\n  ".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
         return about_syntax(error)
-    about = python2.about(error) if users else ""
+    about = advice.about(error) if users else ""
     return f"{error}. {about}" if about else ""
 
 
 def about_syntax(error: SyntaxError) -> str:
     """The sentence on a file that Python 3 cannot read."""
     place = f"{error.filename}, line {error.lineno}" if error.lineno else str(error.filename)
-    if python2.is_encoding(error):
+    if advice.is_encoding(error):
         return (
             f"{place} cannot be read as text ({error.msg}). Name the file's encoding in its first"
             " line, as in # coding: latin-1, or save it as UTF-8."
@@ -84,4 +85,4 @@ def about_syntax(error: SyntaxError) -> str:
     code = f": {line}" if line else ""
     if surplus := parentheses.about(error):
         return f"{place}{code}: {surplus}"
-    return f"{place} is not Python 3{code} ({error.msg}). {python2.about_syntax(error)}"
+    return f"{place} is not Python 3{code} ({error.msg}). {advice.about_syntax(error)}"

@@ -6,7 +6,7 @@ import os
 import sys
 
 import moxing
-from moxing.legacy import python2
+from moxing.legacy.python2 import advice
 
 _STORES = ("s3://", "obs://")
 
@@ -21,7 +21,7 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
     """
     found = [_about_store(error)]
     if users:
-        found += [python2.about(error), _about_module(error, folder)]
+        found += [advice.about(error), _about_module(error, folder)]
     return [sentence for sentence in found if sentence]
 
 
@@ -37,7 +37,7 @@ def _about_store(error: BaseException) -> str:
 
 def _about_module(error: BaseException, folder: str) -> str:
     """Where a module was looked for, and where it may be instead."""
-    if not isinstance(error, ModuleNotFoundError) or not error.name or python2.about(error):
+    if not isinstance(error, ModuleNotFoundError) or not error.name or advice.about(error):
         return ""
     searched = [folder, *(entry for entry in sys.path if _is_users(entry, folder))]
     sentence = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moxing.legacy import python2
+from moxing.legacy.python2 import advice
 
 PORT = "This is Python 2; port the program to Python 3 (the tool 2to3 does most of it)"
 
@@ -34,14 +34,14 @@ def test_syntax_of_python_2(source: str) -> None:
     error = _error(source)
 
     assert isinstance(error, SyntaxError)
-    assert python2.about_syntax(error) == f"{PORT}."
+    assert advice.about_syntax(error) == f"{PORT}."
 
 
 def test_other_syntax_errors_may_be_python_2() -> None:
     error = _error("def f(:")
 
     assert isinstance(error, SyntaxError)
-    assert python2.about_syntax(error) == (
+    assert advice.about_syntax(error) == (
         "If the program was written for Python 2, port it to Python 3 (with the tool 2to3)."
     )
 
@@ -58,11 +58,11 @@ def test_other_syntax_errors_may_be_python_2() -> None:
     ],
 )
 def test_names_of_python_2(source: str, hint: str) -> None:
-    assert python2.about(_error(source)) == f"{PORT}: {hint}"
+    assert advice.about(_error(source)) == f"{PORT}: {hint}"
 
 
 @pytest.mark.parametrize(
     "source", ["no_such_name", "import no_such_module", "[].iteritems()", "{}.other()", "1/0"]
 )
 def test_other_errors_are_not_python_2(source: str) -> None:
-    assert python2.about(_error(source)) == ""
+    assert advice.about(_error(source)) == ""

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from moxing.legacy import numpy_face
 from moxing.legacy.faces import Faces
+from moxing.legacy.libraries import numpy_face
 
 
 @pytest.fixture

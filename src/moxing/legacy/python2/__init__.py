@@ -1,0 +1,1 @@
+"""Programs written for Python 2: ported as they are imported, or told what to port."""
