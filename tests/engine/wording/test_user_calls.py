@@ -47,12 +47,12 @@ def decorated(function: Any) -> Any:
     ],
 )
 def test_the_place_of_every_kind_of_function(function: Any, name: str, of: Any) -> None:
-    assert location(function) == f"{name} (test_callbacks.py:{of.__code__.co_firstlineno})"
+    assert location(function) == f"{name} (test_user_calls.py:{of.__code__.co_firstlineno})"
 
 
 def test_a_lambda_has_a_place_too() -> None:
     function = lambda mode: mode  # noqa: E731
-    assert location(function) == f"<lambda> (test_callbacks.py:{function.__code__.co_firstlineno})"
+    assert location(function) == f"<lambda> (test_user_calls.py:{function.__code__.co_firstlineno})"
 
 
 @pytest.mark.parametrize(("function", "expected"), [(len, "len"), (dict, "dict")])
@@ -71,7 +71,7 @@ def test_an_exception_keeps_its_type_and_gets_a_note(about: str, said: str) -> N
 
     with pytest.raises(KeyError) as caught:
         call("input_fn", broken, "TRAIN", about=about)
-    place = f"broken (test_callbacks.py:{broken.__code__.co_firstlineno})"
+    place = f"broken (test_user_calls.py:{broken.__code__.co_firstlineno})"
     assert caught.value.args == ("TRAIN",)
     assert caught.value.__notes__ == [f"openmox: raised while calling input_fn {place}{said}"]
 
