@@ -8,8 +8,9 @@ from typing import Any
 
 from absl import flags as absl_flags
 
-from moxing.legacy import app, contrib, flags_face, keras_data, libraries
+from moxing.legacy import app, flags_face, keras_data, libraries
 from moxing.legacy.command_line import CommandLine
+from moxing.legacy.contrib import table
 from moxing.legacy.faces import Faces, Spec
 from moxing.legacy.tolerant_flags import TolerantFlags
 
@@ -114,7 +115,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
                 fallback=(f"{_V1}.compat",),
             ),
             "compiler": "tensorflow.compiler",
-            "contrib": contrib.CONTRIB,
+            "contrib": table.CONTRIB,
             "core": "tensorflow.core",
             "distribute": _DISTRIBUTE,
             "estimator": _ESTIMATOR,

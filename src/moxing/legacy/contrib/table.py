@@ -76,12 +76,12 @@ _FRAMEWORK = Spec(
 _TRAINING = Spec(
     roots=("tf_slim.training.training", "tf_slim.training.evaluation"),
     names={
-        "HParams": f"{_OWN}.hparams:HParams",
+        "HParams": f"{_OWN}.contrib.hparams:HParams",
         "python": Spec(
             names={
                 "training": Spec(
                     roots=("tf_slim.training",),
-                    names={"hparam": f"{_OWN}.hparams"},
+                    names={"hparam": f"{_OWN}.contrib.hparams"},
                     deep=True,
                 )
             }
@@ -110,7 +110,7 @@ _RNN = Spec(
 )
 
 _DATA = Spec(
-    roots=(f"{_OWN}.contrib_data", f"{_V1}.data.experimental"),
+    roots=(f"{_OWN}.contrib.data", f"{_V1}.data.experimental"),
     fallback=(f"{_V1}.data",),
 )
 
@@ -139,7 +139,7 @@ CONTRIB = Spec(
         "distributions": f"{_V1}.distributions",
         "estimator": f"{_ESTIMATOR}.contrib",
         "framework": _FRAMEWORK,
-        "image": Spec(roots=(f"{_OWN}.contrib_image",)),
+        "image": Spec(roots=(f"{_OWN}.contrib.image",)),
         "keras": "face:tensorflow.keras",
         "layers": _LAYERS,
         "learn": Spec(
