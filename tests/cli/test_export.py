@@ -11,7 +11,7 @@ import pytest
 
 from moxing.cli import export
 from moxing.cli import main as command
-from moxing.legacy import launcher
+from moxing.legacy.program import launcher
 
 PROGRAM = """
 import tensorflow as tf

@@ -11,7 +11,8 @@ import pytest
 import moxing
 from moxing.cli import main as command
 from moxing.cli import run
-from moxing.legacy import arming, launcher
+from moxing.legacy.plain import arming
+from moxing.legacy.program import launcher
 
 
 def _mox(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

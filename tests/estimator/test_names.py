@@ -10,8 +10,8 @@ import tensorflow.compat.v1 as tf
 import moxing.estimator as tfe
 from moxing.errors import MoxAttributeError, MoxNotSupportedError
 from moxing.estimator import strategies
-from moxing.legacy import catalog
-from moxing.legacy.command_line import CommandLine
+from moxing.legacy.face import catalog
+from moxing.legacy.flags.command_line import CommandLine
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_models_of_keras_become_estimators(shown: ModuleType) -> None:
     ],
 )
 def test_imports(line: str, name: str, value: object) -> None:
-    from moxing.legacy import importer
+    from moxing.legacy.face import importer
 
     faces = catalog.make_faces(CommandLine([], {}, ()))
     space = {"__builtins__": {"__import__": importer._import_function(faces)}}

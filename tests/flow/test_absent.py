@@ -10,9 +10,9 @@ from absl import flags as absl_flags
 
 import moxing.flow as flow
 from moxing.errors import MoxAttributeError, MoxImportError
-from moxing.legacy import catalog
-from moxing.legacy.command_line import CommandLine
-from moxing.legacy.faces import Faces
+from moxing.legacy.face import catalog
+from moxing.legacy.face.faces import Faces
+from moxing.legacy.flags.command_line import CommandLine
 
 GONE = [
     ("", "image", "flow.image is not offered; use flow.data.decode_ofrecord with codecs and"),

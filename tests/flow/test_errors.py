@@ -17,7 +17,7 @@ from moxing.errors import MoxError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
 from moxing.flow.settings import MACHINE
-from moxing.legacy import tracebacks
+from moxing.legacy.program import tracebacks
 
 JOB = """\
 @flow.function

@@ -11,7 +11,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.keras import names, shards
-from moxing.legacy import modern
+from moxing.legacy.program import modern
 
 
 class Dense(SimpleNamespace):

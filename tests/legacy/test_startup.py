@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import moxing
-from moxing.legacy import arming, startup
+from moxing.legacy import startup
+from moxing.legacy.plain import arming
 
 SOURCE = Path(moxing.__file__).parents[1]
 OLD = "import tensorflow as tf\ntf.flags\nimport moxing.tensorflow as mox\n"

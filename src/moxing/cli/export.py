@@ -24,7 +24,7 @@ _KINDS = {
 def main(arguments: Sequence[str]) -> int:
     """Exports; returns the exit code."""
     given, flags = _parse(list(arguments))
-    from moxing.legacy import complaints, launcher
+    from moxing.legacy.program import complaints, launcher
 
     try:
         launcher.read_program(given.script)  # Before TensorFlow, which takes seconds to import.

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from moxing.errors import MoxError
-from moxing.legacy import arming
+from moxing.legacy.plain import arming
 
 _DESCRIPTION = """\
 on: from now on, in this Python environment, `python SCRIPT.py` runs a program that imports moxing

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    from moxing.legacy import launcher
+    from moxing.legacy.program import launcher
 
     return launcher.run(script, rest)
 

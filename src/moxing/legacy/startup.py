@@ -96,7 +96,7 @@ def _is_old(script: str) -> bool:
     """Whether a program's text shows that it is written for TensorFlow 1.x; says so if it does."""
     if any(f"{os.sep}{folder}{os.sep}" in os.path.realpath(script) for folder in _LIBRARIES):
         return False
-    from moxing.legacy import vintage
+    from moxing.legacy.plain import vintage
 
     sign = vintage.sign(script)
     if sign:

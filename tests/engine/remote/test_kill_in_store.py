@@ -25,7 +25,7 @@ bucket, mode, last = sys.argv[5], sys.argv[6], int(sys.argv[7])
 import time
 import moxing.tensorflow as mox
 import tensorflow.compat.v1 as tf
-from moxing.legacy import mnist
+from moxing.legacy.data import mnist
 
 digits = mnist.read_data_sets(f"{bucket}/mnist", one_hot=True, validation_size=0, seed=1)
 

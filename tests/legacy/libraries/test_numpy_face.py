@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from moxing.legacy.faces import Faces
+from moxing.legacy.face.faces import Faces
 from moxing.legacy.libraries import numpy_face
 
 

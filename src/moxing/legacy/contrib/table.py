@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moxing.legacy.faces import Spec
+from moxing.legacy.face.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
 _OWN = "moxing.legacy"
@@ -93,9 +93,9 @@ _TRAINING = Spec(
 _LEARN_DATASETS = Spec(
     names={
         "DATASETS": lambda: ("mnist",),
-        "base": f"{_OWN}.mnist",
-        "load_dataset": f"{_OWN}.mnist:load_dataset",
-        "mnist": f"{_OWN}.mnist",
+        "base": f"{_OWN}.data.mnist",
+        "load_dataset": f"{_OWN}.data.mnist:load_dataset",
+        "mnist": f"{_OWN}.data.mnist",
     },
     otherwise=" Only its MNIST has a stand-in.",
 )

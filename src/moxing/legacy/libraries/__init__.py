@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moxing.legacy.faces import Spec
+from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import numpy_face
 
 

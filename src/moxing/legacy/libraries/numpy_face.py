@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from moxing.legacy.faces import Spec
+from moxing.legacy.face.faces import Spec
 
 _BUILTINS = ("float", "int", "object", "str", "complex")
 # Old name -> the name NumPy itself gives as its successor.

@@ -1,0 +1,1 @@
+"""What the program's modules see: faces of TensorFlow, OneFlow and others, and who gets them."""

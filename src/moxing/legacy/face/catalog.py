@@ -1,0 +1,172 @@
+"""What the user's modules see as `tensorflow`, `oneflow`, `numpy`, `absl` and `importlib`."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from absl import flags as absl_flags
+
+from moxing.legacy import libraries
+from moxing.legacy.contrib import table
+from moxing.legacy.data import keras_data
+from moxing.legacy.face.faces import Faces, Spec
+from moxing.legacy.flags import app, flags_face
+from moxing.legacy.flags.command_line import CommandLine
+from moxing.legacy.flags.tolerant_flags import TolerantFlags
+
+_V1 = "tensorflow.compat.v1"
+_ESTIMATOR = "moxing.estimator"
+_EXAMPLES = "Only tensorflow.examples.tutorials.mnist.input_data has a stand-in."
+
+# Functions that moved from one private file to another are still public under the same name.
+_MOVED = (_V1, f"{_V1}.nn", f"{_V1}.train", f"{_V1}.math", f"{_V1}.layers")
+
+_KERAS = Spec(
+    # The v1 face of tf_keras first; then, for imports of private files, where those are now.
+    roots=("tf_keras.api._v1.keras", "tf_keras.src", "tf_keras"),
+    names={
+        "_impl": Spec(names={"keras": "face:tensorflow.keras"}),
+        "datasets": keras_data.spec(),
+        "estimator": Spec(
+            names={"model_to_estimator": f"{_ESTIMATOR}:model_to_estimator"},
+        ),
+    },
+    deep=True,
+)
+
+# Strategies that start nothing: see moxing.estimator.strategies.
+_STRATEGIES = f"{_ESTIMATOR}.strategies"
+_DISTRIBUTE = Spec(
+    roots=(f"{_V1}.distribute",),
+    names={
+        "MirroredStrategy": f"{_STRATEGIES}:MirroredStrategy",
+        "MultiWorkerMirroredStrategy": f"{_STRATEGIES}:MultiWorkerMirroredStrategy",
+        "OneDeviceStrategy": f"{_STRATEGIES}:OneDeviceStrategy",
+        "ParameterServerStrategy": f"{_STRATEGIES}:ParameterServerStrategy",
+        "experimental": Spec(
+            roots=(f"{_V1}.distribute.experimental",),
+            names={
+                "CentralStorageStrategy": f"{_STRATEGIES}:CentralStorageStrategy",
+                "MultiWorkerMirroredStrategy": f"{_STRATEGIES}:MultiWorkerMirroredStrategy",
+                "ParameterServerStrategy": f"{_STRATEGIES}:ParameterServerStrategy",
+            },
+        ),
+    },
+)
+
+
+def _app(module: str, run: Callable[..., Any]) -> Spec:
+    return Spec(roots=(module,), names={"run": lambda: run, "flags": "face:tensorflow.flags"})
+
+
+def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
+    """The TensorFlow 1.x that a program imports.
+
+    Args:
+        flags: `tf.flags`.
+        run: `tf.app.run`.
+    """
+    python = Spec(
+        roots=("tensorflow.python",),
+        names={
+            "estimator": Spec(
+                roots=(_ESTIMATOR,),
+                names={
+                    "keras": f"{_ESTIMATOR}.keras_model",
+                    "model_fn": f"{_ESTIMATOR}.spec",
+                    "run_config": f"{_ESTIMATOR}.config",
+                },
+            ),
+            "keras": "face:tensorflow.keras",
+            "platform": Spec(
+                roots=("tensorflow.python.platform",),
+                names={"flags": "face:tensorflow.flags", "app": "face:tensorflow.app"},
+                fallback=_MOVED,
+                deep=True,
+            ),
+            "pywrap_tensorflow": Spec(
+                roots=("tensorflow.python.pywrap_tensorflow",),
+                names={"NewCheckpointReader": f"{_V1}:train.NewCheckpointReader"},
+            ),
+            "ops": Spec(
+                roots=("tensorflow.python.ops",),
+                names={"rnn_cell": f"{_V1}:nn.rnn_cell", "spectral_ops": f"{_V1}.signal"},
+                fallback=_MOVED,
+                deep=True,
+            ),
+            "layers": Spec(
+                roots=("tensorflow.python.layers",),
+                # TensorFlow's own file asks tf_keras for a module that is elsewhere now.
+                names={"normalization": "tf_keras.src.legacy_tf_layers.normalization"},
+                fallback=_MOVED,
+                deep=True,
+            ),
+        },
+        fallback=_MOVED,
+        deep=True,
+    )
+    return Spec(
+        roots=(_V1,),
+        names={
+            "app": _app("tensorflow.python.platform.app", run),
+            "compat": Spec(
+                roots=("tensorflow.compat",),
+                names={"v1": "face:tensorflow"},
+                fallback=(f"{_V1}.compat",),
+            ),
+            "compiler": "tensorflow.compiler",
+            "contrib": table.CONTRIB,
+            "core": "tensorflow.core",
+            "distribute": _DISTRIBUTE,
+            "estimator": _ESTIMATOR,
+            "examples": Spec(
+                names={
+                    "tutorials": Spec(
+                        names={"mnist": Spec(names={"input_data": "moxing.legacy.data.mnist"})},
+                        otherwise=f" {_EXAMPLES}",
+                    )
+                },
+                otherwise=f" {_EXAMPLES}",
+            ),
+            "flags": flags,
+            "keras": _KERAS,
+            "python": python,
+            "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
+            "tools": "tensorflow.tools",
+        },
+        otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
+    )
+
+
+def make_faces(
+    command_line: CommandLine, absl_values: absl_flags.FlagValues = absl_flags.FLAGS
+) -> Faces:
+    """The table of everything that the user's modules see in place of the real modules.
+
+    Args:
+        command_line: of the program.
+        absl_values: where the flags are that `tf.flags` shows.
+    """
+    values = TolerantFlags(command_line, absl_values)
+    flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
+    run = app.runner(values, command_line)
+    oneflow: dict[str, Spec] = {}
+    if importlib.util.find_spec("oneflow") is None:
+        oneflow["oneflow"] = Spec(roots=("moxing.flow",), deep=True)
+    faces = Faces(
+        {
+            **oneflow,
+            "tensorflow": tensorflow_spec(flags, run),
+            **libraries.specs(),
+            "absl": Spec(
+                roots=("absl",),
+                names={"flags": "face:tensorflow.flags", "app": _app("absl.app", run)},
+            ),
+            "importlib": Spec(
+                roots=("importlib",), names={"import_module": lambda: faces.import_module}
+            ),
+        }
+    )
+    return faces

@@ -1,0 +1,60 @@
+"""Splits a command line into the flags that a table knows and everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from moxing.errors import MoxValueError
+from moxing.legacy.flags.command_line import is_flag
+
+_TRUTH = frozenset(("true", "false"))
+
+
+def split(
+    arguments: Sequence[str], find: Callable[[str], Any]
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Finds flags wherever they stand.
+
+    Args:
+        arguments: without the program's name.
+        find: the absl flag of a name, or None.
+
+    Returns:
+        (name, text) of each known flag in order, and the other arguments in order. What follows a
+        bare `--` is no flag, and the `--` itself is dropped.
+
+    Raises:
+        MoxValueError: a flag without its value.
+    """
+    found: list[tuple[str, str]] = []
+    rest: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        argument = waiting.pop(0)
+        if argument == "--":
+            return found, [*rest, *waiting]
+        name, equals, text = argument.lstrip("-").partition("=")
+        flag = find(name) if is_flag(argument) else None
+        if flag is not None:
+            found.append((flag.name, text if equals else _following(flag, waiting)))
+        elif is_flag(argument) and not equals and (off := _switched_off(name, find)):
+            found.append((off, "false"))
+        else:
+            rest.append(argument)
+    return found, rest
+
+
+def _following(flag: Any, waiting: list[str]) -> str:
+    """The value of a flag that was given without `=`."""
+    if flag.boolean:
+        # `--flag False` sets the flag, as it did before TensorFlow 1.5.
+        return waiting.pop(0) if waiting and waiting[0].lower() in _TRUTH else "true"
+    if not waiting or is_flag(waiting[0]) or waiting[0] == "--":
+        raise MoxValueError(f"flag --{flag.name} needs a value: --{flag.name}=VALUE.")
+    return waiting.pop(0)
+
+
+def _switched_off(name: str, find: Callable[[str], Any]) -> str | None:
+    flag = find(name[2:]) if name.startswith("no") and len(name) > 2 else None
+    return flag.name if flag is not None and flag.boolean else None

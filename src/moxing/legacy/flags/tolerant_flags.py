@@ -1,0 +1,194 @@
+"""absl's global flags as TensorFlow 1.4 had them: read at any time, tolerant of the unknown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from absl import flags as absl_flags
+
+from moxing.errors import MoxAttributeError, MoxValueError, near_matches
+from moxing.legacy.flags import flag_tokens
+from moxing.legacy.flags.command_line import CommandLine
+
+_HELP = frozenset(("--help", "-help", "-h", "--helpshort", "--helpfull"))
+_EXPECTED = {"bool": "true or false", "string": "text"}
+
+
+class TolerantFlags(absl_flags.FlagValues):
+    """Another view of absl's flags, by default of `absl.flags.FLAGS`: the same flags and values.
+
+    A flag gets its value from the command line at the moment it is defined, so it can be read from
+    then on. Flags that nobody defines are left alone.
+    """
+
+    __slots__ = ("_applied", "_command_line", "_own", "_verified")
+
+    def __init__(
+        self, command_line: CommandLine, flags: absl_flags.FlagValues = absl_flags.FLAGS
+    ) -> None:
+        """Args: command_line: of the program. flags: what this is a view of."""
+        # FlagValues keeps everything in __dict__ and guards plain assignment.
+        object.__setattr__(self, "__dict__", flags.__dict__)
+        object.__setattr__(self, "_command_line", command_line)
+        object.__setattr__(self, "_applied", {})
+        object.__setattr__(self, "_own", {})
+        object.__setattr__(self, "_verified", set())
+        self.mark_as_parsed()
+
+    def __setitem__(self, name: str, flag: Any) -> None:
+        old = self._flags().get(name)
+        if old is not None and name in self._own and not _may_replace(old, flag):
+            if not _same(old, flag):
+                raise MoxValueError(
+                    f"flag {name!r} is defined twice: with the default {old.default!r} at"
+                    f" {self._own[name]}, and with {flag.default!r} at {_place()}. Rename one."
+                )
+            # A module that is imported twice, or a notebook cell that is run again.
+            flag.value, flag.present = old.value, old.present
+            flag.using_default_value = old.using_default_value
+        if old is not None:
+            # Flags of openmox and of libraries give way to the program's own.
+            self.__delattr__(name)
+        super().__setitem__(name, flag)
+        self._own[name] = _place()
+        self._command_line.define((name,))
+        self._command_line.tolerate(self._knows)
+        if name in self._command_line.given:
+            self._apply(flag, [self._command_line.given[name]])
+        self._read(sys.argv[1:], only=name)
+
+    def __getattr__(self, name: str) -> Any:
+        flag = self._flags().get(name)
+        if flag is None:
+            # Python itself asks for names with underscores, to copy or to print an object.
+            error = AttributeError if name.startswith("_") else MoxAttributeError
+            raise error(f"flag {name!r} is not defined.{near_matches(name, self._flags())}")
+        if flag.name not in self._verified:
+            self._first_access(flag)
+        return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> Any:
+        try:
+            return super().__setattr__(name, value)
+        except absl_flags.UnrecognizedFlagError:
+            message = f"flag {name!r} is not defined.{near_matches(name, self._flags())}"
+            raise MoxAttributeError(message) from None
+
+    def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
+        """Reads a command line whose first item is the program's name.
+
+        Returns:
+            The program's name and every argument that is no known flag.
+
+        Raises:
+            MoxValueError: a value of the wrong type, a missing one, or one that a validator of the
+                program refuses.
+        """
+        del known_only
+        self._answer_help()
+        rest = self._read(list(argv)[1:])
+        self._verify(self.validate_all_flags)
+        self._command_line.tolerate(self._knows)
+        self.mark_as_parsed()
+        return [*list(argv)[:1], *rest]
+
+    def _parse_flags(self, args: Sequence[str] | None = None) -> list[str]:
+        """TensorFlow 1.4's way to read the command line; returns what is left of it."""
+        return self._read(sys.argv[1:] if args is None else list(args))
+
+    def _find(self, name: str) -> Any:
+        return self._flags().get(name)
+
+    def _read(self, arguments: Sequence[str], only: str | None = None) -> list[str]:
+        """Gives flags their values; returns the other arguments."""
+        found, rest = flag_tokens.split(arguments, self._find)
+        texts: dict[str, list[str]] = {}
+        for name, text in found:
+            texts.setdefault(name, []).append(text)
+        for name, values in texts.items():
+            # A value that the program assigned meanwhile stays.
+            if only in (None, name) and self._applied.get(name) != values:
+                self._apply(self._flags()[name], values)
+                self._applied[name] = values
+        return rest
+
+    def _apply(self, flag: Any, texts: Sequence[str]) -> None:
+        if flag.name in self._applied:
+            flag.unparse()
+        for text in texts:
+            try:
+                flag.parse(text)
+            except absl_flags.IllegalFlagValueError as error:
+                raise MoxValueError(_bad_value(flag, text)) from error
+        flag.using_default_value = False
+        if texts[-1] == "":
+            self._command_line.note_empty(flag.name, flag.default)
+
+    def _first_access(self, flag: Any) -> None:
+        self._verified.add(flag.name)
+        if self._own:
+            self._answer_help()
+        if flag.name not in self._own and flag.name not in self._command_line.runtime:
+            # A library's flag, defined before there was a command line to read.
+            self._read(sys.argv[1:], only=flag.name)
+        self._verify(lambda: self._assert_validators(flag.validators))
+
+    def _knows(self, name: str) -> bool:
+        flags = self._flags()
+        return name in flags or (name.startswith("no") and name[2:] in flags)
+
+    def _verify(self, check: Any) -> None:
+        try:
+            check()
+        except absl_flags.IllegalFlagValueError as error:
+            raise MoxValueError(str(error)) from error
+
+    def _answer_help(self) -> None:
+        """Prints the program's flags and ends it, if the command line asks for that."""
+        asked = _HELP.intersection(sys.argv[1:])
+        if not asked or self._knows(next(iter(asked)).lstrip("-")):
+            return
+        self._command_line.take(option.lstrip("-") for option in asked)
+        everything = "--helpfull" in asked
+        print(f"usage: {sys.argv[0]} [flags]\n")
+        print(self.get_help() if everything else self.main_module_help())
+        raise SystemExit(0)
+
+
+def _may_replace(old: Any, new: Any) -> bool:
+    return old.allow_override or new.allow_override
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Whether two flags are defined alike."""
+    return (
+        type(old) is type(new)
+        and old.flag_type() == new.flag_type()
+        and old.default == new.default
+        and getattr(old.parser, "enum_values", None) == getattr(new.parser, "enum_values", None)
+    )
+
+
+def _bad_value(flag: Any, text: str) -> str:
+    choices = getattr(flag.parser, "enum_values", None)
+    expected = flag.parser.syntactic_help or _EXPECTED.get(flag.flag_type(), flag.flag_type())
+    if choices:
+        expected = f"one of {', '.join(choices)}"
+    sentence = f"flag --{flag.name}={text}: expected {expected}, got {text!r}."
+    if text == "":
+        sentence += f" Leave the flag out to use the script's default {flag.default!r}."
+    return sentence
+
+
+def _place() -> str:
+    """File and line of the definition that is being made."""
+    frame = sys._getframe(1)
+    inside = (__file__, absl_flags.__file__.rpartition("/")[0])
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside + (_FACE_FILE,)):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_FACE_FILE = __file__.replace("tolerant_flags", "flags_face")

@@ -1,0 +1,1 @@
+"""Runs the program in this process and says why it ended."""

@@ -1,0 +1,88 @@
+"""Tells the user why a program ended: one sentence where that is enough, else the traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from moxing.errors import MoxError
+from moxing.legacy.program import tracebacks
+from moxing.legacy.program.hints import hints
+from moxing.legacy.python2 import advice, parentheses
+
+FAILED, INTERRUPTED = 1, 130
+
+
+def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> int:
+    """Prints what ended the program.
+
+    Args:
+        error: any exception but SystemExit.
+        script: absolute path of the main program.
+        owns: whether a source file is the user's own.
+
+    Returns:
+        The exit code.
+    """
+    # What runs at exit finds here how the program ended, as under plain Python.
+    sys.last_value = error
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return INTERRUPTED
+    tracebacks.trim(error, script)
+    users = tracebacks.came_from(error, owns)
+    sentence = _sentence(error, users, owns)
+    if sentence and os.environ.get("MOX_DEBUG") != "1":
+        line = tracebacks.innermost(error, owns)
+        say(f"error: {sentence}" + (f"\n  at {line}" if line else ""))
+        return getattr(error, "exit_code", FAILED)
+    for hint in hints(error, os.path.dirname(script), users):
+        error.add_note(hint)
+    _show(error)
+    return getattr(error, "exit_code", FAILED)
+
+
+def _show(error: BaseException) -> None:
+    """Gives the error to the program's excepthook, or to Python's where that is none or fails."""
+    hook = getattr(sys, "excepthook", None)
+    if callable(hook) and hook is not sys.__excepthook__:
+        try:
+            hook(type(error), error, error.__traceback__)
+            return
+        except Exception as failure:
+            print("Error in sys.excepthook:", file=sys.stderr)
+            sys.__excepthook__(type(failure), failure, failure.__traceback__)
+            print("\nOriginal exception was:", file=sys.stderr)
+    sys.__excepthook__(type(error), error, error.__traceback__)
+
+
+def say(text: str) -> None:
+    """Prints to stderr in the name of the command."""
+    sys.stdout.flush()
+    print(f"mox: {text}", file=sys.stderr, flush=True)
+
+
+def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) -> str:
+    """The whole story in one sentence, where it is one."""
+    if isinstance(error, MoxError):
+        return "\n  ".join([str(error), *getattr(error, "__notes__", ())])
+    if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
+        return about_syntax(error)
+    about = advice.about(error) if users else ""
+    return f"{error}. {about}" if about else ""
+
+
+def about_syntax(error: SyntaxError) -> str:
+    """The sentence on a file that Python 3 cannot read."""
+    place = f"{error.filename}, line {error.lineno}" if error.lineno else str(error.filename)
+    if advice.is_encoding(error):
+        return (
+            f"{place} cannot be read as text ({error.msg}). Name the file's encoding in its first"
+            " line, as in # coding: latin-1, or save it as UTF-8."
+        )
+    line = tracebacks.cut((error.text or "").strip())
+    code = f": {line}" if line else ""
+    if surplus := parentheses.about(error):
+        return f"{place}{code}: {surplus}"
+    return f"{place} is not Python 3{code} ({error.msg}). {advice.about_syntax(error)}"

@@ -1,0 +1,196 @@
+"""Runs a program written for TensorFlow 1.x, as `python script.py` would, with the v1 face."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import types
+import warnings
+from collections.abc import Iterator, Sequence
+
+from moxing import notices
+from moxing.errors import MoxError, MoxValueError
+from moxing.legacy.face import importer
+from moxing.legacy.flags import argparse_face
+from moxing.legacy.flags.command_line import CommandLine
+from moxing.legacy.program import complaints, modern, spawn
+
+USAGE = 2
+
+
+def run(script: str, arguments: Sequence[str]) -> int:
+    """Runs a program in this process.
+
+    Args:
+        script: path of a Python file.
+        arguments: the rest of the command line, the program's own flags and openmox's.
+
+    Returns:
+        The exit code: 0, 1 after an error, 2 if it could not start, 130 after Ctrl-C.
+
+    Raises:
+        SystemExit: the program ended itself.
+    """
+    try:
+        # Before TensorFlow, which takes seconds to import.
+        code = read_program(script)
+        if modern.is_modern(code):
+            return modern.run(script, arguments)
+        # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
+        os.environ["TF_USE_LEGACY_KERAS"] = "1"
+        command_line = take_runtime_flags(arguments)
+    except SyntaxError as error:
+        complaints.say(f"error: {complaints.about_syntax(error)}")
+        return complaints.FAILED
+    except MoxError as error:
+        complaints.say(f"error: {error}")
+        return USAGE
+    except KeyboardInterrupt:
+        complaints.say("interrupted")
+        return complaints.INTERRUPTED
+    sys.argv = [script, *command_line.arguments]
+    folder = os.path.dirname(os.path.realpath(script))
+    _put_first_on_path(folder)
+    users = show_v1_face(folder, command_line)
+    try:
+        with _quiet():
+            _execute(code, users)
+    except Exception as error:
+        # What was ignored may be why it failed.
+        command_line.warn_unknown()
+        return complaints.report(error, code.co_filename, users.owns)
+    except KeyboardInterrupt as error:
+        return complaints.report(error, code.co_filename, users.owns)
+    except SystemExit as error:
+        sys.last_value = error  # As for other errors: what runs at exit looks here.
+        raise
+    finally:
+        command_line.warn_unknown()
+    return 0
+
+
+def read_program(script: str) -> types.CodeType:
+    """Compiles a program.
+
+    Raises:
+        MoxValueError: there is no such file, or it is no Python file that can be read.
+        SyntaxError: it is not Python 3.
+    """
+    if not script:
+        raise MoxValueError("the name of the script is empty: mox run SCRIPT.py [flags]")
+    if os.path.isdir(script):
+        raise MoxValueError(f"{script} is a directory; name the script in it.")
+    if not os.path.exists(script):
+        raise MoxValueError(f"there is no file {script} in {os.getcwd()}.")
+    if not script.endswith(".py"):
+        raise MoxValueError(f"{script} is not a Python program: its name does not end in .py.")
+    if not os.path.isfile(script):
+        # Opening a pipe would wait for who writes to it.
+        raise MoxValueError(f"{script} is not a regular file.")
+    try:
+        with io.open_code(os.path.abspath(script)) as file:
+            source = file.read()
+    except OSError as error:
+        raise MoxValueError(f"cannot read {script}: {error.strerror}.") from error
+    if b"\0" in source:
+        raise MoxValueError(
+            f"{script} is not a Python program: it holds NUL bytes, as damaged files and text in"
+            " UTF-16 do."
+        )
+    try:
+        return compile(source, os.path.abspath(script), "exec", dont_inherit=True)
+    except (ValueError, MemoryError, RecursionError) as error:
+        reason = str(error) or "an expression in it is too large or nested too deeply"
+        raise MoxValueError(f"{script} cannot be compiled: {reason}.") from error
+
+
+def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
+    """Gives openmox its flags; what is left of the command line is the program's.
+
+    Args:
+        arguments: the command line without the script.
+        quiet: warn of nothing that the program does with the rest.
+
+    Raises:
+        MoxError: a value that a runtime flag cannot have, or a flag file that cannot be read.
+    """
+    from absl import flags as absl_flags
+
+    from moxing.tensorflow import flags as runtime
+
+    try:
+        expanded = absl_flags.FLAGS.read_flags_from_files(list(arguments))
+    except absl_flags.CantOpenFlagFileError as error:
+        raise MoxValueError(f"--flagfile: {error.__cause__ or error.__context__}.") from error
+    except UnicodeDecodeError as error:
+        raise MoxValueError(f"--flagfile: {_file_read(error)} is not a text file") from error
+    except absl_flags.IllegalFlagValueError as error:
+        raise MoxValueError("--flagfile needs a value: --flagfile=FILE.") from error
+    rest = runtime.consume(expanded)
+    return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
+
+
+def _file_read(error: UnicodeDecodeError) -> str:
+    """Name of the flag file that absl was reading; one may name another, and the error none."""
+    name, trace = "the file", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_locals.get("filename", name)
+        trace = trace.tb_next
+    return str(name)
+
+
+def _put_first_on_path(folder: str) -> None:
+    # What stands first is the folder of `mox` itself, or the current one with `python -m`.
+    if sys.flags.safe_path or not sys.path:
+        sys.path.insert(0, folder)
+    else:
+        sys.path[0] = folder
+
+
+def show_v1_face(folder: str, command_line: CommandLine) -> importer.UserCode:
+    """Changes this process so that the modules below `folder` see TensorFlow 1.x.
+
+    Returns:
+        What belongs to the program.
+    """
+    import tensorflow.compat.v1 as tf
+
+    from moxing.legacy.face import catalog, marks
+
+    marks.leave_out()
+    with _quiet():
+        tf.disable_v2_behavior()
+        tf.enable_resource_variables()
+    users = importer.install(folder, catalog.make_faces(command_line))
+    argparse_face.install(command_line, users.is_user_frame)
+    spawn.install(folder, command_line)
+    notices.before_first_run(command_line.warn_unknown)
+    # Of Python 2; "as many steps as there is data" in many programs.
+    sys.maxint = sys.maxsize  # type: ignore[attr-defined]
+    return users
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the news that TensorFlow 1.x is deprecated, on which its programs cannot act."""
+    from tensorflow.python.util import deprecation
+
+    with deprecation.silence(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is deprecated and will be removed", UserWarning)
+        warnings.filterwarnings("ignore", ".*This property should not be used in", UserWarning)
+        yield
+
+
+def _execute(code: types.CodeType, users: importer.UserCode) -> None:
+    path = code.co_filename
+    main = users.prepare(types.ModuleType("__main__"))
+    main.__dict__.update(
+        __file__=path,
+        __cached__=None,
+        __package__=None,
+        __loader__=importer.UserLoader("__main__", path, users),
+    )
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)

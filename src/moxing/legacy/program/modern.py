@@ -1,0 +1,81 @@
+"""Runs programs of current TensorFlow under `mox run`: those that import `moxing.keras`.
+
+They are not written for TensorFlow 1.x and would not run with its face. They get the cluster, which
+`mox launch` passes as flags, in TF_CONFIG, and the rest of the command line is theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import types
+from collections.abc import Sequence
+
+from moxing.legacy.program import complaints
+
+_PACKAGE = "moxing.keras"
+_FLAGS = ("job_name", "task_index", "worker_hosts", "ps_hosts")
+
+
+def is_modern(code: types.CodeType) -> bool:
+    """Whether a program's own text imports `moxing.keras`."""
+    names = code.co_names
+    if any(name == _PACKAGE or name.startswith(_PACKAGE + ".") for name in names):
+        return True
+    if "moxing" in names and "keras" in names and ("keras",) in code.co_consts:
+        return True
+    return any(is_modern(c) for c in code.co_consts if isinstance(c, types.CodeType))
+
+
+def run(script: str, arguments: Sequence[str]) -> int:
+    """Runs such a program in this process.
+
+    Args:
+        script: its path.
+        arguments: the rest of the command line.
+
+    Returns:
+        The exit code: 0, 1 after an error, 130 after Ctrl-C, or that of a lost process's error.
+
+    Raises:
+        SystemExit: the program ended itself.
+    """
+    path = os.path.realpath(script)
+    folder = os.path.dirname(path)
+    sys.argv = [script, *take_cluster(arguments)]
+    if sys.flags.safe_path or not sys.path:
+        sys.path.insert(0, folder)
+    else:
+        sys.path[0] = folder
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Exception as error:
+        return complaints.report(error, path, lambda name: name.startswith(folder + os.sep))
+    except KeyboardInterrupt as error:
+        return complaints.report(error, path, lambda name: False)
+    return 0
+
+
+def take_cluster(arguments: Sequence[str]) -> list[str]:
+    """Puts the flags that describe a cluster into TF_CONFIG.
+
+    Returns:
+        The other arguments.
+    """
+    found: dict[str, str] = {}
+    rest = []
+    for argument in arguments:
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument.startswith("--") and equals and name in _FLAGS:
+            found[name] = value
+        else:
+            rest.append(argument)
+    if found.get("worker_hosts"):
+        hosts = {"worker": found["worker_hosts"], "ps": found.get("ps_hosts", "")}
+        cluster = {role: text.split(",") for role, text in hosts.items() if text}
+        index = found.get("task_index", "0")
+        task = {"type": found.get("job_name", "worker"), "index": int(index)}
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})
+    return rest

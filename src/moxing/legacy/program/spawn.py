@@ -1,0 +1,60 @@
+"""Lets processes that the program spawns run its modules with the v1 face too.
+
+A spawned process is a new Python that imports the main program under the name `__mp_main__`. What
+the parent sends it first gets one more item, which shows the face when it is unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from multiprocessing import spawn
+from typing import Any
+
+from moxing.legacy.flags.command_line import CommandLine
+
+_KEY = "mox_v1_face"
+
+
+class _Face:
+    """Unpickled in a new process, shows the face there."""
+
+    def __init__(self, folder: str, command_line: CommandLine) -> None:
+        self._arguments = (folder, list(command_line.arguments), dict(command_line.given))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return enter, self._arguments
+
+
+def install(folder: str, command_line: CommandLine) -> None:
+    """From now on spawned processes get the face for the modules below `folder`."""
+    real = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {**real(name), _KEY: _Face(folder, command_line)}
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str]) -> None:
+    """Shows the face in a process that was just spawned, before it imports the main program."""
+    from moxing.legacy.face import importer
+    from moxing.legacy.program import launcher
+
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    texts = [f"--{name}={text}" for name, text in given.items()]
+    # The parent has warned already.
+    command_line = launcher.take_runtime_flags([*texts, *arguments], quiet=True)
+    users = launcher.show_v1_face(folder, command_line)
+
+    def import_main(path: str) -> None:
+        main = users.prepare(types.ModuleType("__mp_main__"))
+        main.__dict__.update(
+            __file__=path, __loader__=importer.UserLoader("__mp_main__", path, users)
+        )
+        sys.modules["__main__"] = sys.modules["__mp_main__"] = main
+        exec(launcher.read_program(path), main.__dict__)
+
+    spawn._fixup_main_from_path = import_main

@@ -1,0 +1,87 @@
+"""Tracebacks that begin with the user's own code and leave out the frames of the launcher."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_IMPORTER = os.path.join(_OURS, "face", "importer.py")
+_LONGEST = 160
+
+
+def cut(line: str) -> str:
+    """A line of source, without what exceeds 160 characters."""
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of source that was running."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        source = cut(linecache.getline(self.file, self.number).strip())
+        return f"{self.file}:{self.number}" + (f": {source}" if source else "")
+
+
+def innermost(error: BaseException, owns: Callable[[str], bool]) -> Line | None:
+    """The line of the user's files that was running last when the error came."""
+    lines = [
+        Line(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        for trace in _entries(error.__traceback__)
+        if owns(trace.tb_frame.f_code.co_filename)
+    ]
+    return lines[-1] if lines else None
+
+
+def came_from(error: BaseException, owns: Callable[[str], bool]) -> bool:
+    """Whether the user's own code raised the error, not a library that it called."""
+    files = [trace.tb_frame.f_code.co_filename for trace in _entries(error.__traceback__)]
+    files = [file for file in files if not file.startswith(_OURS)]
+    return bool(files) and owns(files[-1])
+
+
+def trim(error: BaseException, script: str) -> None:
+    """Takes the launcher's frames out of the traceback of an error and of those behind it."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        current.__traceback__ = _trimmed(current.__traceback__, script)
+        waiting += [current.__cause__, current.__context__]
+
+
+def _trimmed(trace: types.TracebackType | None, script: str) -> types.TracebackType | None:
+    entries = list(_entries(trace))
+    files = [entry.tb_frame.f_code.co_filename for entry in entries]
+    if script in files:
+        entries = entries[files.index(script) :]
+    kept = [
+        entry
+        for place, entry in enumerate(entries)
+        if not _hidden(entry.tb_frame.f_code.co_filename, last=place == len(entries) - 1)
+    ]
+    result = None
+    for entry in reversed(kept):
+        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
+
+
+def _hidden(file: str, last: bool) -> bool:
+    # Where the error was raised is worth showing, unless that is only an import passed on.
+    return file == _IMPORTER or (file.startswith(_OURS) and not last)
+
+
+def _entries(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next

@@ -1,0 +1,229 @@
+"""Only the user's own modules see the faces; everything else about them is as in plain Python."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import importlib
+import inspect
+import json
+import pickle
+import sys
+import textwrap
+import traceback
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from moxing.errors import MoxImportError
+from moxing.legacy.face import importer
+from moxing.legacy.face.faces import Faces, Spec
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on sys.path whose modules are the user's, with `json` shown as `oldflow`.
+
+    The real `oldflow` is a file in another folder on sys.path.
+    """
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for entry in (tmp_path / "elsewhere", folder / "venv" / "site-packages", folder):
+        entry.mkdir(parents=True, exist_ok=True)
+        monkeypatch.syspath_prepend(entry)
+    (tmp_path / "elsewhere" / "oldflow.py").write_text("loads = 'real'\n")
+    before = set(sys.modules)
+    faces = Faces({"oldflow": Spec(roots=("json",), names={"sub": Spec(roots=("math",))})})
+    users = importer.install(str(folder), faces)
+    yield folder
+    importer.uninstall(users)
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def _module(project: Path, name: str, source: str) -> types.ModuleType:
+    path = project / f"{name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+def test_every_form_of_import_sees_the_face(project: Path) -> None:
+    module = _module(
+        project,
+        "forms",
+        "import oldflow\n"
+        "import oldflow as tf\n"
+        "import oldflow.sub as a\n"
+        "import oldflow.decoder\n"
+        "from oldflow import sub as b, loads\n"
+        "from oldflow.sub import sqrt\n"
+        "from oldflow import *\n"
+        "c = __import__('oldflow.sub', fromlist=['sqrt'])\n"
+        "def late():\n"
+        "    from oldflow.sub import floor\n"
+        "    return floor(1.5)\n",
+    )
+
+    assert module.tf is module.oldflow
+    assert module.loads is json.loads
+    assert module.dumps is json.dumps
+    assert module.a is module.b is module.c is module.tf.sub
+    assert module.sqrt(4.0) == 2.0
+    assert module.tf.decoder.__name__ == "json.decoder"
+    assert module.late() == 1
+    assert "oldflow" not in sys.modules
+
+
+def test_modules_imported_by_the_users_see_it_too(project: Path) -> None:
+    (project / "package").mkdir()
+    (project / "package" / "__init__.py").write_text("from . import inner\n")
+    (project / "package" / "inner.py").write_text("import oldflow as tf\n")
+    module = _module(project, "outer", "import package\ntf = package.inner.tf\n")
+
+    assert module.tf.loads is json.loads
+    assert importlib.reload(sys.modules["package.inner"]).tf is module.tf
+
+
+def test_libraries_see_the_real_module(project: Path) -> None:
+    library = project / "venv" / "site-packages"
+    elsewhere = project.parent / "elsewhere"
+    for folder, name in ((library, "some_library"), (elsewhere, "other_library")):
+        (folder / f"{name}.py").write_text("import oldflow\nfrom oldflow import loads\n")
+
+    module = _module(project, "user", "import some_library, other_library\nimport oldflow\n")
+
+    assert module.oldflow.loads is json.loads
+    assert module.some_library.loads == "real"
+    assert module.other_library.loads == "real"
+    assert sys.modules["oldflow"].loads == "real"
+
+
+def test_only_files_of_the_program_are_its_own(tmp_path: Path) -> None:
+    users = importer.UserCode(str(tmp_path), Faces({}))
+
+    assert users.owns(str(tmp_path / "train.py"))
+    assert users.owns(str(tmp_path / "deep" / "er" / "x.py"))
+    for path in (
+        str(tmp_path / "venv" / "lib" / "site-packages" / "x.py"),
+        str(tmp_path / "dist-packages" / "x.py"),
+        str(tmp_path) + "-other/x.py",
+        json.__file__,
+        importer.__file__,
+        "<string>",
+    ):
+        assert not users.owns(path), path
+    # Even where the whole machine is below the script's folder.
+    assert not importer.UserCode("/", Faces({})).owns(importer.__file__)
+
+
+def test_folders_that_the_program_adds_are_its_own(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = project.parent / "models"
+    added.mkdir()
+    (added / "nets_of_2018.py").write_text("import oldflow as tf\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(added)])
+
+    module = _module(project, "adds", "import nets_of_2018\ntf = nets_of_2018.tf\n")
+
+    assert module.tf.loads is json.loads
+
+
+def test_functions_and_classes_are_as_in_plain_python(project: Path) -> None:
+    module = _module(
+        project,
+        "plain",
+        "import dataclasses\n"
+        "\n"
+        "@dataclasses.dataclass\n"
+        "class Point:\n"
+        "    x: int = 1\n"
+        "\n"
+        "def fail():\n"
+        "    raise ValueError('here')\n"
+        "\n"
+        "squares = [n * n for n in range(3)]\n"
+        "names = sorted(globals())\n",
+    )
+
+    assert pickle.loads(pickle.dumps(module.Point(3))) == module.Point(3)
+    assert pickle.loads(pickle.dumps(module.fail)) is module.fail
+    assert dataclasses.asdict(module.Point()) == {"x": 1}
+    assert inspect.getsource(module.fail) == "def fail():\n    raise ValueError('here')\n"
+    assert module.squares == [0, 1, 4]
+    with pytest.raises(ValueError, match="here") as raised:
+        module.fail()
+    last = traceback.extract_tb(raised.value.__traceback__)[-1]
+    assert (last.filename, last.lineno, last.name) == (str(project / "plain.py"), 8, "fail")
+    # No name more than in any module of Python's own.
+    own = {"dataclasses", "Point", "fail", "squares"}
+    assert set(module.names) - own == {
+        name for name in vars(textwrap) if name.startswith("__") and name != "__all__"
+    }
+
+
+def test_what_is_put_into_builtins_later_reaches_the_users_modules(project: Path) -> None:
+    module = _module(
+        project,
+        "reads",
+        "def read(path):\n    return open(path)\n\ndef profiled():\n    return profile\n",
+    )
+
+    with mock.patch("builtins.open", lambda path: f"mocked {path}"):
+        assert module.read("x") == "mocked x"
+    with pytest.raises(FileNotFoundError):
+        module.read(str(project / "nothing"))
+    builtins.profile = 3  # type: ignore[attr-defined]
+    assert module.profiled() == 3
+    del builtins.profile  # type: ignore[attr-defined]
+    with pytest.raises(NameError, match="profile"):
+        module.profiled()
+
+
+def test_uninstall_leaves_builtins_as_they_were(tmp_path: Path) -> None:
+    names, finders = set(vars(builtins)), list(sys.meta_path)
+
+    importer.uninstall(importer.install(str(tmp_path), Faces({})))
+
+    assert set(vars(builtins)) == names
+    assert type(builtins) is types.ModuleType
+    assert sys.meta_path == finders
+
+
+def test_imports_that_c_code_makes_are_real(project: Path) -> None:
+    module = _module(project, "like_c", "result = __import__('oldflow', None, None, [], 0)\n")
+
+    # PyImport_Import passes an empty list and then looks into sys.modules.
+    assert sys.modules["oldflow"] is module.result
+    assert module.result.loads == "real"
+
+
+def test_missing_names_are_import_errors_of_ours(project: Path) -> None:
+    with pytest.raises(MoxImportError) as raised:
+        _module(project, "missing", "from oldflow import loadz\n")
+
+    assert str(raised.value).startswith(
+        "module 'oldflow' has no attribute 'loadz'. Did you mean 'load"
+    )
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_module'"):
+        _module(project, "missing2", "import no_such_module\n")
+
+
+def test_the_main_program_gets_builtins_as_a_module(project: Path) -> None:
+    users = importer.UserCode(str(project), Faces({}))
+    main = users.prepare(types.ModuleType("__main__"))
+
+    exec("found = __builtins__.len\nframe = __import__('sys')._getframe()", main.__dict__)
+
+    assert main.found is len
+    assert users.is_user_frame(main.frame) is False  # the file "<string>" is nobody's
+    exec(
+        compile("frame = __import__('sys')._getframe()", str(project / "m.py"), "exec"), vars(main)
+    )
+    assert users.is_user_frame(main.frame) is True

@@ -1,0 +1,292 @@
+"""How a program's end is told: one sentence, or a traceback that begins in the user's code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from moxing.errors import MoxValueError
+from moxing.legacy.face import importer
+from moxing.legacy.face.faces import Faces, Spec
+from moxing.legacy.program import complaints
+
+Run = Callable[[str], str]
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """Runs source as the program `train.py`; returns what is printed when it fails."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("MOX_DEBUG", raising=False)
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    users = importer.install(str(tmp_path), Faces({"face": Spec(roots=("json",))}))
+    before = set(sys.modules)
+
+    def run(source: str) -> str:
+        path = tmp_path / "train.py"
+        path.write_text(source)
+        importlib.invalidate_caches()
+        main = users.prepare(types.ModuleType("__main__"))
+        try:
+            exec(compile(source, str(path), "exec"), main.__dict__)
+        except BaseException as error:
+            code = complaints.report(error, str(path), users.owns)
+            output = capsys.readouterr()
+            assert output.out == ""
+            # Python versions underline different parts of a line.
+            lines = [line for line in output.err.splitlines() if line.strip(" ~^")]
+            return "\n".join(lines).replace(str(tmp_path), "DIR") + f"\nexit {code}"
+        raise AssertionError("the program did not fail")
+
+    yield run
+    importer.uninstall(users)
+    for name in set(sys.modules) - before:
+        sys.modules.pop(name, None)
+
+
+def test_our_errors_are_a_sentence_and_the_users_line(run: Run) -> None:
+    text = run(
+        "from moxing.errors import near_matches, MoxValueError\n"
+        "def f():\n"
+        "    raise MoxValueError('steps must be positive.')\n"
+        "f()\n"
+    )
+
+    assert text == (
+        "mox: error: steps must be positive.\n"
+        "  at DIR/train.py:3: raise MoxValueError('steps must be positive.')\n"
+        "exit 1"
+    )
+
+
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_a_lost_process_of_the_job_asks_to_be_started_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, debug: str
+) -> None:
+    monkeypatch.setenv("MOX_DEBUG", debug)
+    told = run(
+        "from moxing.cluster.failure import PeerFailureError\n"
+        "raise PeerFailureError('worker 1 died')\n"
+    )
+    assert "worker 1 died" in told
+    assert told.endswith("\nexit 143")
+
+
+def test_the_line_is_the_users_where_a_library_raised(run: Run) -> None:
+    text = run("import moxing.framework.idx as idx\nidx.parse(b'', idx.LABELS, 'f')\n")
+
+    assert "  at DIR/train.py:2: idx.parse(b'', idx.LABELS, 'f')\nexit 1" in text
+
+
+def test_notes_come_with_the_sentence(run: Run) -> None:
+    text = run(
+        "from moxing.errors import MoxValueError\n"
+        "e = MoxValueError('bad.'); e.add_note('while calling model_fn')\n"
+        "raise e\n"
+    )
+
+    assert text.startswith("mox: error: bad.\n  while calling model_fn\n  at DIR/train.py:3:")
+
+
+def test_debugging_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOX_DEBUG", "1")
+
+    text = run("from moxing.errors import MoxValueError\nraise MoxValueError('bad.')\n")
+
+    assert text.startswith('Traceback (most recent call last):\n  File "DIR/train.py", line 2')
+    assert text.endswith("moxing.errors.MoxValueError: bad.\nexit 1")
+
+
+def test_other_errors_show_a_traceback_without_the_launchers_frames(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "helper.py").write_text("def f():\n    raise KeyError('k')\nx = 1\n")
+    (tmp_path / "broken.py").write_text("import helper\nhelper.f()\n")
+
+    text = run(
+        "try:\n    import broken\nexcept KeyError as error:\n    raise ValueError('v') from error\n"
+    )
+
+    assert text == (
+        "Traceback (most recent call last):\n"
+        '  File "DIR/train.py", line 2, in <module>\n'
+        "    import broken\n"
+        '  File "DIR/broken.py", line 2, in <module>\n'
+        "    helper.f()\n"
+        '  File "DIR/helper.py", line 2, in f\n'
+        "    raise KeyError('k')\n"
+        "KeyError: 'k'\n"
+        "The above exception was the direct cause of the following exception:\n"
+        "Traceback (most recent call last):\n"
+        '  File "DIR/train.py", line 4, in <module>\n'
+        "    raise ValueError('v') from error\n"
+        "ValueError: v\nexit 1"
+    )
+
+
+def test_an_excepthook_of_the_program_is_used(run: Run) -> None:
+    text = run(
+        "import sys\n"
+        "sys.excepthook = lambda kind, error, trace: print('hook:', error, file=sys.stderr)\n"
+        "raise ValueError('v')\n"
+    )
+
+    assert text == "hook: v\nexit 1"
+
+
+def test_interruption(run: Run) -> None:
+    assert run("raise KeyboardInterrupt\n") == "mox: interrupted\nexit 130"
+
+
+def test_names_of_python_2_are_a_sentence(run: Run) -> None:
+    assert run("\nfor i in xrange(3): pass\n") == (
+        "mox: error: name 'xrange' is not defined. This is Python 2; port the program to Python 3"
+        " (the tool 2to3 does most of it): instead of xrange write range.\n"
+        "  at DIR/train.py:2: for i in xrange(3): pass\n"
+        "exit 1"
+    )
+
+
+def test_modules_in_python_2_are_a_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "old_module.py").write_text("x = 1\nprint 'x'\n")
+
+    assert run("import old_module\n") == (
+        "mox: error: DIR/old_module.py, line 2 is not Python 3: print 'x' (Missing parentheses in"
+        " call to 'print'. Did you mean print(...)?). This is Python 2; port the program to"
+        " Python 3 (the tool 2to3 does most of it).\n"
+        "  at DIR/train.py:1: import old_module\n"
+        "exit 1"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open('s3://b/a.txt')\n",
+        "import os\nos.listdir('s3://b/a.txt')\n",
+        "import numpy\nnumpy.load('s3://b/a.txt')\n",
+    ],
+)
+def test_paths_in_object_stores_get_a_hint(run: Run, source: str) -> None:
+    text = run(source)
+
+    assert text.startswith("Traceback (most recent call last):\n")
+    assert text.endswith(
+        "FileNotFoundError: [Errno 2] No such file or directory: 's3://b/a.txt'\n"
+        "s3://b/a.txt is in an object store, which Python's own functions do not read: use"
+        " mox.file.* or mox.file.shift('os','mox').\nexit 1"
+    )
+
+
+def test_missing_modules_say_where_they_were_looked_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "code" / "nets").mkdir(parents=True)
+    (tmp_path / "code" / "nets" / "__init__.py").touch()
+
+    text = run("import nets.resnet\n")
+
+    assert "ModuleNotFoundError: No module named 'nets'\nThere is no module nets in DIR" in text
+    assert (
+        "nor an installed one. The script's folder is on sys.path. It is in DIR/code: add"
+        " sys.path.insert(0, 'DIR/code') to the script.\nexit 1" in text
+    )
+    assert "importer.py" not in text
+
+
+def test_modules_missing_in_libraries_get_no_hint(run: Run, tmp_path: Path) -> None:
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "some_lib.py").write_text("import no_such_dependency\n")
+
+    text = run(f"import sys\nsys.path.append({str(library)!r})\nimport some_lib\n")
+
+    assert text.endswith("ModuleNotFoundError: No module named 'no_such_dependency'\nexit 1")
+
+
+def test_missing_names_of_faces_are_a_sentence(run: Run) -> None:
+    assert run("from face import loadz\n") == (
+        "mox: error: module 'face' has no attribute 'loadz'. Did you mean 'load' or 'loads'?\n"
+        "  at DIR/train.py:1: from face import loadz\n"
+        "exit 1"
+    )
+
+
+def test_errors_without_a_line_of_the_user(capsys: pytest.CaptureFixture[str]) -> None:
+    code = complaints.report(MoxValueError("bad."), "/nowhere/train.py", lambda file: False)
+
+    assert (code, capsys.readouterr().err) == (1, "mox: error: bad.\n")
+
+
+def test_lines_that_are_too_long_are_cut(run: Run) -> None:
+    source = f"from moxing.errors import MoxValueError as E; raise E('bad.' or '{'x' * 1000}')"
+
+    assert run(source + "\n") == (
+        f"mox: error: bad.\n  at DIR/train.py:1: {source[:157]}...\nexit 1"
+    )
+
+
+def test_a_parenthesis_too_many_is_shown_with_the_line_without_it(run: Run) -> None:
+    assert run("for i in range(len('ab'))):\n    print(i)\n") == (
+        "mox: error: DIR/train.py, line 1: for i in range(len('ab'))):: the ')' in column 26 closes"
+        " nothing. Delete it, so that the line reads: for i in range(len('ab')):\nexit 1"
+    )
+
+
+@pytest.mark.parametrize("hook", ["sys.excepthook = None", "del sys.excepthook"])
+def test_an_excepthook_that_is_none(run: Run, hook: str) -> None:
+    assert run(f"import sys\n{hook}\nraise ValueError('v')\n") == (
+        "Traceback (most recent call last):\n"
+        '  File "DIR/train.py", line 3, in <module>\n'
+        "    raise ValueError('v')\n"
+        "ValueError: v\nexit 1"
+    )
+
+
+def test_an_excepthook_that_fails(run: Run) -> None:
+    text = run("import sys\nsys.excepthook = lambda *error: 1 / 0\nraise ValueError('v')\n")
+
+    assert text.startswith("Error in sys.excepthook:\nTraceback (most recent call last):\n")
+    assert "ZeroDivisionError: division by zero\nOriginal exception was:\nTraceback" in text
+    assert text.endswith("ValueError: v\nexit 1")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            b"# coding: foo\nx = 1\n",
+            "FILE cannot be read as text (unknown encoding: foo). ENCODING",
+        ),
+        (
+            b"y = 1\nx = '\xff'\n",
+            "FILE, line 2 cannot be read as text ((unicode error) 'utf-8' codec can't decode byte"
+            " 0xff in position 0: invalid start byte). ENCODING",
+        ),
+        (
+            b"x = 'C:\\Users'\n",
+            "FILE, line 1 is not Python 3: x = 'C:\\Users' ((unicode error) 'unicodeescape' codec"
+            " can't decode bytes in position 2-3: truncated \\UXXXXXXXX escape). If the program was"
+            " written for Python 2, port it to Python 3 (with the tool 2to3).",
+        ),
+        (
+            b"print '" + b"x" * 1000 + b"'\n",
+            f"FILE, line 1 is not Python 3: print '{'x' * 150}... (Missing parentheses in call to"
+            " 'print'. Did you mean print(...)?). This is Python 2; port the program to Python 3"
+            " (the tool 2to3 does most of it).",
+        ),
+    ],
+)
+def test_files_that_python_cannot_read(source: bytes, message: str) -> None:
+    encoding = (
+        "Name the file's encoding in its first line, as in # coding: latin-1, or save it as UTF-8."
+    )
+
+    with pytest.raises(SyntaxError) as raised:
+        compile(source, "FILE", "exec")
+    assert complaints.about_syntax(raised.value) == message.replace("ENCODING", encoding)
