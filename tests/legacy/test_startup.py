@@ -313,8 +313,8 @@ def test_armed_for_all_old_programs_only_they_run_under_mox_run(environment: Pat
     (fake / "__init__.py").write_text("")
     (fake / "__main__.py").write_text("import sys\nprint('mox', sys.argv[1:])")
     (fake / "legacy" / "__init__.py").write_text("")
-    for name in ("startup.py", "vintage.py", "lost_names.py"):
-        shutil.copy(Path(startup.__file__).with_name(name), fake / "legacy")
+    shutil.copy(Path(startup.__file__), fake / "legacy")
+    shutil.copytree(Path(startup.__file__).with_name("plain"), fake / "legacy" / "plain")
     (site / "library.py").write_text("import tensorflow as tf\ntf.contrib\n")
     variables = {"PYTHONPATH": str(environment / "fake-all")}
     current = "import sys, tensorflow as tf\nprint(sys.argv, tf.train, 'moxing' in sys.modules)\n"

@@ -92,7 +92,7 @@ def test_what_cannot_be_read_shows_nothing(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_platform(tmp_path: Path) -> None:
-    examples = Path(__file__).parents[2] / "examples"
+    examples = Path(__file__).parents[3] / "examples"
 
     assert vintage.sign(str(examples / "uai" / "mnist_dist.py")).startswith(
         "tf.estimator.RunConfig"
