@@ -87,7 +87,7 @@ def openmox(size: str, seconds: float, flags: list[str]) -> None:
     import tensorflow.compat.v1 as tf
 
     import moxing.tensorflow as mox
-    from moxing.tensorflow import flags as table
+    from moxing import flags as table
 
     table.consume(flags)
     clock = Clock(seconds)

@@ -8,13 +8,16 @@ import re
 import runpy
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
+
+from moxing import flags
+from moxing.flags import values
 
 # Examples are the same in every run, and a busy machine fails none of them. To look further:
 # pytest --hypothesis-profile=explore
@@ -47,6 +50,17 @@ def no_network() -> None:
     """In this process only loopback can be reached, on the build machine as at home."""
     socket.socket.connect = _loopback_only(socket.socket.connect)  # type: ignore[method-assign]
     socket.socket.connect_ex = _loopback_only(socket.socket.connect_ex)  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The runtime flags have their defaults, as if the command line held none."""
+    monkeypatch.setattr(values, "_given", {})
+    monkeypatch.setattr(values, "_has_read", True)
+    before = {spec.name: flags.get_flag(spec.name) for spec in flags.TABLE}
+    yield
+    for name, value in before.items():
+        setattr(values._VALUES, name, value)
 
 
 @pytest.fixture(autouse=True)

@@ -13,21 +13,14 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
-from moxing.tensorflow import flags
 
 Said = Callable[[str], list[str]]
 
 
 @pytest.fixture(autouse=True)
-def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The runtime flags have their defaults, as if the command line held none."""
-    monkeypatch.setattr(flags, "_given", {})
-    monkeypatch.setattr(flags, "_has_read", True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No platform says that this process is one of several."""
     monkeypatch.delenv("TF_CONFIG", raising=False)
-    before = {spec.name: flags.get_flag(spec.name) for spec in flags.TABLE}
-    yield
-    for name, value in before.items():
-        setattr(flags._VALUES, name, value)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
+from moxing import flags
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import MirroredStrategy
-from moxing.tensorflow import flags
 
 Read = Callable[..., Any]
 Update = Callable[[tf.Tensor, Any], Any]

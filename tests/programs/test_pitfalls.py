@@ -19,7 +19,6 @@ import moxing.tensorflow as mox
 from moxing.cluster import ports
 from moxing.cluster.resolve import resolve
 from moxing.errors import ExportExistsError, MoxRuntimeError, MoxTypeError
-from moxing.tensorflow import flags
 
 Said = Callable[[str], list[str]]
 
@@ -63,16 +62,6 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "project" / "main.py").write_text(PROGRAM)
     (folder / "project" / "module_dir" / "module_file.py").write_text("NAME = 'found'\n")
     return mox_run(folder, "--num_gpus=1", "--data_url=", "--depth=18")
-
-
-@pytest.fixture(autouse=True)
-def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(flags, "_given", {})
-    monkeypatch.setattr(flags, "_has_read", True)
-    before = {spec.name: flags.get_flag(spec.name) for spec in flags.TABLE}
-    yield
-    for name, value in before.items():
-        setattr(flags._VALUES, name, value)
 
 
 @pytest.fixture

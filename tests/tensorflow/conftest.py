@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,9 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
-from moxing.tensorflow import flags
 
 FEATURES = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], np.float32)
 LABELS = np.array([0, 1, 1, 0], np.int32)
-
-
-@pytest.fixture(autouse=True)
-def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The runtime flags have their defaults, as if the command line held none."""
-    monkeypatch.setattr(flags, "_given", {})
-    monkeypatch.setattr(flags, "_has_read", True)
-    before = {spec.name: flags.get_flag(spec.name) for spec in flags.TABLE}
-    yield
-    for name, value in before.items():
-        setattr(flags._VALUES, name, value)
 
 
 def input_fn(mode: str) -> list[tf.Tensor]:

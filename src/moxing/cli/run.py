@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import runpy
 import sys
 from collections.abc import Sequence
 
-import moxing
+from moxing.flags.table import get_help
 
 _HELP = """\
 usage: mox run SCRIPT.py [flags]
@@ -34,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     script, *rest = arguments
     if script in ("-h", "--help"):
-        print(_HELP + "\n".join(f"  {line}" for line in _flag_help().splitlines()))
+        print(_HELP + "\n".join(f"  {line}" for line in get_help().splitlines()))
         return 0
     if script.startswith("-"):
         print(
@@ -45,9 +43,3 @@ def main(arguments: Sequence[str]) -> int:
     from moxing.legacy.program import launcher
 
     return launcher.run(script, rest)
-
-
-def _flag_help() -> str:
-    """The help of the flag table, read from its file: its package imports TensorFlow."""
-    path = os.path.join(os.path.dirname(moxing.__file__), "tensorflow", "flags.py")
-    return runpy.run_path(path, run_name="moxing_flags")["get_help"]()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing import flags
 from moxing.engine.graph import devices
 from moxing.engine.job.job import EVAL, PREDICT, TRAIN
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import asked_devices
-from moxing.tensorflow import flags
-from moxing.tensorflow.executor import startup, watching
-from moxing.tensorflow.executor.placement import placement
+from moxing.flags import hello, recording
+from moxing.flags.placement import placement
 
 if TYPE_CHECKING:
     from moxing.cluster.cluster import Cluster
@@ -27,7 +27,7 @@ def begin() -> None:
     Raises:
         MoxNotSupportedError: a flag that an Estimator can't follow.
     """
-    startup.say_hello()
+    hello.say_hello()
     flags.read_command_line()
     flags.check_supported()
     for name in _SCALES:
@@ -79,8 +79,8 @@ def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any
         "trainable_include": flags.patterns("trainable_include_patterns"),
         "trainable_exclude": flags.patterns("trainable_exclude_patterns"),
         "histograms": flags.get_flag("summary_verbosity") >= 2,
-        "profile": watching.profile_steps(flags.get_flag("profile_steps"), model_dir),
-        "settings": watching.settings(),
+        "profile": recording.profile_steps(flags.get_flag("profile_steps"), model_dir),
+        "settings": recording.settings(),
         "seed": config.tf_random_seed if seed is None else seed,
     }
 

@@ -19,8 +19,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 with native_noise.dropped():
     import tensorflow  # noqa: F401
 
+from moxing import flags as _flags  # noqa: E402
 from moxing import logs  # noqa: E402
-from moxing.tensorflow import flags as _flags  # noqa: E402
+from moxing.flags import get_flag, set_flag  # noqa: E402
 from moxing.tensorflow import names as _names  # noqa: E402
 from moxing.tensorflow.executor.evaluation_hooks import (  # noqa: E402
     EarlyStoppingHook,
@@ -35,7 +36,6 @@ from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys  # noqa: E402
 from moxing.tensorflow.executor.plateau_hook import PlateauLREarlyStoppingHook  # noqa: E402
 from moxing.tensorflow.executor.run import run  # noqa: E402
 from moxing.tensorflow.executor.spec import ExportSpec, ModelSpec  # noqa: E402
-from moxing.tensorflow.flags import get_flag, set_flag  # noqa: E402
 from moxing.tensorflow.optimizer import get_optimizer_fn  # noqa: E402
 
 logs.reset_logger()

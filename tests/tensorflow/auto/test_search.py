@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 from PIL import Image
 
 import moxing.tensorflow as mox
+from moxing import flags
 from moxing.errors import (
     MoxKeyError,
     MoxNotSupportedError,
@@ -21,7 +22,7 @@ from moxing.errors import (
     MoxTypeError,
     MoxValueError,
 )
-from moxing.tensorflow import flags
+from moxing.flags import values
 from moxing.tensorflow.executor import export_only
 
 CURVATURE = 4.0  # Gradient descent on the parabola below diverges from a rate of 0.5 on.
@@ -258,7 +259,7 @@ def test_thresholds_are_evaluated_on_one_training() -> None:
 
 
 def _flags() -> dict[str, tuple[Any, bool]]:
-    found = {spec.name: flags._VALUES[spec.name] for spec in flags.TABLE}
+    found = {spec.name: values._VALUES[spec.name] for spec in flags.TABLE}
     return {name: (flag.value, flag.using_default_value) for name, flag in found.items()}
 
 

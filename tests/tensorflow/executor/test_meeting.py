@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing import flags
 from moxing.cluster.cluster import Cluster
 from moxing.errors import MoxNotSupportedError
-from moxing.tensorflow import flags
 from moxing.tensorflow.executor.meeting import checked
 from moxing.tensorflow.optimizer import get_optimizer_wrapper_fn
 

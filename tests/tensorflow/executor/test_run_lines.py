@@ -14,7 +14,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing
 import moxing.tensorflow as mox
-from moxing.tensorflow.executor import startup
+from moxing.flags import hello
 
 Run = Callable[..., Any]
 Said = Callable[..., list[str]]
@@ -132,12 +132,12 @@ def test_line_of_a_training_that_is_done_already(run: Run, said: Said, tmp_path:
 def test_versions_are_said_once_a_process(
     run: Run, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(startup, "_said", False)
+    monkeypatch.setattr(hello, "_said", False)
     with caplog.at_level(logging.INFO):
         run()
         run()
-    hello = [(r.name, r.getMessage()) for r in caplog.records if r.getMessage()[:6] == "Using "]
-    assert hello == [
+    said = [(r.name, r.getMessage()) for r in caplog.records if r.getMessage()[:6] == "Using "]
+    assert said == [
         ("root", f"Using MoXing-v{moxing.__version__} (openmox)"),
         ("tensorflow", f"Using TensorFlow-{tf.version.GIT_VERSION}"),
     ]

@@ -13,7 +13,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
-from moxing.tensorflow import flags
+from moxing import flags
+from moxing.flags import values
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -75,7 +76,7 @@ def test_command_line_of_plain_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
-    monkeypatch.setattr(flags, "_has_read", False)
+    monkeypatch.setattr(values, "_has_read", False)
     refused(lambda: mox.get_flag("num_gpus"), told)
     refused(run, told)
 

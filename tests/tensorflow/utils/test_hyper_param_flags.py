@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moxing.tensorflow import flags
+from moxing import flags
 from moxing.tensorflow.utils.hyper_param_flags import mox_flags
 
 

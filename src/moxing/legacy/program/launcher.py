@@ -118,7 +118,7 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
     """
     from absl import flags as absl_flags
 
-    from moxing.tensorflow import flags as runtime
+    from moxing import flags as runtime
 
     try:
         expanded = absl_flags.FLAGS.read_flags_from_files(list(arguments))

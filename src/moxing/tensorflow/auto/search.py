@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from moxing import flags
 from moxing.engine.wording import report
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError, shown
+from moxing.flags import hello
+from moxing.flags.placement import placement
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow import flags
 from moxing.tensorflow.auto import picture
 from moxing.tensorflow.auto.curve import best_value, choose_rate, window_of
 from moxing.tensorflow.auto.hook import Sweep, Watch
@@ -18,8 +20,7 @@ from moxing.tensorflow.auto.params import ModelSize, ParamSpec, values
 from moxing.tensorflow.auto.passing import check
 from moxing.tensorflow.auto.score import DIVERGED, Score, best
 from moxing.tensorflow.auto.trials import Trials
-from moxing.tensorflow.executor import arguments, export_only, startup
-from moxing.tensorflow.executor.placement import placement
+from moxing.tensorflow.executor import arguments, export_only
 
 _RATE = "learning_rate"
 _DECAY = "weight_decay"
@@ -103,7 +104,7 @@ def search(
             can't be changed.
         MoxError: as `mox.run`.
     """
-    startup.say_hello()
+    hello.say_hello()
     flags.read_command_line()
     start = values(check("param_spec", param_spec)) if param_spec is not None else {}
     lists = _lists(param_list_spec)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from moxing import flags
 from moxing.engine.loop.finite import NotFiniteError
 from moxing.errors import MoxKeyError, near_matches
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow import flags
 from moxing.tensorflow.auto.curve import diverged, window_of
 from moxing.tensorflow.auto.hook import Sweep, TrialHook, Watch
 from moxing.tensorflow.auto.params import WatchedSpec, read_names

@@ -9,9 +9,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing import flags
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow import flags
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer
 
 _MakeOptimizer = Callable[[], tf.train.Optimizer]

@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing import flags
 from moxing.errors import MoxNotSupportedError
-from moxing.tensorflow import flags
 from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer
 from moxing.tensorflow.optimizer.easgd import EasgdOptimizer

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from moxing import flags
 from moxing.engine.export import ExportSignature
 from moxing.engine.job.job import Job, Loss, Model, Result
 from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.tensorflow import flags, idle_flags
+from moxing.flags import hello, idle, recording
+from moxing.flags.placement import placement
 from moxing.tensorflow.executor import (
     arguments,
     cache,
@@ -17,12 +19,9 @@ from moxing.tensorflow.executor import (
     export_only,
     label_file,
     meeting,
-    startup,
-    watching,
 )
 from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
-from moxing.tensorflow.executor.placement import placement
 from moxing.tensorflow.executor.spec import ModelSpec, describe
 
 _UNSET: Any = object()
@@ -87,10 +86,10 @@ def run(
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first.
     """
     arguments.check_no_others(run, others)
-    startup.say_hello()
+    hello.say_hello()
     flags.read_command_line()
     flags.check_supported()
-    idle_flags.warn()
+    idle.warn()
     _refuse_fetch_strategy(fetch_strategy_fn)
     mode = arguments.check_mode(run_mode)
     wanted = export_only.requested()
@@ -140,8 +139,8 @@ def run(
         **_loss_scale(),
         automatic_summaries=flags.get_flag("summary_verbosity") >= 1,
         histograms=flags.get_flag("summary_verbosity") >= 2,
-        profile=watching.profile_steps(flags.get_flag("profile_steps"), directory),
-        settings=watching.settings(),
+        profile=recording.profile_steps(flags.get_flag("profile_steps"), directory),
+        settings=recording.settings(),
         inter_op_threads=flags.get_flag("num_inter_threads"),
         intra_op_threads=flags.get_flag("num_intra_threads"),
         seed=flags.get_flag("seed"),

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing import flags
 from moxing.errors import MoxTypeError, MoxValueError, near_matches
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow import flags
 from moxing.tensorflow.optimizer.arguments import check_arguments
 from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer

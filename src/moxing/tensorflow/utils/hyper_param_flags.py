@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from moxing.tensorflow import flags as mox_flags
+from moxing import flags as mox_flags
 
 __all__ = ["mox_flags"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 
-import tensorflow.compat.v1 as tf
-
 import moxing
 from moxing import logs, notices
 
@@ -20,5 +18,7 @@ def say_hello() -> None:
     if _said:
         return
     _said = True
+    import tensorflow.compat.v1 as tf
+
     logging.getLogger().info("Using MoXing-v%s (openmox)", moxing.__version__)
     logging.getLogger("tensorflow").info("Using TensorFlow-%s", tf.version.GIT_VERSION)

@@ -11,9 +11,9 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
+from moxing import flags
 from moxing.errors import MoxValueError
-from moxing.tensorflow import flags
-from moxing.tensorflow.executor.watching import profile_steps
+from moxing.flags.recording import profile_steps
 
 
 def _input_fn(mode: str) -> tf.Tensor:
@@ -120,7 +120,7 @@ def test_a_profile_needs_a_directory() -> None:
 
 
 def test_flags_at_their_defaults_are_not_told() -> None:
-    from moxing.tensorflow.executor.watching import settings
+    from moxing.flags.recording import settings
 
     mox.set_flag("loss_scale", 1.0)
     before = settings()

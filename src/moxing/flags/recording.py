@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from moxing import flags
 from moxing.errors import MoxValueError, shown
-from moxing.tensorflow import flags
 
 _STEPS = re.compile(r"\s*(\d{1,18})\s*:\s*(\d{1,18})\s*")
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from moxing.tensorflow import flags
-from moxing.tensorflow.executor.placement import PERSONAL, placement
+from moxing import flags
+from moxing.flags.placement import PERSONAL, placement
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,20 @@ from collections.abc import Iterator
 import pytest
 from absl import flags as absl_flags
 
-from moxing.tensorflow import flags, idle_flags
+from moxing import flags
+from moxing.flags import idle
 
 
 @pytest.fixture(autouse=True)
 def nothing_told() -> Iterator[None]:
-    idle_flags._told.clear()
+    idle._told.clear()
     yield
-    idle_flags._told.clear()
+    idle._told.clear()
 
 
 def told(caplog: pytest.LogCaptureFixture, *argv: str) -> list[str]:
     with caplog.at_level(logging.WARNING, "tensorflow"):
-        idle_flags.warn(argv)
+        idle.warn(argv)
     return [record.getMessage() for record in caplog.records]
 
 
@@ -56,4 +57,4 @@ def test_a_flag_that_the_program_defines_is_its_own(caplog: pytest.LogCaptureFix
 
 
 def test_none_of_them_is_a_flag_of_ours() -> None:
-    assert not idle_flags.IDLE.keys() & set(flags.FLAG_NAMES)
+    assert not idle.IDLE.keys() & set(flags.FLAG_NAMES)

@@ -11,8 +11,9 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
+from moxing import flags
 from moxing.errors import MoxKeyError
-from moxing.tensorflow import flags
+from moxing.flags import values
 
 # A new flag is a decision: it is added here, and another one goes if there are forty.
 FROZEN = {
@@ -134,7 +135,7 @@ def test_command_line_of_plain_python_is_read_once_when_first_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "--seed=5", "--own=1"])
-    monkeypatch.setattr(flags, "_has_read", False)
+    monkeypatch.setattr(values, "_has_read", False)
     assert mox.get_flag("seed") == 5
     assert sys.argv == ["train.py", "--seed=5", "--own=1"]
     sys.argv = ["train.py", "--seed=6"]
@@ -143,7 +144,7 @@ def test_command_line_of_plain_python_is_read_once_when_first_needed(
 
 def test_set_flag_wins_over_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "--seed=5"])
-    monkeypatch.setattr(flags, "_has_read", False)
+    monkeypatch.setattr(values, "_has_read", False)
     mox.set_flag("seed", 7)
     flags.read_command_line()
     assert mox.get_flag("seed") == 7

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import Any, Final
 
+from moxing import flags
 from moxing.cluster import script
 from moxing.cluster.resolve import resolve
-from moxing.tensorflow import flags
 
 # Where a platform starts processes minutes apart, --session_timeout is the flag to raise.
 _START_SECONDS = 300.0
