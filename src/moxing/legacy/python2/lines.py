@@ -1,0 +1,41 @@
+"""Compiles a ported program so that its errors name the lines of the file as it is."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import types
+
+
+def compiled(ported: str, original: str, path: str) -> types.CodeType:
+    """The code of `ported`, with the line numbers of `original`.
+
+    Args:
+        ported: a program of Python 3.
+        original: what it was made of, nearly line by line.
+        path: the file that tracebacks name.
+
+    Raises:
+        SyntaxError: the ported program is not Python 3.
+    """
+    tree = ast.parse(ported, path)
+    number = _numbers(original.split("\n"), ported.split("\n"))
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", None)
+        if line is not None:
+            node.lineno = number[line - 1]  # type: ignore[attr-defined]
+            # Columns are those of another text.
+            node.end_lineno = node.lineno  # type: ignore[attr-defined]
+            node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
+def _numbers(original: list[str], ported: list[str]) -> list[int]:
+    """The line of `original` that each line of `ported` was made of, counted from 1."""
+    numbers = [1] * len(ported)
+    matcher = difflib.SequenceMatcher(None, original, ported, autojunk=False)
+    for _, first, last, start, end in matcher.get_opcodes():
+        for place in range(start, end):
+            numbers[place] = max(1, min(first + place - start, max(last - 1, first)) + 1)
+    most = len(original)
+    return [min(number, most) for number in numbers]

@@ -1,0 +1,204 @@
+"""What operations meant in Python 2 that Python 3 has no word for; ported programs call these."""
+
+from __future__ import annotations
+
+import builtins
+import codecs
+import io
+import math
+import operator
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "StringIO",
+    "cmp",
+    "cmp_to_key",
+    "decode",
+    "divide",
+    "divide_in_place",
+    "encode",
+    "message",
+    "open",
+    "round",
+    "text",
+]
+
+_ESCAPE = "surrogateescape"
+# Codecs of Python 2 that made text of text.
+_OF_TEXT = ("hex", "base64", "zlib", "bz2", "rot13", "rot_13", "quopri", "uu", "string_escape")
+_INTEGERS = (int, np.integer, np.bool_)
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iub"
+    return isinstance(value, _INTEGERS)
+
+
+def divide(a: Any, b: Any) -> Any:
+    """`a / b`: rounded down where both are integers, also NumPy's; else as their types say.
+
+    Raises:
+        ZeroDivisionError: an integer is divided by 0, but for NumPy's.
+    """
+    if _is_integer(a) and _is_integer(b):
+        return a // b
+    for method, one, other in (("__div__", a, b), ("__rdiv__", b, a)):
+        own = getattr(type(one), method, None)
+        if own is not None:
+            result = own(one, other)
+            if result is not NotImplemented:
+                return result
+    return a / b
+
+
+def divide_in_place(a: Any, b: Any) -> Any:
+    """What `a /= b` makes `a` into; arrays are changed where they are."""
+    own = getattr(type(a), "__idiv__", None)
+    if own is not None:
+        return own(a, b)
+    if isinstance(a, np.ndarray):
+        if _is_integer(a) and _is_integer(b):
+            return operator.ifloordiv(a, b)
+        return operator.itruediv(a, b)
+    return divide(a, b)
+
+
+def cmp(a: Any, b: Any) -> int:
+    """-1, 0 or 1: whether `a` is less than, equal to or greater than `b`."""
+    return int(a > b) - int(a < b)
+
+
+def round(number: Any, ndigits: int = 0) -> float:
+    """The nearest float with `ndigits` decimals; of two as near, that farther from 0."""
+    scale = 10.0**ndigits
+    value = float(number) * scale
+    if math.isinf(value) or math.isnan(value):
+        return float(number)
+    # The nearest decimal of many digits is what the shorter one was meant to be.
+    exact = builtins.round(value)
+    nearest = math.floor(abs(value) + 0.5) if abs(value - exact) == 0.5 else abs(exact)
+    return math.copysign(nearest / scale, value)
+
+
+def decode(value: Any, encoding: str = "utf-8", errors: str = "strict") -> Any:
+    """`value.decode(encoding)` of bytes, or of text that was read from a file as UTF-8."""
+    if not isinstance(value, str):
+        return value.decode(encoding, errors)
+    if encoding.lower() in _OF_TEXT:
+        return _by_codec(codecs.decode, value, encoding)
+    if not value.isascii() and not _has_lost_bytes(value) and _is_utf8(encoding):
+        return value
+    return value.encode("utf-8", _ESCAPE).decode(encoding, errors)
+
+
+def encode(value: Any, encoding: str = "utf-8", errors: str = "strict") -> Any:
+    """`value.encode(encoding)` where the program goes on with it as text."""
+    if isinstance(value, str) and encoding.lower() in _OF_TEXT:
+        return _by_codec(codecs.encode, value, encoding)
+    if isinstance(value, str):
+        return value.encode(encoding, errors).decode("utf-8", _ESCAPE)
+    return value.encode(encoding, errors)
+
+
+def _by_codec(function: Callable[..., Any], value: str, encoding: str) -> str:
+    if encoding.startswith("rot"):
+        return function(value, encoding)
+    name = "unicode_escape" if encoding == "string_escape" else encoding
+    result = function(value.encode("utf-8", _ESCAPE), name)
+    return result if isinstance(result, str) else result.decode("utf-8", _ESCAPE)
+
+
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+def _has_lost_bytes(value: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in value)
+
+
+def text(value: Any, encoding: str = "ascii", errors: str = "strict") -> str:
+    """`unicode(value, encoding, errors)`."""
+    return decode(value, encoding, errors)
+
+
+def message(error: BaseException) -> str:
+    """`error.message`: the argument of an exception that has exactly one, else an empty text."""
+    own = getattr(error, "message", None)
+    if own is not None:
+        return own
+    return error.args[0] if len(error.args) == 1 else ""
+
+
+def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
+    """`open(name, mode)`: text is UTF-8, and bytes that are not go through unchanged.
+
+    A line ends at `\\n`; with `U` in the mode at `\\r` and `\\r\\n` too. Bytes can be written too.
+    """
+    plain = mode.replace("U", "") or "r"
+    if "b" in plain:
+        return builtins.open(name, plain, buffering)
+    if plain[0] not in "rwax":
+        plain = "r" + plain
+    newline = None if "U" in mode else "\n"
+    # Python 2's 0 is no buffer, which files of text can't do without here.
+    file = builtins.open(name, plain + "b", -1 if buffering in (0, 1) else buffering)  # noqa: SIM115
+    if not isinstance(file, io.BufferedIOBase):
+        return file  # The program has put a function of its own there.
+    text_file = _TextFile(file, "utf-8", _ESCAPE, newline, line_buffering=buffering == 1)
+    text_file.mode = mode
+    return text_file
+
+
+class _TextFile(io.TextIOWrapper):
+    """A file of text to which bytes can be written too."""
+
+    mode = "r"
+
+    def write(self, s: Any, /) -> int:
+        if not isinstance(s, bytes | bytearray):
+            return super().write(s)
+        self.flush()
+        return self.buffer.write(s)
+
+
+class StringIO(io.BytesIO):
+    """A file in memory that holds bytes or text, as what is put there is."""
+
+    def __init__(self, buf: Any = "") -> None:
+        self._text = isinstance(buf, str)
+        super().__init__(_bytes(buf))
+
+    def write(self, s: Any) -> int:  # type: ignore[override]
+        self._text = self._text and isinstance(s, str)
+        return super().write(_bytes(s))
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def _shown(self, data: bytes) -> Any:
+        return data.decode("utf-8", _ESCAPE) if self._text else data
+
+    def getvalue(self) -> Any:  # type: ignore[override]
+        return self._shown(super().getvalue())
+
+    def read(self, size: int | None = -1) -> Any:  # type: ignore[override]
+        return self._shown(super().read(size))
+
+    def readline(self, size: int | None = -1) -> Any:  # type: ignore[override]
+        return self._shown(super().readline(size))
+
+    def readlines(self, hint: int | None = -1) -> Any:  # type: ignore[override]
+        return [self._shown(line) for line in super().readlines(hint)]
+
+    def __next__(self) -> Any:
+        return self._shown(super().__next__())
+
+
+def _bytes(value: Any) -> bytes:
+    return value.encode("utf-8", _ESCAPE) if isinstance(value, str) else bytes(value)

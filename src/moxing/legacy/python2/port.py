@@ -1,0 +1,103 @@
+"""Ports programs of Python 2, as they are imported or for `mox port`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+import warnings
+from dataclasses import dataclass
+
+from moxing.errors import MoxValueError
+from moxing.legacy.python2 import lines, rewrite, signs, syntax
+
+_DIVISION = re.compile(r"^from __future__ import .*\bdivision\b", re.M)
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A program of Python 2 and what became of it.
+
+    Attributes:
+        original: its text.
+        text: for Python 3.
+        encoding: of its file.
+        sign: what shows that it is Python 2.
+        line: where that is.
+    """
+
+    original: str
+    text: str
+    encoding: str
+    sign: str
+    line: int
+
+
+def port(source: bytes, path: str, in_package: bool = False) -> Ported | None:
+    """A program for Python 3, if it was written for Python 2.
+
+    Args:
+        source: what its file holds.
+        path: of its file.
+        in_package: whether it is imported as part of a package.
+
+    Returns:
+        None where it runs on Python 3 as it is.
+
+    Raises:
+        SyntaxError: it is neither Python 3 nor Python 2.
+        MoxValueError: it is Python 2, but can't be ported.
+    """
+    broken: SyntaxError | None = None
+    try:
+        tree = _parsed(source, path)
+        found = signs.sign(tree) if signs.may_be(source) else None
+        if found is None:
+            return None
+    except SyntaxError as error:
+        if not (error.lineno or error.text):
+            raise  # Its bytes can't be read.
+        broken = error
+        found = ((error.text or "").strip() or error.msg, error.lineno or 1)
+    original, encoding = syntax.decoded(source)
+    try:
+        text = syntax.to_python3(original, path, in_package, print_function=broken is None)
+        # Python 3's `/` in a file that only lacks a name may be meant; Python 2 ran it rounding.
+        text = rewrite.rewritten(text, division=not _DIVISION.search(original))
+    except syntax.NotPython2Error as error:
+        raise (broken or AssertionError(str(error))) from error
+    except SyntaxError as error:
+        raise MoxValueError(
+            f"{path} is Python 2 ({found[0]!r} in line {found[1]}), and what the port makes of it"
+            f" is not Python 3: {error.msg}: {(error.text or '').strip()!r}. Change that line; `mox"
+            f" port {path}` shows the rest."
+        ) from error
+    return Ported(original, text, encoding, *found)
+
+
+def _parsed(source: bytes, path: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # They are given when it is compiled.
+        return ast.parse(source, path)
+
+
+def compile_ported(source: bytes, path: str, in_package: bool = False) -> types.CodeType | None:
+    """The code of a program of Python 2, which the log names; None for one of Python 3.
+
+    Raises:
+        SyntaxError: it is neither.
+        MoxValueError: it can't be ported.
+    """
+    ported = port(source, path, in_package)
+    if ported is None:
+        return None
+    from moxing.logs import TENSORFLOW
+
+    TENSORFLOW.info(
+        "%s is Python 2 (line %d: %s): it is ported as it is imported. `mox port %s` shows how.",
+        path,
+        ported.line,
+        ported.sign[:60],
+        path,
+    )
+    return lines.compiled(ported.text, ported.original, path)

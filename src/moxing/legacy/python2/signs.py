@@ -1,0 +1,123 @@
+"""Tells that a file which Python 3 can read was written for Python 2 alone, by its names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+# Names of Python 2's builtins that Python 3 lacks; `file` and `cmp` are variables too often.
+_NAMES = frozenset(
+    [
+        "basestring",
+        "execfile",
+        "long",
+        "raw_input",
+        "reduce",
+        "reload",
+        "unichr",
+        "unicode",
+        "xrange",
+    ]
+)
+_MODULES = frozenset(
+    [
+        "ConfigParser",
+        "HTMLParser",
+        "Queue",
+        "SimpleHTTPServer",
+        "StringIO",
+        "__builtin__",
+        "cPickle",
+        "cStringIO",
+        "commands",
+        "copy_reg",
+        "httplib",
+        "itertools.izip",
+        "itertools.imap",
+        "thread",
+        "tkMessageBox",
+        "Tkinter",
+        "urllib2",
+        "urlparse",
+    ]
+)
+_METHODS = frozenset(("has_key", "iteritems", "iterkeys", "itervalues"))
+_ANY = re.compile(
+    b"|".join(
+        rb"\b" + name.rpartition(".")[2].encode() + rb"\b"
+        for name in sorted(_NAMES | _MODULES | _METHODS)
+    )
+)
+# What a program asks that serves both Pythons.
+_VERSIONS = frozenset(("version_info", "version", "PY2", "PY3", "hexversion", "hasattr"))
+
+
+def may_be(source: bytes) -> bool:
+    """Whether a look at the tree is worth while."""
+    return _ANY.search(source) is not None
+
+
+def sign(tree: ast.Module) -> tuple[str, int] | None:
+    """What shows that a file is Python 2, with its line; None where it runs on both.
+
+    A name counts that the file nowhere makes, imports or asks the version about.
+    """
+    made = names_made(tree)
+    # What a star brings is not known.
+    return next(_signs(tree, _NAMES if "*" in made else made), None)
+
+
+def names_made(tree: ast.Module) -> frozenset[str]:
+    """All names that a file binds somewhere; `*` for what an import with a star does."""
+    return frozenset(_made(tree))
+
+
+def _made(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for item in node.names:
+                yield (item.asname or item.name).partition(".")[0]
+
+
+def _signs(node: ast.AST, made: frozenset[str]) -> Iterator[tuple[str, int]]:
+    if isinstance(node, ast.If | ast.IfExp) and _asks(node.test):
+        return
+    if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+        return
+    if isinstance(node, ast.Name) and node.id in _NAMES and node.id not in made:
+        yield node.id, node.lineno
+    elif isinstance(node, ast.Import):
+        for item in node.names:
+            if item.name in _MODULES:
+                yield f"import {item.name}", node.lineno
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        for item in node.names:
+            if node.module in _MODULES or f"{node.module}.{item.name}" in _MODULES:
+                yield f"from {node.module} import {item.name}", node.lineno
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        if name in _METHODS and len(node.args) == (name == "has_key") and not node.keywords:
+            yield f".{name}()", node.lineno
+    for child in ast.iter_child_nodes(node):
+        yield from _signs(child, made)
+
+
+def _asks(test: ast.expr) -> bool:
+    return any(
+        (part.id if isinstance(part, ast.Name) else part.attr) in _VERSIONS
+        for part in ast.walk(test)
+        if isinstance(part, ast.Name | ast.Attribute)
+    )
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = ("ImportError", "ModuleNotFoundError", "NameError", "AttributeError", "Exception")
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in names) for kind in kinds)

@@ -1,0 +1,163 @@
+"""Turns the syntax and the names of Python 2 into those of Python 3, by 2to3's fixers."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import tokenize
+
+from moxing.errors import MoxValueError
+
+# 2to3's own; left out are fixers of style, and `import`, which belongs to packages only.
+_FIXERS = [
+    "apply",
+    "basestring",
+    "dict",
+    "except",
+    "exec",
+    "execfile",
+    "exitfunc",
+    "filter",
+    "funcattrs",
+    "future",
+    "getcwdu",
+    "has_key",
+    "imports",
+    "imports2",
+    "input",
+    "intern",
+    "isinstance",
+    "itertools",
+    "itertools_imports",
+    "long",
+    "map",
+    "metaclass",
+    "methodattrs",
+    "ne",
+    "next",
+    "nonzero",
+    "numliterals",
+    "operator",
+    "paren",
+    "raise",
+    "raw_input",
+    "reduce",
+    "reload",
+    "renames",
+    "repr",
+    "standarderror",
+    "sys_exc",
+    "throw",
+    "tuple_params",
+    "types",
+    "unicode",
+    "urllib",
+    "xrange",
+    "xreadlines",
+    "zip",
+]
+_TAB = 8
+_SET_ENCODING = re.compile(
+    r"(^[ \t]*|;[ \t]*)(?:(?:imp\.)?reload\(\s*sys\s*\)|sys\.setdefaultencoding\([^()]*\))", re.M
+)
+_PLACE = re.compile(r"context=\([^(]*\((\d+), \d+\)")
+
+
+class NotPython2Error(ValueError):
+    """The text is no Python 2 either; `line` is where it stops being that."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"line {line}" if line else "somewhere")
+        self.line = line
+
+
+def decoded(source: bytes) -> tuple[str, str]:
+    """The text of a file with `\\n` at the ends of its lines, and the encoding that it names.
+
+    Raises:
+        SyntaxError: the bytes are not in that encoding, or there is no such encoding.
+    """
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        text = source.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise SyntaxError(f"encoding problem: {error}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+
+
+def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> str:
+    """The same program for Python 3, but for what its values mean.
+
+    Args:
+        text: the program.
+        path: its file.
+        in_package: whether it is imported as part of a package, where Python 2 also looked for
+            modules beside it.
+        print_function: whether it calls `print`, which is no statement then.
+
+    Raises:
+        NotPython2Error: the text can't be read as Python 2.
+    """
+    from fissix import pgen2, refactor
+
+    text = _SET_ENCODING.sub(r"\1pass", text if text.endswith("\n") else text + "\n")
+    names = [*_FIXERS, *(["import"] if in_package else ())]
+    names += [] if print_function or _imports_print(text) else ["print"]
+    logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
+    tool = refactor.RefactoringTool(
+        [f"fissix.fixes.fix_{name}" for name in names], {"print_function": print_function}
+    )
+    try:
+        return str(tool.refactor_string(without_tabs(text), os.path.abspath(path)))
+    except pgen2.parse.ParseError as error:
+        place = _PLACE.search(str(error))
+        raise NotPython2Error(int(place[1]) if place else 0) from error
+    except (pgen2.tokenize.TokenError, IndentationError) as error:
+        line = getattr(error, "lineno", None) or _line(error.args)
+        raise NotPython2Error(line) from error
+    except RecursionError as error:
+        raise MoxValueError(
+            f"{path} cannot be ported: an expression is nested too deep."
+        ) from error
+
+
+def _line(arguments: tuple[object, ...]) -> int:
+    place = arguments[1] if len(arguments) > 1 else None
+    return int(place[0]) if isinstance(place, tuple) and place else 0
+
+
+def _imports_print(text: str) -> bool:
+    return re.search(r"^from __future__ import .*\bprint_function\b", text, re.M) is not None
+
+
+def without_tabs(text: str) -> str:
+    """The program with its lines indented by spaces; Python 2 took a tab to the next eighth."""
+    if "\t" not in text:
+        return text
+    inside = _inside_strings(text)
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        body = line.lstrip(" \t\f")
+        if number + 1 not in inside and "\t" in line[: len(line) - len(body)]:
+            indent = line[: len(line) - len(body)].replace("\f", "")
+            lines[number] = indent.expandtabs(_TAB) + body
+    return "\n".join(lines)
+
+
+def _inside_strings(text: str) -> set[int]:
+    """Numbers of the lines that begin inside a string."""
+    from fissix.pgen2 import token
+    from fissix.pgen2 import tokenize as python2
+
+    inside: set[int] = set()
+    try:
+        for kind, _, (first, _), (last, _), _ in python2.generate_tokens(
+            io.StringIO(text).readline
+        ):
+            if kind == token.STRING:
+                inside.update(range(first + 1, last + 1))
+    except (python2.TokenError, IndentationError):
+        pass  # The parser will say where.
+    return inside
