@@ -45,7 +45,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("xyz",),
             "mox: error: there is no command 'xyz'. The commands are run, launch, export,"
-            " convert, doctor, uai, legacy.\n",
+            " convert, doctor, uai, legacy, port.\n",
         ),
         (
             ("train.py", "--x"),

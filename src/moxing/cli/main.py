@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import convert, doctor, export, launch, legacy, run, uai
+from moxing.cli import convert, doctor, export, launch, legacy, port, run, uai
 from moxing.errors import near_matches
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
@@ -18,6 +18,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "doctor": doctor.main,
     "uai": uai.main,
     "legacy": legacy.main,
+    "port": port.main,
 }
 _INTERRUPTED = 130
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
@@ -29,6 +30,7 @@ commands:
   convert SRC DST --to=...  turn folders of images, TFRecord and OFRecord files into each other
   doctor [--cluster]        look for what would keep a program from running
   uai train "SCRIPT.py"     run a training of UCloud's UAI Train on this machine
+  port FILE.py [--write]    show or write what a program of Python 2 becomes
   legacy on|off|status      let plain `python SCRIPT.py` run such programs too
 
 `mox COMMAND --help` says more."""

@@ -146,21 +146,35 @@ def test_interruption(run: Run) -> None:
 
 
 def test_names_of_python_2_are_a_sentence(run: Run) -> None:
-    assert run("\nfor i in xrange(3): pass\n") == (
+    assert run("from os.path import *\nfor i in xrange(3): pass\n") == (
         "mox: error: name 'xrange' is not defined. This is Python 2; port the program to Python 3"
-        " (the tool 2to3 does most of it): instead of xrange write range.\n"
+        " (`mox port` does most of it): instead of xrange write range.\n"
         "  at DIR/train.py:2: for i in xrange(3): pass\n"
         "exit 1"
     )
 
 
-def test_modules_in_python_2_are_a_sentence(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "old_module.py").write_text("x = 1\nprint 'x'\n")
+def test_modules_in_python_2_run(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "old_module.py").write_text("x = 1\nprint 'x is', x\n")
+
+    with pytest.raises(AssertionError, match="the program did not fail"):
+        run("import old_module\n")
+    output = capsys.readouterr()
+    assert output.out == "x is 1\n"
+    assert output.err.startswith(
+        f"mox: {tmp_path}/old_module.py is Python 2 (line 2: print 'x is', x): it is ported"
+    )
+
+
+def test_modules_that_no_python_reads_are_a_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "old_module.py").write_text("x = 1\nprint 'x'\nx = = 2\n")
 
     assert run("import old_module\n") == (
         "mox: error: DIR/old_module.py, line 2 is not Python 3: print 'x' (Missing parentheses in"
-        " call to 'print'. Did you mean print(...)?). This is Python 2; port the program to"
-        " Python 3 (the tool 2to3 does most of it).\n"
+        " call to 'print'. Did you mean print(...)?). This looks like Python 2, but is not Python 2"
+        " either: see line 3.\n"
         "  at DIR/train.py:1: import old_module\n"
         "exit 1"
     )
@@ -271,14 +285,14 @@ def test_an_excepthook_that_fails(run: Run) -> None:
         (
             b"x = 'C:\\Users'\n",
             "FILE, line 1 is not Python 3: x = 'C:\\Users' ((unicode error) 'unicodeescape' codec"
-            " can't decode bytes in position 2-3: truncated \\UXXXXXXXX escape). If the program was"
-            " written for Python 2, port it to Python 3 (with the tool 2to3).",
+            " can't decode bytes in position 2-3: truncated \\UXXXXXXXX escape). Write a"
+            " backslash in a string as two, or r before the string.",
         ),
         (
             b"print '" + b"x" * 1000 + b"'\n",
             f"FILE, line 1 is not Python 3: print '{'x' * 150}... (Missing parentheses in call to"
-            " 'print'. Did you mean print(...)?). This is Python 2; port the program to Python 3"
-            " (the tool 2to3 does most of it).",
+            " 'print'. Did you mean print(...)?). This looks like Python 2, but is not Python 2"
+            " either.",
         ),
     ],
 )

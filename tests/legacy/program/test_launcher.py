@@ -85,13 +85,13 @@ def test_syntax_errors_come_before_tensorflow_is_imported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "train.py"
-    path.write_text("import sys\nprint 'x'\n")
+    path.write_text("import sys\nprint 'x'\nx = = 1\n")
 
     assert launcher.run(str(path), []) == 1
     assert capsys.readouterr().err == (
         f"mox: error: {path}, line 2 is not Python 3: print 'x' (Missing parentheses in call to"
-        " 'print'. Did you mean print(...)?). This is Python 2; port the program to Python 3 (the"
-        " tool 2to3 does most of it).\n"
+        " 'print'. Did you mean print(...)?). This looks like Python 2, but is not Python 2 either:"
+        " see line 3.\n"
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from moxing.legacy.python2 import advice
 
-PORT = "This is Python 2; port the program to Python 3 (the tool 2to3 does most of it)"
+PORT = "This is Python 2; port the program to Python 3 (`mox port` does most of it)"
 
 
 def _error(source: str) -> BaseException:
@@ -34,16 +34,15 @@ def test_syntax_of_python_2(source: str) -> None:
     error = _error(source)
 
     assert isinstance(error, SyntaxError)
-    assert advice.about_syntax(error) == f"{PORT}."
+    assert advice.about_syntax(error) == ("This looks like Python 2, but is not Python 2 either.")
 
 
-def test_other_syntax_errors_may_be_python_2() -> None:
+def test_other_syntax_errors() -> None:
     error = _error("def f(:")
 
     assert isinstance(error, SyntaxError)
-    assert advice.about_syntax(error) == (
-        "If the program was written for Python 2, port it to Python 3 (with the tool 2to3)."
-    )
+    error.python2_line = 1  # type: ignore[attr-defined]
+    assert advice.about_syntax(error) == "It is not Python 2 either: see line 1."
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from typing import Any
 import moxing
 from moxing.errors import MoxError, MoxImportError
 from moxing.legacy.face.faces import Faces
+from moxing.legacy.python2 import port
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
 _ALSO_OURS = ("tf_slim",)
@@ -74,6 +75,11 @@ class UserLoader(importlib.machinery.SourceFileLoader):
     def __init__(self, fullname: str, path: str, code: UserCode) -> None:
         super().__init__(fullname, path)
         self._code = code
+
+    def get_code(self, fullname: str) -> types.CodeType | None:
+        package = fullname if self.is_package(fullname) else fullname.rpartition(".")[0]
+        source = self.get_data(self.path)
+        return port.compile_ported(source, self.path, bool(package)) or super().get_code(fullname)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         return self._code.prepare(types.ModuleType(spec.name))

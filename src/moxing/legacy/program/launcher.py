@@ -16,6 +16,7 @@ from moxing.legacy.face import importer
 from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.program import complaints, modern, spawn
+from moxing.legacy.python2 import port
 
 USAGE = 2
 
@@ -76,7 +77,7 @@ def read_program(script: str) -> types.CodeType:
 
     Raises:
         MoxValueError: there is no such file, or it is no Python file that can be read.
-        SyntaxError: it is not Python 3.
+        SyntaxError: it is neither Python 3 nor Python 2.
     """
     if not script:
         raise MoxValueError("the name of the script is empty: mox run SCRIPT.py [flags]")
@@ -100,7 +101,9 @@ def read_program(script: str) -> types.CodeType:
             " UTF-16 do."
         )
     try:
-        return compile(source, os.path.abspath(script), "exec", dont_inherit=True)
+        path = os.path.abspath(script)
+        ported = port.compile_ported(source, path)
+        return ported or compile(source, path, "exec", dont_inherit=True)
     except (ValueError, MemoryError, RecursionError) as error:
         reason = str(error) or "an expression in it is too large or nested too deeply"
         raise MoxValueError(f"{script} cannot be compiled: {reason}.") from error

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-_PORT = "This is Python 2; port the program to Python 3 (the tool 2to3 does most of it)"
+_PORT = "This is Python 2; port the program to Python 3 (`mox port` does most of it)"
+
+_BROKEN = "This looks like Python 2, but is not Python 2 either"
+_BYTES = (
+    "In Python 2 bytes and text were the same, in Python 3 they are not: open files of text without"
+    " 'b', and call .decode('utf-8') on bytes or .encode('utf-8') on text where needed."
+)
+# Words of Python 3's messages about bytes and text.
+_MIXED = (
+    "a bytes-like object is required, not 'str'",
+    "can't concat str to bytes",
+    'can only concatenate str (not "bytes") to str',
+    "first arg must be bytes or a tuple of bytes, not str",
+    "argument should be integer or bytes-like object, not 'str'",
+    "must be str, not bytes",
+    "expected str instance, bytes found",
+    "cannot use a string pattern on a bytes-like object",
+)
 
 # Name that only Python 2 has -> what to write instead.
 _NAMES = {
@@ -58,20 +75,26 @@ def about_syntax(error: SyntaxError) -> str:
     """A sentence on a syntax error that Python 2 would not have given, or an empty one."""
     line = (error.text or "").strip()
     message = error.msg or ""
+    if "escape' codec" in message:
+        return "Write a backslash in a string as two, or r before the string."
+    stopped = getattr(error, "python2_line", 0)
+    place = f": see line {stopped}." if stopped else "."
     if any(words in message for words in _SYNTAX) or line.startswith(("print ", "exec ")):
-        return f"{_PORT}."
+        return f"{_BROKEN}{place}"
     if line.startswith("raise ") and "," in line:
-        return f"{_PORT}."
-    return "If the program was written for Python 2, port it to Python 3 (with the tool 2to3)."
+        return f"{_BROKEN}{place}"
+    return f"It is not Python 2 either{place}"
 
 
 def about(error: BaseException) -> str:
-    """A sentence on a name, module or method that only Python 2 has, or an empty one."""
+    """A sentence on what only Python 2 has, or an empty one."""
     name = getattr(error, "name", None) or ""
     if isinstance(error, NameError) and name in _NAMES:
         return f"{_PORT}: instead of {name} write {_NAMES[name]}."
     if isinstance(error, ModuleNotFoundError) and name in _MODULES:
         return f"{_PORT}: instead of {name} import {_MODULES[name]}."
+    if isinstance(error, TypeError) and any(words in str(error) for words in _MIXED):
+        return _BYTES
     of_dict = isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), dict)
     if of_dict and name in _METHODS:
         return f"{_PORT}: instead of {name} use {_METHODS[name]}."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from csv import *  # noqa: F403
 from typing import Any
+
+globals().update({name: getattr(csv, name) for name in csv.__all__})
 
 
 def _text(file: Any) -> Any:
     """A file or other source of lines, as text; what is text already is left alone."""
-    if isinstance(file, io.BufferedIOBase):
+    if isinstance(file, io.BufferedReader | io.BytesIO):
         return io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="", write_through=True)
     return file
 

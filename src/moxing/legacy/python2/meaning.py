@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import codecs
+import decimal
 import io
 import math
 import operator
@@ -75,14 +76,13 @@ def cmp(a: Any, b: Any) -> int:
 
 def round(number: Any, ndigits: int = 0) -> float:
     """The nearest float with `ndigits` decimals; of two as near, that farther from 0."""
-    scale = 10.0**ndigits
-    value = float(number) * scale
-    if math.isinf(value) or math.isnan(value):
-        return float(number)
-    # The nearest decimal of many digits is what the shorter one was meant to be.
-    exact = builtins.round(value)
-    nearest = math.floor(abs(value) + 0.5) if abs(value - exact) == 0.5 else abs(exact)
-    return math.copysign(nearest / scale, value)
+    value = float(number)
+    if not math.isfinite(value):
+        return value
+    unit = decimal.Decimal(1).scaleb(-ndigits)
+    # Exact: a float has at most 1074 decimals.
+    with decimal.localcontext(prec=1500):
+        return float(decimal.Decimal(value).quantize(unit, decimal.ROUND_HALF_UP))
 
 
 def decode(value: Any, encoding: str = "utf-8", errors: str = "strict") -> Any:
@@ -157,13 +157,14 @@ def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
 class _TextFile(io.TextIOWrapper):
     """A file of text to which bytes can be written too."""
 
-    mode = "r"
+    mode = "r"  # type: ignore[assignment]
 
     def write(self, s: Any, /) -> int:
-        if not isinstance(s, bytes | bytearray):
+        if not isinstance(s, bytes):
             return super().write(s)
         self.flush()
-        return self.buffer.write(s)
+        self.buffer.write(s)
+        return len(s)
 
 
 class StringIO(io.BytesIO):

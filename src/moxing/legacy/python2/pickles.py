@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import pickle
-from pickle import *  # noqa: F403
 from typing import Any
+
+globals().update({name: getattr(pickle, name) for name in pickle.__all__})
 
 # Python 2 wrote protocol 0 where it was not told another.
 _PROTOCOL = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import types
 import warnings
 from dataclasses import dataclass
@@ -49,23 +50,27 @@ def port(source: bytes, path: str, in_package: bool = False) -> Ported | None:
         MoxValueError: it is Python 2, but can't be ported.
     """
     broken: SyntaxError | None = None
+    is_function = False
     try:
         tree = _parsed(source, path)
         found = signs.sign(tree) if signs.may_be(source) else None
         if found is None:
             return None
+        is_function = not signs.prints(tree)
     except SyntaxError as error:
-        if not (error.lineno or error.text):
-            raise  # Its bytes can't be read.
+        if not (error.lineno or error.text) or "escape' codec" in error.msg:
+            raise  # Its bytes can't be read, or a Windows path has single backslashes.
         broken = error
         found = ((error.text or "").strip() or error.msg, error.lineno or 1)
     original, encoding = syntax.decoded(source)
     try:
-        text = syntax.to_python3(original, path, in_package, print_function=broken is None)
+        text = syntax.to_python3(original, path, in_package, is_function)
         # Python 3's `/` in a file that only lacks a name may be meant; Python 2 ran it rounding.
         text = rewrite.rewritten(text, division=not _DIVISION.search(original))
     except syntax.NotPython2Error as error:
-        raise (broken or AssertionError(str(error))) from error
+        reason = broken or SyntaxError("not Python 2", (path, error.line, 0, ""))
+        reason.python2_line = error.line  # type: ignore[attr-defined]
+        raise reason from None
     except SyntaxError as error:
         raise MoxValueError(
             f"{path} is Python 2 ({found[0]!r} in line {found[1]}), and what the port makes of it"
@@ -82,7 +87,7 @@ def _parsed(source: bytes, path: str) -> ast.Module:
 
 
 def compile_ported(source: bytes, path: str, in_package: bool = False) -> types.CodeType | None:
-    """The code of a program of Python 2, which the log names; None for one of Python 3.
+    """The code of a program of Python 2, which standard error names; None for one of Python 3.
 
     Raises:
         SyntaxError: it is neither.
@@ -91,13 +96,10 @@ def compile_ported(source: bytes, path: str, in_package: bool = False) -> types.
     ported = port(source, path, in_package)
     if ported is None:
         return None
-    from moxing.logs import TENSORFLOW
-
-    TENSORFLOW.info(
-        "%s is Python 2 (line %d: %s): it is ported as it is imported. `mox port %s` shows how.",
-        path,
-        ported.line,
-        ported.sign[:60],
-        path,
+    print(
+        f"mox: {path} is Python 2 (line {ported.line}: {ported.sign[:60]}): it is ported as it is"
+        f" imported; `mox port {path}` shows how.",
+        file=sys.stderr,
+        flush=True,
     )
     return lines.compiled(ported.text, ported.original, path)

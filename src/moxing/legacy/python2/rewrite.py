@@ -180,7 +180,7 @@ class _Edits:
         place = int(function)
         given = node.args[place] if len(node.args) > place else None
         compares = isinstance(given, ast.Name) and given.id == "cmp"
-        if isinstance(given, ast.Lambda) and len(given.args.args) == 2 or compares:
+        if given is not None and (compares or _takes_two(given)):
             start = self._start(given)
         else:
             words = [word for word in node.keywords if word.arg == "cmp"]
@@ -282,6 +282,10 @@ def _is_int(node: ast.expr) -> bool:
         and isinstance(node.func, ast.Name)
         and node.func.id in _INT_CALLS
     )
+
+
+def _takes_two(node: ast.expr) -> bool:
+    return isinstance(node, ast.Lambda) and len(node.args.args) == 2
 
 
 def _is_pure(node: ast.AST) -> bool:

@@ -44,10 +44,12 @@ _MODULES = frozenset(
 )
 _METHODS = frozenset(("has_key", "iteritems", "iterkeys", "itervalues"))
 _ANY = re.compile(
-    b"|".join(
+    rb"\bprint\s*(?:>>|$)|"
+    + b"|".join(
         rb"\b" + name.rpartition(".")[2].encode() + rb"\b"
         for name in sorted(_NAMES | _MODULES | _METHODS)
-    )
+    ),
+    re.M,
 )
 # What a program asks that serves both Pythons.
 _VERSIONS = frozenset(("version_info", "version", "PY2", "PY3", "hexversion", "hasattr"))
@@ -66,6 +68,20 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
     made = names_made(tree)
     # What a star brings is not known.
     return next(_signs(tree, _NAMES if "*" in made else made), None)
+
+
+def prints(tree: ast.AST) -> bool:
+    """Whether a statement is Python 2's `print >>file, ...` or a bare `print`, which do nothing."""
+    return any(_is_print(node) for node in ast.walk(tree))
+
+
+def _is_print(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Expr):
+        return False
+    value = node.value.elts[0] if isinstance(node.value, ast.Tuple) else node.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.RShift):
+        value = value.left
+    return isinstance(value, ast.Name) and value.id == "print"
 
 
 def names_made(tree: ast.Module) -> frozenset[str]:
@@ -91,7 +107,9 @@ def _signs(node: ast.AST, made: frozenset[str]) -> Iterator[tuple[str, int]]:
         return
     if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
         return
-    if isinstance(node, ast.Name) and node.id in _NAMES and node.id not in made:
+    if _is_print(node):
+        yield "print", node.lineno  # type: ignore[attr-defined]
+    elif isinstance(node, ast.Name) and node.id in _NAMES and node.id not in made:
         yield node.id, node.lineno
     elif isinstance(node, ast.Import):
         for item in node.names:

@@ -1,0 +1,74 @@
+"""`mox port FILE... [--write]`: shows, or writes, what programs of Python 2 become."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+
+from moxing.errors import MoxError, MoxValueError
+
+_DESCRIPTION = """\
+Shows as a diff what a program of Python 2 becomes for Python 3. `mox run` ports such files itself,
+as they are imported; with --write the files are changed, for good."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Ports the files; returns the exit code: 1 where one can't be ported."""
+    parser = argparse.ArgumentParser(
+        prog="mox port",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file")
+    parser.add_argument("--write", action="store_true", help="change the files")
+    given = parser.parse_args(list(arguments))
+    failed = False
+    for file in given.files:
+        try:
+            _port(file, given.write)
+        except MoxError as error:
+            print(f"mox: error: {error}", file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+def _port(file: str, write: bool) -> None:
+    from moxing.legacy.python2 import port
+
+    try:
+        with open(file, "rb") as stream:
+            source = stream.read()
+    except OSError as error:
+        raise MoxValueError(f"cannot read {file}: {error.strerror}.") from error
+    in_package = os.path.exists(os.path.join(os.path.dirname(os.path.abspath(file)), "__init__.py"))
+    try:
+        ported = port.port(source, file, in_package)
+    except SyntaxError as error:
+        from moxing.legacy.program import complaints
+
+        error.filename = error.filename or file
+        raise MoxValueError(complaints.about_syntax(error)) from error
+    if ported is None:
+        print(f"mox: {file} is Python 3 already.", file=sys.stderr)
+    elif write:
+        _write(file, ported.text.encode(ported.encoding))
+        print(f"mox: {file} is Python 3 now.", file=sys.stderr)
+    else:
+        lines = difflib.unified_diff(
+            ported.original.splitlines(True), ported.text.splitlines(True), file, file
+        )
+        sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _write(file: str, content: bytes) -> None:
+    new = f"{file}.new"
+    try:
+        with open(new, "wb") as stream:
+            stream.write(content)
+        os.chmod(new, os.stat(file).st_mode)
+        os.replace(new, file)
+    except OSError as error:
+        raise MoxValueError(f"cannot write {file}: {error.strerror}.") from error

@@ -1,0 +1,51 @@
+"""`mox port` shows or writes what a program of Python 2 becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moxing.cli import main
+
+
+def test_a_diff_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = tmp_path / "old.py"
+    old.write_text("import os\nprint 'x', 1 / 2\n")
+
+    assert main.main(["port", str(old)]) == 0
+    assert capsys.readouterr().out == (
+        f"--- {old}\n+++ {old}\n@@ -1,2 +1,2 @@\n"
+        " import os\n-print 'x', 1 / 2\n+print('x', 1 // 2)\n"
+    )
+    assert old.read_text() == "import os\nprint 'x', 1 / 2\n"
+
+
+def test_the_file_is_written_in_its_encoding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old.py"
+    old.write_bytes("# coding: gbk\nprint '中'\n".encode("gbk"))
+    old.chmod(0o755)
+
+    assert main.main(["port", str(old), "--write"]) == 0
+    assert capsys.readouterr().err == f"mox: {old} is Python 3 now.\n"
+    assert old.read_bytes() == "# coding: gbk\nprint('中')\n".encode("gbk")
+    assert old.stat().st_mode & 0o777 == 0o755
+    assert [path.name for path in tmp_path.iterdir()] == ["old.py"]
+
+    assert main.main(["port", str(old), "--write"]) == 0
+    assert capsys.readouterr().err == f"mox: {old} is Python 3 already.\n"
+
+
+def test_files_that_cannot_be_ported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("print 'x'\nx = = 1\n")
+
+    assert main.main(["port", str(tmp_path / "none.py"), str(bad)]) == 1
+    assert capsys.readouterr().err == (
+        f"mox: error: cannot read {tmp_path}/none.py: No such file or directory.\n"
+        f"mox: error: {bad}, line 1 is not Python 3: print 'x' (Missing parentheses in call to"
+        " 'print'. Did you mean print(...)?). This looks like Python 2, but is not Python 2 either:"
+        " see line 2.\n"
+    )
