@@ -17,6 +17,7 @@ import pytest
 from moxing.engine.checkpoint import newest
 from moxing.engine.checkpoint.verify import fault
 from moxing.errors import CheckpointError
+from moxing.framework.owners import machine, started
 
 FULL = f"[Errno {errno.ENOSPC}] No space left on device. Free space on that disk."
 INTACT = "Checkpoints saved earlier are as they were."
@@ -162,11 +163,11 @@ def test_the_directory_is_gone(make_model: Callable[..., Any], tmp_path: Path) -
 def test_the_stages_of_killed_runs_are_removed(
     make_model: Callable[..., Any], tmp_path: Path
 ) -> None:
-    host = os.uname().nodename
-    dead = tmp_path / f".mox-tmp-999999999@{host}.x"
-    alive = tmp_path / f".mox-tmp-{os.getppid()}@{host}.x"
-    elsewhere = tmp_path / ".mox-tmp-1@another-host.x"
-    forgotten = tmp_path / ".mox-tmp-1@another-host.y"
+    parent = os.getppid()
+    dead = tmp_path / f".mox-tmp-999999999-1-{machine()}.x"
+    alive = tmp_path / f".mox-tmp-{parent}-{started(parent)}-{machine()}.x"
+    elsewhere = tmp_path / ".mox-tmp-1-1-0123456789abcdef.x"
+    forgotten = tmp_path / ".mox-tmp-1-1-0123456789abcdef.y"
     for path in (dead, alive, elsewhere, forgotten):
         path.mkdir()
         (path / "model.ckpt-3.index").write_bytes(b"half")

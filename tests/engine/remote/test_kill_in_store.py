@@ -135,8 +135,8 @@ def test_killed_resumed_stopped_and_evaluated(
 
 def test_local_space_of_dead_runs_is_freed(cache_dir: Path) -> None:
     """What another run of this machine left is removed, what a living one uses is not."""
-    from moxing.engine.remote.process_id import machine, started
     from moxing.engine.remote.scratch import room
+    from moxing.framework.owners import machine, started
 
     dead = cache_dir / f".mox-room-{os.getpid()}-1-{machine()}.x"
     elsewhere = cache_dir / f".mox-room-{os.getpid()}-1-0123456789abcdef.x"

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import runs
 
-from moxing.engine.remote import log_dir, process_id
+from moxing.engine.remote import log_dir
 from moxing.engine.remote.lease import NAME, Lease
 from moxing.errors import MoxRuntimeError
-from moxing.framework import file
+from moxing.framework import file, owners
 
 BEAT, LIMIT = 0.2, 2.0
 
@@ -58,7 +58,7 @@ def test_it_is_taken_and_given_back(bucket: str) -> None:
     lease = Lease(bucket, never, BEAT, LIMIT)
     lease.take()
     first = json.loads(file.read(f"{bucket}/{NAME}"))
-    assert (first["pid"], first["machine"]) == (os.getpid(), process_id.machine())
+    assert (first["pid"], first["machine"]) == (os.getpid(), owners.machine())
     until = time.monotonic() + 30
     while json.loads(file.read(f"{bucket}/{NAME}"))["beat"] == first["beat"]:
         assert time.monotonic() < until, "it is not renewed"
@@ -96,7 +96,7 @@ def test_a_dead_owner_on_this_machine_is_not_waited_for(bucket: str) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     for fields in ({"pid": ended.pid}, {"pid": os.getpid(), "started": "0"}):
-        write(bucket, machine=process_id.machine(), **fields)
+        write(bucket, machine=owners.machine(), **fields)
         began = time.monotonic()
         lease = Lease(bucket, never, BEAT, limit=60)
         lease.take()

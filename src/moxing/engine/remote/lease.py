@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import secrets
 import socket
 import threading
@@ -13,10 +12,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from moxing.engine.remote import process_id
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
+from moxing.framework.owners import Owner
 from moxing.logs import TENSORFLOW
 
 NAME = ".mox.lease.json"
@@ -110,8 +109,9 @@ class Lease:
                     file.remove(self._url)
 
     def _wait_for_its_end(self, found: dict[str, Any]) -> None:
-        if found.get("machine") == self._owner["machine"]:
-            if _alive(found):
+        ended = _owner_of(found).has_ended()
+        if ended is not None:
+            if not ended:
                 raise MoxRuntimeError(self._refusal(found))
             TENSORFLOW.info("Taking over %s from %s, which ended.", self._directory, _who(found))
             return
@@ -158,21 +158,22 @@ class Lease:
 
 def _self() -> dict[str, Any]:
     since = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+    owner = Owner.this_process()
     return {
-        "pid": os.getpid(),
+        "pid": owner.pid,
         "host": socket.gethostname(),
         "since": since,
-        "started": process_id.started(os.getpid()),
-        "machine": process_id.machine(),
+        "started": owner.started,
+        "machine": owner.machine,
     }
 
 
-def _alive(found: dict[str, Any]) -> bool:
+def _owner_of(found: dict[str, Any]) -> Owner:
+    """Who a lease says its owner is; no living process where it does not say."""
     pid = found.get("pid")
-    if not isinstance(pid, int):
-        return False
-    started = process_id.started(pid)
-    return bool(started) and started == found.get("started")
+    known = isinstance(pid, int)
+    started = str(found.get("started") or "") if known else ""
+    return Owner(pid if known else 0, started, str(found.get("machine")))
 
 
 def _who(found: dict[str, Any]) -> str:
