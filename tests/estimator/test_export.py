@@ -14,7 +14,7 @@ import tensorflow.compat.v2 as tf2
 
 import moxing.estimator as tfe
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.estimator import publishing
+from moxing.estimator.serving import publishing
 
 Read = Callable[..., Any]
 

@@ -13,13 +13,14 @@ from moxing.errors import MoxAttributeError, near_matches
 from moxing.estimator import experimental as experimental
 from moxing.estimator import export as export
 from moxing.estimator import inputs as inputs
+from moxing.estimator import tpu as tpu
 from moxing.estimator.absent import AbsentError
 from moxing.estimator.config import RunConfig as RunConfig
 from moxing.estimator.estimator import Estimator as Estimator
-from moxing.estimator.exporters import FinalExporter as FinalExporter
-from moxing.estimator.keras_model import model_to_estimator as model_to_estimator
-from moxing.estimator.spec import EstimatorSpec as EstimatorSpec
-from moxing.estimator.spec import ModeKeys as ModeKeys
+from moxing.estimator.from_keras.model import model_to_estimator as model_to_estimator
+from moxing.estimator.modeling.spec import EstimatorSpec as EstimatorSpec
+from moxing.estimator.modeling.spec import ModeKeys as ModeKeys
+from moxing.estimator.serving.exporters import FinalExporter as FinalExporter
 from moxing.estimator.specs import EvalSpec as EvalSpec
 from moxing.estimator.specs import TrainSpec as TrainSpec
 from moxing.estimator.training import train_and_evaluate as train_and_evaluate
@@ -72,6 +73,7 @@ __all__ = [
     "export",
     "inputs",
     "model_to_estimator",
+    "tpu",
     "train_and_evaluate",
 ]
 
@@ -89,7 +91,6 @@ _OTHERS = {
     "add_metrics": "Add the metric to eval_metric_ops in model_fn.",
     "classifier_parse_example_spec": "Use tf.feature_column.make_parse_example_spec.",
     "regressor_parse_example_spec": "Use tf.feature_column.make_parse_example_spec.",
-    "tpu": "There are no TPUs here. Use tf.estimator.Estimator and tf.estimator.RunConfig.",
 }
 _KINDS = ("Classifier", "Regressor", "Estimator", "Head")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,30 +12,20 @@ from moxing.engine.run import execution
 from moxing.errors import (
     CheckpointError,
     MoxNotSupportedError,
-    MoxTypeError,
     MoxValueError,
     near_matches,
-    shown,
 )
-from moxing.estimator import (
-    checkpoints,
-    evaluations,
-    exporting,
-    functions,
-    jobs,
-    predictions,
-    runtime,
-    sharing,
-)
-from moxing.estimator.config import RunConfig
-from moxing.estimator.spec import ModeKeys
+from moxing.estimator.described import Described
+from moxing.estimator.modeling.spec import ModeKeys
+from moxing.estimator.running import checkpoints, evaluations, jobs, predictions, runtime, sharing
+from moxing.estimator.running.steps import counted_from_here
+from moxing.estimator.serving import exporting
 from moxing.estimator.specs import check_hooks, check_listeners, check_steps
-from moxing.estimator.steps import counted_from_here
 from moxing.framework.file import urls
 from moxing.logs import TENSORFLOW
 
 
-class Estimator:
+class Estimator(Described):
     """Trains, evaluates, predicts with and exports what a model function builds.
 
     Args:
@@ -54,67 +41,6 @@ class Estimator:
         MoxTypeError, MoxValueError: an argument that can't be used.
         MoxNotSupportedError: an argument that is not here.
     """
-
-    def __init__(
-        self,
-        model_fn: Callable[..., Any],
-        model_dir: Any = None,
-        config: RunConfig | None = None,
-        params: Any = None,
-        warm_start_from: Any = None,
-    ) -> None:
-        if not callable(model_fn):
-            raise MoxTypeError(f"Estimator has model_fn={shown(model_fn)}, which is no function.")
-        if not functions.names(model_fn):
-            raise MoxValueError("Estimator's model_fn takes no arguments; it needs features.")
-        if config is not None and not isinstance(config, RunConfig):
-            raise MoxTypeError(
-                f"Estimator has config={shown(config)}; it must be a tf.estimator.RunConfig."
-            )
-        if warm_start_from is not None and not isinstance(warm_start_from, str | os.PathLike):
-            raise MoxNotSupportedError(
-                f"Estimator has warm_start_from={shown(warm_start_from)}; only the path of a"
-                " checkpoint is supported. Choose variables with --checkpoint_include_patterns and"
-                " --checkpoint_exclude_patterns, or tf.train.init_from_checkpoint in model_fn."
-            )
-        config = config or RunConfig()
-        directory = _directory(model_dir, config.model_dir)
-        self._config = config.replace(model_dir=directory)
-        self._params = copy.deepcopy(_plain(params))
-        self._model_fn = model_fn
-        self.warm_start = None if warm_start_from is None else urls.text(warm_start_from)
-
-    @property
-    def config(self) -> RunConfig:
-        """Its RunConfig, with the model_dir in use."""
-        return self._config
-
-    @property
-    def model_dir(self) -> str:
-        """Directory of checkpoints and summaries."""
-        assert self._config.model_dir is not None
-        return self._config.model_dir
-
-    @property
-    def params(self) -> Any:
-        """A copy of what the functions are handed."""
-        return copy.deepcopy(self._params)
-
-    @property
-    def given_model_fn(self) -> Callable[..., Any]:
-        """The function that was given."""
-        return self._model_fn
-
-    @property
-    def model_fn(self) -> Callable[..., Any]:
-        """The model function, of (features, labels, mode, config) only."""
-
-        def call(features: Any, labels: Any, mode: str, config: Any = None) -> Any:
-            return functions.call_model_fn(
-                self._model_fn, features, labels, mode, self.params, config or self._config
-            )
-
-        return call
 
     def train(
         self,
@@ -273,10 +199,6 @@ class Estimator:
         keywords.pop("strip_default_attrs", None)
         return self.export_saved_model(*arguments, **keywords)
 
-    def latest_checkpoint(self) -> str | None:
-        """The prefix of the newest checkpoint of model_dir; None: there is none."""
-        return checkpoints.newest(self.model_dir)
-
     def experimental_export_all_saved_models(self, *arguments: Any, **keywords: Any) -> bytes:
         """Not here.
 
@@ -310,10 +232,6 @@ class Estimator:
                 )
             return tf.train.load_variable(prefix, name)
 
-    def eval_dir(self, name: str | None = None) -> str:
-        """Where the summaries of an evaluation go."""
-        return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
-
     def _step(self) -> int:
         return checkpoints.step(self.latest_checkpoint())
 
@@ -330,25 +248,3 @@ class Estimator:
                 " checkpoint. Train first, or pass checkpoint_path."
             )
         return found
-
-
-def _plain(params: Any) -> Any:
-    """What functions see of `params`: a dict for any mapping, and every other object itself."""
-    if params is None:
-        return {}
-    return dict(params) if isinstance(params, Mapping) else params
-
-
-def _directory(given: Any, configured: str | None) -> str:
-    if given is not None and configured is not None and urls.text(given) != configured:
-        raise MoxValueError(
-            f"Estimator has model_dir={shown(given)}, and its RunConfig model_dir={configured!r};"
-            " give one of them."
-        )
-    if given is not None:
-        return urls.text(given)
-    if configured is not None:
-        return configured
-    made = tempfile.mkdtemp(prefix="moxing-estimator-")
-    TENSORFLOW.warning("No model_dir is given: using the temporary folder %s.", made)
-    return made

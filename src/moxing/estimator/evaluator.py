@@ -8,8 +8,8 @@ from typing import Any
 
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxRuntimeError
-from moxing.estimator import checkpoints
 from moxing.estimator.estimator import Estimator
+from moxing.estimator.running import checkpoints
 from moxing.estimator.specs import EvalSpec
 from moxing.logs import TENSORFLOW
 

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.estimator.counts import whole
-from moxing.estimator.exporters import FinalExporter
+from moxing.estimator.serving.exporters import FinalExporter
 
 _UNUSABLE = (
     "only tf.estimator.FinalExporter is supported. Export with"

@@ -15,12 +15,12 @@ from moxing.cluster.cluster import EVALUATOR
 from moxing.engine.job.job import TRAIN
 from moxing.engine.run import execution
 from moxing.errors import MoxTypeError, shown
-from moxing.estimator import checkpoints, jobs, runtime, sharing
 from moxing.estimator.estimator import Estimator
-from moxing.estimator.evaluations import evaluate
 from moxing.estimator.evaluator import follow
+from moxing.estimator.running import checkpoints, jobs, runtime, sharing
+from moxing.estimator.running.evaluations import evaluate
+from moxing.estimator.running.steps import total
 from moxing.estimator.specs import EvalSpec, TrainSpec
-from moxing.estimator.steps import total
 from moxing.logs import TENSORFLOW
 
 _SIGNALED = 128  # What an exit code adds to the number of a signal.

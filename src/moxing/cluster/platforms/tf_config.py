@@ -22,13 +22,16 @@ _FORM = (
 def read(environ: Mapping[str, str]) -> Cluster | None:
     """The cluster of TF_CONFIG. `chief` and `master` are one role: worker 0, the others follow.
 
-    None where it is unset or empty, or where its cluster is an empty object (one process).
+    None where it is unset or empty, where its cluster is an empty object, or where it has none and
+    does not name a second process either (one process).
     """
     text = environ.get(SOURCE, "").strip()
     if not text:
         return None
     config = _object(_parsed(text), "TF_CONFIG")
     if "cluster" not in config:
+        if _is_alone(config):
+            return None
         raise _error(f"has no 'cluster': {shown(text, plain=True)}")
     roles = _roles(_object(config["cluster"], "TF_CONFIG's cluster"))
     if not roles:
@@ -41,6 +44,16 @@ def read(environ: Mapping[str, str]) -> Cluster | None:
         raise _error(f"names no chief and no worker: {shown(text, plain=True)}")
     job, index = _task(_object(config["task"], "TF_CONFIG's task"), roles, chief)
     return Cluster(workers, roles.get(PS, ()), job, index, SOURCE)
+
+
+def _is_alone(config: Mapping[str, Any]) -> bool:
+    """Whether a TF_CONFIG without a cluster can only mean one process.
+
+    Hosted services wrote `{}`, or the first process's task beside words of their own.
+    """
+    task = config.get("task") or {}
+    first = isinstance(task, dict) and task.get("type", WORKER) in (*_CHIEFS, WORKER)
+    return first and _number(task.get("index", 0)) == 0 and not _misspelled(config)
 
 
 def with_chief(text: str) -> str:
@@ -119,8 +132,9 @@ def _task(
         raise _unknown("task type", role)
     if role in _CHIEFS and chief:
         role = chief  # A program may have renamed it in one of the two places.
-    if not isinstance(index, int) or isinstance(index, bool):
-        raise _error(f"needs a number as the task's index, not {shown(index)}")
+    given, index = index, _number(index)
+    if index is None:
+        raise _error(f"needs a number as the task's index, not {shown(given)}")
     if role == EVALUATOR and role not in roles and index >= 0:
         return EVALUATOR, index
     count = len(roles.get(role, ()))
@@ -132,6 +146,18 @@ def _task(
     if role in _CHIEFS:
         return WORKER, 0
     return role, index + 1 if role == WORKER and chief else index
+
+
+def _misspelled(config: Mapping[str, Any]) -> bool:
+    """Whether a key was probably meant to be `cluster`."""
+    return any(near_matches(key, ("cluster",)) for key in config)
+
+
+def _number(value: Any) -> int | None:
+    """A task's index; TensorFlow took digits in a string, too."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:

@@ -114,17 +114,34 @@ _DATA = Spec(
     fallback=(f"{_V1}.data",),
 )
 
-_TPU = {
-    "InputPipelineConfig": "Leave it out: there are no TPUs here.",
-    "RunConfig": "Use tf.estimator.RunConfig instead, without tpu_config.",
-    "TPUConfig": "Leave it out: there are no TPUs here.",
-    "TPUEstimator": "Use tf.estimator.Estimator instead, with batch_size in its params.",
-    "TPUEstimatorSpec": "Use tf.estimator.EstimatorSpec instead, with eval_metric_ops.",
-}
+# Its names, and the files that programs imported them from.
+_TPU = Spec(
+    roots=(f"{_ESTIMATOR}.tpu", f"{_V1}.tpu"),
+    names={
+        "python": Spec(
+            names={
+                "tpu": Spec(
+                    names={
+                        "bfloat16": "face:tensorflow.contrib.tpu",
+                        "tpu": f"{_V1}.tpu",
+                        "tpu_config": f"{_ESTIMATOR}.tpu",
+                        "tpu_estimator": f"{_ESTIMATOR}.tpu",
+                        "tpu_function": "tensorflow.python.tpu.tpu_function",
+                        "tpu_optimizer": f"{_ESTIMATOR}.tpu",
+                    }
+                ),
+            }
+        ),
+    },
+)
 
 CONTRIB = Spec(
     names={
         "autograph": f"{_V1}.autograph",
+        "cluster_resolver": Spec(
+            roots=(f"{_V1}.distribute.cluster_resolver",),
+            names={"TPUClusterResolver": f"{_ESTIMATOR}.tpu.resolver:TPUClusterResolver"},
+        ),
         "compiler": Spec(
             names={
                 "jit": Spec(names={"experimental_jit_scope": f"{_V1}:xla.experimental.jit_scope"})
@@ -169,7 +186,7 @@ CONTRIB = Spec(
         "signal": f"{_V1}.signal",
         "slim": _SLIM,
         "staging": Spec(names={"StagingArea": "tensorflow.python.ops.data_flow_ops:StagingArea"}),
-        "tpu": Spec(roots=(f"{_V1}.tpu",), gone=_TPU),
+        "tpu": _TPU,
         "training": _TRAINING,
         "util": Spec(
             names={

@@ -74,8 +74,8 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             "estimator": Spec(
                 roots=(_ESTIMATOR,),
                 names={
-                    "keras": f"{_ESTIMATOR}.keras_model",
-                    "model_fn": f"{_ESTIMATOR}.spec",
+                    "keras": f"{_ESTIMATOR}.from_keras.model",
+                    "model_fn": f"{_ESTIMATOR}.modeling.spec",
                     "run_config": f"{_ESTIMATOR}.config",
                 },
             ),

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
 from moxing.errors import MoxValueError
-from moxing.estimator import endless
+from moxing.estimator.running import endless
 
 Read = Callable[..., Any]
 REFUSAL = (

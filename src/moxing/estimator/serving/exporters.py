@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator import publishing
-
-if TYPE_CHECKING:
-    from moxing.estimator.estimator import Estimator
+from moxing.estimator.serving import publishing
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,11 @@ class FinalExporter:
                 f"{shown(self.serving_input_receiver_fn)}, which is no function."
             )
 
-    def directory(self, estimator: Estimator) -> str:
+    def directory(self, estimator: Any) -> str:
         """Where the exports of an estimator go."""
         return os.path.join(estimator.model_dir, "export", self.name)
 
-    def check(self, estimator: Estimator) -> None:
+    def check(self, estimator: Any) -> None:
         """Raises, before training, where nothing could be exported.
 
         Raises:
@@ -51,7 +48,7 @@ class FinalExporter:
         """
         publishing.check(self.directory(estimator), self.assets_extra or {})
 
-    def export(self, estimator: Estimator) -> bytes:
+    def export(self, estimator: Any) -> bytes:
         """Exports the newest checkpoint; returns the directory."""
         return estimator.export_saved_model(
             self.directory(estimator),

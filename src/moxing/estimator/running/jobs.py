@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.job.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator import endless, functions, metrics, runtime
-from moxing.estimator.capture import captured
-from moxing.estimator.saver_hooks import refuse_saver_hooks, sorted_out
-from moxing.estimator.scaffold import hooks_of_scaffold
-from moxing.estimator.spec import EstimatorSpec, ModeKeys
-from moxing.estimator.steps import ENDLESS, of_worker
-from moxing.estimator.updates import Updates
-
-if TYPE_CHECKING:
-    from moxing.estimator.estimator import Estimator
+from moxing.estimator.described import Described
+from moxing.estimator.modeling import functions, metrics
+from moxing.estimator.modeling.capture import captured
+from moxing.estimator.modeling.scaffold import hooks_of_scaffold
+from moxing.estimator.modeling.spec import EstimatorSpec, ModeKeys, SpecLike
+from moxing.estimator.modeling.updates import Updates
+from moxing.estimator.running import endless, runtime
+from moxing.estimator.running.saver_hooks import refuse_saver_hooks, sorted_out
+from moxing.estimator.running.steps import ENDLESS, of_worker
 
 _MODES = {TRAIN: ModeKeys.TRAIN, EVAL: ModeKeys.EVAL, PREDICT: ModeKeys.PREDICT}
 
 
 def training(
-    estimator: Estimator,
+    estimator: Described,
     input_fn: Callable[..., Any],
     max_steps: int | None,
     hooks: Sequence[tf.train.SessionRunHook],
@@ -79,7 +78,7 @@ def training(
 
 
 def evaluation(
-    estimator: Estimator,
+    estimator: Described,
     input_fn: Callable[..., Any],
     steps: int | None,
     hooks: Sequence[tf.train.SessionRunHook],
@@ -113,7 +112,7 @@ def evaluation(
 
 
 def prediction(
-    estimator: Estimator,
+    estimator: Described,
     input_fn: Callable[..., Any],
     hooks: Sequence[tf.train.SessionRunHook],
     checkpoint_path: str | None,
@@ -161,7 +160,7 @@ def _chosen(predictions: Any, wanted: Sequence[str] | None) -> dict[str, tf.Tens
 
 
 def _input_fn(
-    estimator: Estimator,
+    estimator: Described,
     function: Callable[..., Any],
     mode: str,
     shares: bool = False,
@@ -172,7 +171,7 @@ def _input_fn(
         raise MoxTypeError(f"Estimator needs a function as input_fn, not {shown(function)}.")
 
     def call(_: str) -> Any:
-        params, config = estimator.params, estimator.config
+        params, config = estimator.params_in(mode), estimator.config
         made = functions.call_input_fn(function, mode, params, config, shares, devices)
         return made if check is None else check(made)
 
@@ -180,28 +179,28 @@ def _input_fn(
     return call
 
 
-def _presented(estimator: Estimator, build: Callable[[Any, str], Model]) -> Any:
+def _presented(estimator: Described, build: Callable[[Any, str], Model]) -> Any:
     """`build`, which messages call by the name and place of the user's model_fn."""
     build.__wrapped__ = estimator.given_model_fn  # type: ignore[attr-defined]
     return build
 
 
-def _call(estimator: Estimator, inputs: Any, mode: str) -> EstimatorSpec:
+def _call(estimator: Described, inputs: Any, mode: str) -> EstimatorSpec:
     features, labels = functions.features_and_labels(inputs)
     return call_on(estimator, features, None if mode == ModeKeys.PREDICT else labels, mode)
 
 
-def call_on(estimator: Estimator, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+def call_on(estimator: Described, features: Any, labels: Any, mode: str) -> EstimatorSpec:
     """What the estimator's model_fn makes of features and labels."""
     function = estimator.given_model_fn
-    spec = functions.call_model_fn(
-        function, features, labels, mode, estimator.params, estimator.config
-    )
-    if not isinstance(spec, EstimatorSpec):
+    params = estimator.params_in(mode)
+    made = functions.call_model_fn(function, features, labels, mode, params, estimator.config)
+    if not isinstance(made, SpecLike):
         raise MoxTypeError(
-            f"model_fn returned {shown(spec)}; it must return tf.estimator.EstimatorSpec(mode,"
+            f"model_fn returned {shown(made)}; it must return tf.estimator.EstimatorSpec(mode,"
             " ...)."
         )
+    spec = made.as_estimator_spec()
     if spec.mode != mode:
         raise MoxValueError(
             f"model_fn was called with the mode {mode!r} and returned an EstimatorSpec of the mode"

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry
 from moxing.errors import MoxNotSupportedError, MoxValueError
-from moxing.estimator.capture import Update
+from moxing.estimator.modeling.capture import Update
 
 
 class Updates:

@@ -16,9 +16,9 @@ from moxing.errors import MoxTypeError, MoxValueError
 from moxing.estimator.config import RunConfig
 from moxing.estimator.estimator import Estimator
 from moxing.estimator.export import PredictOutput
-from moxing.estimator.keras_recipe import Recipe, fresh_metrics, rebuilt, take_apart
-from moxing.estimator.metrics import announce, of_keras
-from moxing.estimator.spec import EstimatorSpec, ModeKeys
+from moxing.estimator.from_keras.recipe import Recipe, fresh_metrics, rebuilt, take_apart
+from moxing.estimator.modeling.metrics import announce, of_keras
+from moxing.estimator.modeling.spec import EstimatorSpec, ModeKeys
 from moxing.framework import file
 from moxing.framework.file import tuning, urls
 

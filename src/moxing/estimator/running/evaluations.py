@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -14,16 +14,14 @@ from moxing.engine.remote import local_path
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.reporting.summaries import SummaryWriter
 from moxing.engine.run import execution
-from moxing.estimator import checkpoints, jobs
+from moxing.estimator.described import Described
+from moxing.estimator.running import checkpoints, jobs
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
-if TYPE_CHECKING:
-    from moxing.estimator.estimator import Estimator
-
 
 def evaluate(
-    estimator: Estimator,
+    estimator: Described,
     input_fn: Callable[..., Any],
     steps: int | None,
     hooks: Sequence[tf.train.SessionRunHook],
@@ -57,7 +55,7 @@ def _numbers(values: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}
 
 
-def local_path_of(estimator: Estimator, name: str | None) -> str:
+def local_path_of(estimator: Described, name: str | None) -> str:
     """Where summaries of an evaluation go on this machine."""
     below = os.path.relpath(estimator.eval_dir(name), estimator.model_dir)
     return os.path.join(local_path(estimator.model_dir), below)

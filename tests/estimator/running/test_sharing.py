@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from moxing.estimator import sharing
+from moxing.estimator.running import sharing
 
 
 def test_numbers_and_arrays_travel_as_json() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moxing.cluster.cluster import Cluster
-from moxing.estimator.steps import ENDLESS, of_worker, total
+from moxing.estimator.running.steps import ENDLESS, of_worker, total
 
 THREE = Cluster(("h:1", "h:2", "h:3"), ("h:4",))
 

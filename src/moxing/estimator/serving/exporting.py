@@ -7,24 +7,23 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator import checkpoints, jobs, publishing
+from moxing.estimator.described import Described
 from moxing.estimator.export import ExportOutput, PredictOutput, ServingInputReceiver
-from moxing.estimator.spec import EstimatorSpec, ModeKeys
+from moxing.estimator.modeling.spec import EstimatorSpec, ModeKeys
+from moxing.estimator.running import checkpoints, jobs
+from moxing.estimator.serving import publishing
 from moxing.logs import TENSORFLOW
-
-if TYPE_CHECKING:
-    from moxing.estimator.estimator import Estimator
 
 _DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 def export(
-    estimator: Estimator,
+    estimator: Described,
     base: str,
     receiver_fn: Any,
     checkpoint_path: str,
@@ -66,7 +65,7 @@ def _without_lines_about(path: str) -> Iterator[None]:
 
 
 def _write(
-    estimator: Estimator, receiver_fn: Any, source: str, directory: str, as_text: bool
+    estimator: Described, receiver_fn: Any, source: str, directory: str, as_text: bool
 ) -> None:
     with tf.Graph().as_default() as graph:
         tf.train.get_or_create_global_step()

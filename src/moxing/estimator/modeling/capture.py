@@ -19,6 +19,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError
+from moxing.estimator.modeling.global_step import uncounted
 
 # Where optimizers of Keras are; the model function may be the first to import it.
 _KERAS = (
@@ -49,12 +50,44 @@ def captured() -> Iterator[list[Update]]:
     """In the block, updates of optimizers are noted in the list instead of being built."""
     noted: list[Update] = []
     with ExitStack() as stack:
-        stack.enter_context(_replaced(tf.train.Optimizer, _of_v1(noted)))
+        for kind in _of_v1_kinds():
+            stack.enter_context(_replaced(kind, _of_v1(noted)))
         stack.enter_context(_replaced(tf.train.SyncReplicasOptimizer, _of_wrapper(noted)))
+        stack.enter_context(_following(noted))
+        stack.enter_context(uncounted())
         for module, name in _KERAS:
             kind = getattr(importlib.import_module(module), name)
             stack.enter_context(_replaced(kind, _of_keras(noted)))
         yield noted
+
+
+def _of_v1_kinds() -> Iterator[Any]:
+    """The optimizers of `tf.train` and of programs that have an `apply_gradients` of their own."""
+    found, waiting = [], [tf.train.Optimizer]
+    while waiting:
+        kind = waiting.pop()
+        waiting += (below for below in kind.__subclasses__() if below not in (*found, *waiting))
+        found.append(kind)
+    for kind in found:
+        if "apply_gradients" in kind.__dict__ and kind is not tf.train.SyncReplicasOptimizer:
+            yield kind
+
+
+@contextmanager
+def _following(noted: list[Update]) -> Iterator[None]:
+    """In the block, classes of optimizers that a model function makes are seen as well."""
+    with ExitStack() as stack:
+
+        def made(kind: Any, **keywords: Any) -> None:
+            super(tf.train.Optimizer, kind).__init_subclass__(**keywords)
+            if "apply_gradients" in kind.__dict__:
+                stack.enter_context(_replaced(kind, _of_v1(noted)))
+
+        tf.train.Optimizer.__init_subclass__ = classmethod(made)
+        try:
+            yield
+        finally:
+            del tf.train.Optimizer.__init_subclass__
 
 
 @contextmanager
@@ -77,7 +110,8 @@ def _of_v1(noted: list[Update]) -> Callable[..., Any]:
             del global_step  # The engine counts.
 
             def apply(pairs: list[Any]) -> tf.Operation:
-                return original(self, pairs, name=name)
+                # One of a program may not take a name.
+                return tf.group(original(self, pairs, **({"name": name} if name else {})))
 
             return _note(noted, self, apply, grads_and_vars, name)
 

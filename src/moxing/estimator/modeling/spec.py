@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,8 +23,16 @@ class ModeKeys:
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
 
 
+class SpecLike(ABC):
+    """What a model function may return."""
+
+    @abstractmethod
+    def as_estimator_spec(self) -> EstimatorSpec:
+        """The same as an EstimatorSpec; to be called in the graph of the model."""
+
+
 @dataclass(frozen=True)
-class EstimatorSpec:
+class EstimatorSpec(SpecLike):
     """What `model_fn` built for a mode.
 
     Attributes:
@@ -76,6 +85,10 @@ class EstimatorSpec:
                     raise MoxTypeError(
                         f"EstimatorSpec's {name} has {shown(hook)}, which is no SessionRunHook."
                     )
+
+    def as_estimator_spec(self) -> EstimatorSpec:
+        """Itself."""
+        return self
 
     def _replace(self, **changes: Any) -> EstimatorSpec:
         """A copy with other values, as of a named tuple."""

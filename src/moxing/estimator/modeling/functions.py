@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -17,14 +17,19 @@ _OF_MODEL = ("labels", "mode", "params", "config")
 
 
 def names(function: Callable[..., Any]) -> frozenset[str]:
-    """The names of a function's parameters; "**" where it takes any."""
+    """The names of a function's parameters; "**" where it takes any.
+
+    What `functools.partial` has given a value by name is not among them: that value stays.
+    """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return frozenset(_OF_MODEL)
+    given: Mapping[str, Any] = getattr(function, "keywords", None) or {}
     return frozenset(
         "**" if parameter.kind is inspect.Parameter.VAR_KEYWORD else parameter.name
         for parameter in parameters
+        if parameter.name not in given
     )
 
 
@@ -78,7 +83,10 @@ def call_model_fn(
             "input_fn gives labels, but model_fn has no parameter labels: def model_fn(features,"
             " labels, mode)."
         )
-    return function(features, **{name: known[name] for name in _OF_MODEL if name in taken})
+    named = {name: known[name] for name in _OF_MODEL if name in taken}
+    if "features" in taken:
+        return function(features=features, **named)
+    return function(features, **named)
 
 
 def features_and_labels(inputs: Any) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from moxing.engine.job.job import Job
 from moxing.engine.run import execution
 from moxing.errors import MoxValueError
-from moxing.estimator.jobs import SINGLE
+from moxing.estimator.running.jobs import SINGLE
 
 _TURN = 0.1
 _END_SECONDS = 15.0  # For a step to end once nobody asks for more.

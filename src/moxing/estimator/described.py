@@ -1,0 +1,116 @@
+"""What an Estimator is made of: a model function, its settings, and where its checkpoints are."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.estimator.config import RunConfig
+from moxing.estimator.modeling import functions
+from moxing.estimator.running import checkpoints
+from moxing.framework.file import urls
+from moxing.logs import TENSORFLOW
+
+
+class Described:
+    """What runs, exports and exporters know of an Estimator; its arguments are described there."""
+
+    def __init__(
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: Any = None,
+        config: RunConfig | None = None,
+        params: Any = None,
+        warm_start_from: Any = None,
+    ) -> None:
+        if not callable(model_fn):
+            raise MoxTypeError(f"Estimator has model_fn={shown(model_fn)}, which is no function.")
+        if not functions.names(model_fn):
+            raise MoxValueError("Estimator's model_fn takes no arguments; it needs features.")
+        if config is not None and not isinstance(config, RunConfig):
+            raise MoxTypeError(
+                f"Estimator has config={shown(config)}; it must be a tf.estimator.RunConfig."
+            )
+        if warm_start_from is not None and not isinstance(warm_start_from, str | os.PathLike):
+            raise MoxNotSupportedError(
+                f"Estimator has warm_start_from={shown(warm_start_from)}; only the path of a"
+                " checkpoint is supported. Choose variables with --checkpoint_include_patterns and"
+                " --checkpoint_exclude_patterns, or tf.train.init_from_checkpoint in model_fn."
+            )
+        config = config or RunConfig()
+        directory = _directory(model_dir, config.model_dir)
+        self._config = config.replace(model_dir=directory)
+        self._params = copy.deepcopy(_plain(params))
+        self._model_fn = model_fn
+        self.warm_start = None if warm_start_from is None else urls.text(warm_start_from)
+
+    @property
+    def config(self) -> RunConfig:
+        """Its RunConfig, with the model_dir in use."""
+        return self._config
+
+    @property
+    def model_dir(self) -> str:
+        """Directory of checkpoints and summaries."""
+        assert self._config.model_dir is not None
+        return self._config.model_dir
+
+    @property
+    def params(self) -> Any:
+        """A copy of what the functions are handed."""
+        return copy.deepcopy(self._params)
+
+    def params_in(self, mode: str) -> Any:
+        """What functions are handed in a mode: a copy of the params."""
+        del mode
+        return self.params
+
+    @property
+    def given_model_fn(self) -> Callable[..., Any]:
+        """The function that was given."""
+        return self._model_fn
+
+    @property
+    def model_fn(self) -> Callable[..., Any]:
+        """The model function, of (features, labels, mode, config) only."""
+
+        def call(features: Any, labels: Any, mode: str, config: Any = None) -> Any:
+            return functions.call_model_fn(
+                self._model_fn, features, labels, mode, self.params_in(mode), config or self._config
+            )
+
+        return call
+
+    def latest_checkpoint(self) -> str | None:
+        """The prefix of the newest checkpoint of model_dir; None: there is none."""
+        return checkpoints.newest(self.model_dir)
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """Where the summaries of an evaluation go."""
+        return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
+
+
+def _plain(params: Any) -> Any:
+    """What functions see of `params`: a dict for any mapping, and every other object itself."""
+    if params is None:
+        return {}
+    return dict(params) if isinstance(params, Mapping) else params
+
+
+def _directory(given: Any, configured: str | None) -> str:
+    if given is not None and configured is not None and urls.text(given) != configured:
+        raise MoxValueError(
+            f"Estimator has model_dir={shown(given)}, and its RunConfig model_dir={configured!r};"
+            " give one of them."
+        )
+    if given is not None:
+        return urls.text(given)
+    if configured is not None:
+        return configured
+    made = tempfile.mkdtemp(prefix="moxing-estimator-")
+    TENSORFLOW.warning("No model_dir is given: using the temporary folder %s.", made)
+    return made

@@ -1,0 +1,1 @@
+"""A model function: how it is called, what it returns, and the updates taken out of it."""

@@ -1,0 +1,1 @@
+"""Runs of an Estimator: jobs for the engine, checkpoints, what comes back."""

@@ -1,0 +1,1 @@
+"""Models written for others to serve, and when."""
