@@ -323,7 +323,7 @@ def test_no_checkpoint(estimator: tfe.Estimator, read: Read) -> None:
         " checkpoint. Train first, or pass checkpoint_path."
     )
     for call in (
-        lambda: estimator.evaluate(read()),
+        lambda: estimator.evaluate(read(epochs=1)),
         lambda: next(estimator.predict(read())),
         estimator.get_variable_names,
     ):

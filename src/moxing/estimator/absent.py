@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moxing.errors import MoxNotSupportedError
+from moxing.errors import MoxAttributeError, MoxNotSupportedError
 
 
-class AbsentError(MoxNotSupportedError, AttributeError):
+class AbsentError(MoxNotSupportedError, MoxAttributeError):
     """So that `hasattr` works on the module."""

@@ -17,7 +17,15 @@ from moxing.errors import (
 )
 from moxing.estimator.described import Described
 from moxing.estimator.modeling.spec import ModeKeys
-from moxing.estimator.running import checkpoints, evaluations, jobs, predictions, runtime, sharing
+from moxing.estimator.running import (
+    checkpoints,
+    evaluations,
+    jobs,
+    predictions,
+    runtime,
+    sharing,
+    starting,
+)
 from moxing.estimator.running.steps import counted_from_here
 from moxing.estimator.serving import exporting
 from moxing.estimator.specs import check_hooks, check_listeners, check_steps
@@ -115,7 +123,7 @@ class Estimator(Described):
         own = check_hooks("Estimator.evaluate", hooks)
 
         def here() -> dict[str, Any]:
-            path = self._checkpoint(checkpoint_path)
+            path = self._start(checkpoint_path)
             return evaluations.evaluate(self, input_fn, count, own, path, name)
 
         cluster = runtime.cluster()
@@ -149,7 +157,7 @@ class Estimator(Described):
         """
         wanted = [predict_keys] if isinstance(predict_keys, str) else predict_keys
         own = check_hooks("Estimator.predict", hooks)
-        path = self._checkpoint(checkpoint_path)
+        path = self._start(checkpoint_path)
         job = jobs.prediction(self, input_fn, own, path, wanted)
         return predictions.predictions(job, yield_single_examples)
 
@@ -235,16 +243,17 @@ class Estimator(Described):
     def _step(self) -> int:
         return checkpoints.step(self.latest_checkpoint())
 
+    def _start(self, path: Any) -> str | None:
+        """The given checkpoint, the newest, or what a training would start from; None: none."""
+        return urls.text(path) if path is not None else self.latest_checkpoint() or self.warm_start
+
     def _checkpoint(self, path: Any) -> str:
         """The checkpoint to read: the given one, the newest, or what a training would start from.
 
         Raises:
             CheckpointError: there is none.
         """
-        found = urls.text(path) if path is not None else self.latest_checkpoint() or self.warm_start
+        found = self._start(path)
         if found is None:
-            raise CheckpointError(
-                f"Could not find a trained model in model_dir {self.model_dir!r}: it has no"
-                " checkpoint. Train first, or pass checkpoint_path."
-            )
+            raise CheckpointError(starting.untrained(self.model_dir))
         return found

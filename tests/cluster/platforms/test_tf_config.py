@@ -33,6 +33,7 @@ def _read(**changed):
         ({"type": "master", "index": 0}, "worker", 0),
         ({"type": "master"}, "worker", 0),
         ({"type": "worker", "index": 0}, "worker", 1),
+        ({"type": "worker", "index": "0"}, "worker", 1),
         ({"type": "ps", "index": 1}, "ps", 1),
         ({"type": "evaluator", "index": 0}, "evaluator", 0),
     ],
@@ -70,6 +71,9 @@ def test_unset_or_empty_is_none():
     assert read({}) is None
     assert read({"TF_CONFIG": "  "}) is None
     assert _read(cluster={}) is None
+    assert read({"TF_CONFIG": "{}"}) is None
+    assert read({"TF_CONFIG": '{"job": {"args": []}, "task": {}}'}) is None
+    assert read({"TF_CONFIG": '{"task": {"type": "master", "index": "0"}}'}) is None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,14 @@ def test_unset_or_empty_is_none():
             '{"cluster":.' + FORM,
         ),
         ("[1]", "TF_CONFIG must be an object, not [1]." + FORM),
-        ("{}", "TF_CONFIG has no 'cluster': {}." + FORM),
+        (
+            '{"task": {"type": "worker", "index": 1}}',
+            """TF_CONFIG has no 'cluster': {"task": {"type": "worker", "index": 1}}.""" + FORM,
+        ),
+        (
+            '{"clusters": {"worker": ["a:1"]}}',
+            """TF_CONFIG has no 'cluster': {"clusters": {"worker": ["a:1"]}}.""" + FORM,
+        ),
         ('{"cluster": 3}', "TF_CONFIG's cluster must be an object, not 3." + FORM),
         (
             '{"cluster": {"worker": ["a:1"]}}',
@@ -140,8 +151,8 @@ def test_bad_text(text, message):
             "TF_CONFIG needs a number as the task's index, not None.",
         ),
         (
-            {"task": {"type": "worker", "index": "0"}},
-            "TF_CONFIG needs a number as the task's index, not '0'.",
+            {"task": {"type": "worker", "index": "first"}},
+            "TF_CONFIG needs a number as the task's index, not 'first'.",
         ),
         (
             {"task": {"type": "worker", "index": 1}},

@@ -65,6 +65,7 @@ class Job:
         log_dir: checkpoints, summaries and exports; None: no files at all.
         cached: whether log_dir is written to a local cache first, as one in a store always is.
         checkpoint_path: where to start from when log_dir holds no checkpoint.
+        untrained: whether another mode than TRAIN may start from initial values, too.
         log_every: steps between log lines; 0: none.
         output_fn, output_every: given the outputs of so many steps at a time.
         summary_every: steps between summaries.
@@ -112,6 +113,7 @@ class Job:
     log_dir: str | None = None
     cached: bool = False
     checkpoint_path: str | None = None
+    untrained: bool = False
     log_every: int = 10
     output_fn: Callable[[list[dict[str, Any]]], None] | None = None
     output_every: int = 0

@@ -138,7 +138,7 @@ def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoi
         checkpoint.ensure_directory(job.log_dir)
     if job.log_dir is not None and job.training:
         held = stack.enter_context(checkpoint.lock(job.log_dir))
-    return held, checkpoint.choose(job.log_dir, job.checkpoint_path, job.training)
+    return held, checkpoint.choose(job.log_dir, job.checkpoint_path, job.training or job.untrained)
 
 
 def _export_target(job: Job, built: Program) -> str | None:

@@ -25,14 +25,14 @@ def evaluate(
     input_fn: Callable[..., Any],
     steps: int | None,
     hooks: Sequence[tf.train.SessionRunHook],
-    checkpoint_path: str,
+    checkpoint_path: str | None,
     name: str | None,
 ) -> dict[str, Any]:
     """The metrics of a checkpoint, by name; "loss" and "global_step" too."""
     results: dict[str, Any] = {}
     job = jobs.evaluation(estimator, input_fn, steps, hooks, checkpoint_path, results)
     training = recorders.of_graph()
-    if training is None and checkpoint_path == estimator.latest_checkpoint():
+    if training is None and checkpoint_path and checkpoint_path == estimator.latest_checkpoint():
         # So that the run is in the metrics and the report of the model's directory.
         job = dataclasses.replace(job, log_dir=estimator.model_dir, checkpoint_path=None)
     done = execution.execute(job)

@@ -15,7 +15,7 @@ from moxing.estimator.modeling.capture import captured
 from moxing.estimator.modeling.scaffold import hooks_of_scaffold
 from moxing.estimator.modeling.spec import EstimatorSpec, ModeKeys, SpecLike
 from moxing.estimator.modeling.updates import Updates
-from moxing.estimator.running import endless, runtime
+from moxing.estimator.running import endless, runtime, starting
 from moxing.estimator.running.saver_hooks import refuse_saver_hooks, sorted_out
 from moxing.estimator.running.steps import ENDLESS, of_worker
 
@@ -94,6 +94,8 @@ def evaluation(
         own = (*hooks, *(spec.evaluation_hooks or ()), metrics.ReadMetrics(found, results))
         own += (endless.Patience(),) if steps is None else ()
         own += hooks_of_scaffold(spec.scaffold, False, checkpoint_path)
+        if checkpoint_path is None:
+            starting.check(spec.scaffold, estimator.model_dir)
         assert spec.loss is not None
         log = {"loss": spec.loss, **found.scalars}
         return Model(log=log, outputs=found.updates, hooks=own)
@@ -106,6 +108,7 @@ def evaluation(
         model_fn=_presented(estimator, model_fn),
         max_steps=ENDLESS if steps is None else steps,
         checkpoint_path=checkpoint_path,
+        untrained=checkpoint_path is None,
         log_every=ENDLESS,
         **fields,
     )
@@ -125,6 +128,8 @@ def prediction(
         spec = _call(estimator, inputs, ModeKeys.PREDICT)
         own = (*hooks, *(spec.prediction_hooks or ()))
         own += hooks_of_scaffold(spec.scaffold, False, checkpoint_path)
+        if checkpoint_path is None:
+            starting.check(spec.scaffold, estimator.model_dir)
         return Model(outputs=_chosen(spec.predictions, wanted), hooks=own)
 
     return Job(
@@ -133,6 +138,7 @@ def prediction(
         model_fn=_presented(estimator, model_fn),
         max_steps=ENDLESS,
         checkpoint_path=checkpoint_path,
+        untrained=checkpoint_path is None,
         log_every=0,
         **runtime.fields(estimator.config, PREDICT, None),
     )
