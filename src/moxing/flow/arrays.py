@@ -74,14 +74,45 @@ def matmul(
 def gather(
     params: Blob,
     indices: Blob,
+    validate_indices: Any = None,
     axis: int | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Blob:
-    """Slices of `params` along `axis` (default `batch_dims`)."""
+    """Slices of `params` along `axis`, or with `batch_dims` each sample's own slices.
+
+    Args:
+        params: the values.
+        indices: whole numbers; with `batch_dims`, of shape `params.shape[:n] + (k,)` for some n.
+        validate_indices: without effect.
+        axis: of `params`; default `batch_dims`.
+        batch_dims: 0: the result is of shape `params.shape[:axis] + indices.shape +
+            params.shape[axis + 1:]`. Greater, and then equal to `axis`: all axes of `indices` but
+            the last are those of samples, whatever the number, and the result is of shape
+            `indices.shape + params.shape[n + 1:]`.
+        name: of the operation.
+
+    Raises:
+        MoxValueError: with `batch_dims`, another axis, or axes of samples that differ.
+    """
     values, places = tensor_of(params, "flow.gather"), tensor_of(indices, "flow.gather")
     own = tracing.op_name(name, "gather")
-    return Blob(tf.gather(values, places, axis=axis, batch_dims=batch_dims, name=own))
+    if not batch_dims:
+        place = 0 if axis is None else axis
+        return Blob(tf.gather(values, places, axis=place, name=own))
+    samples = places.shape.rank - 1
+    if batch_dims < 0 or axis not in (None, batch_dims, batch_dims - values.shape.rank):
+        raise MoxValueError(
+            f"flow.gather: batch_dims={shown(batch_dims)} goes with the same axis, not with"
+            f" axis={shown(axis)}."
+        )
+    batch = (values.shape[:samples], places.shape[:samples])
+    if samples >= values.shape.rank or not batch[0].is_compatible_with(batch[1]):
+        raise MoxValueError(
+            f"flow.gather with batch_dims: all axes of indices {indices.static_shape} but the last"
+            f" must be the first ones of params {params.static_shape}."
+        )
+    return Blob(tf.gather(values, places, axis=samples, batch_dims=samples, name=own))
 
 
 @by_sample(rules.always)
@@ -134,7 +165,8 @@ def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None 
     """A blob of the shape of `like` whose elements are all `value`."""
     tensor = tensor_of(like, "flow.constant_like")
     own = tracing.op_name(name, "constant_like")
-    return Blob(tf.fill(tf.shape(tensor), tf.constant(value, dtype or like.dtype), name=own))
+    filled = tf.cast(value, tf.as_dtype(dtype or like.dtype))
+    return Blob(tf.fill(tf.shape(tensor), filled, name=own))
 
 
 def zeros_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
@@ -208,11 +240,23 @@ def one_hot(
 
 @by_sample(rules.along("input", "axis"))
 def argsort(
-    input: Blob, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+    input: Blob, direction: str = "ASCENDING", name: str | None = None, *, axis: int = -1
 ) -> Blob:
-    """The indices, int32, that sort along `axis`."""
-    tensor = tensor_of(input, "flow.argsort")
-    return Blob(tf.argsort(tensor, axis, direction, name=tracing.op_name(name, "argsort")))
+    """The indices, int32, that sort along `axis`, upward or "DESCENDING".
+
+    Raises:
+        MoxValueError: another direction.
+    """
+    tensor, order = tensor_of(input, "flow.argsort"), _direction("flow.argsort", direction)
+    return Blob(tf.argsort(tensor, axis, order, name=tracing.op_name(name, "argsort")))
+
+
+def _direction(operation: str, given: Any) -> str:
+    if given not in ("ASCENDING", "DESCENDING"):
+        raise MoxValueError(
+            f"{operation}: direction={shown(given)}; it is 'ASCENDING' or 'DESCENDING'."
+        )
+    return given
 
 
 def unsorted_segment_sum(

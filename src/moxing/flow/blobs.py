@@ -202,10 +202,10 @@ class Blob:
         return self._binary(other, tf.multiply, swapped=True)
 
     def __truediv__(self, other: Any) -> Blob:
-        return self._binary(other, tf.divide)
+        return self._binary(other, quotient)
 
     def __rtruediv__(self, other: Any) -> Blob:
-        return self._binary(other, tf.divide, swapped=True)
+        return self._binary(other, quotient, swapped=True)
 
     def __pow__(self, other: Any) -> Blob:
         return self._binary(other, tf.pow)
@@ -348,6 +348,11 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
             " a job with FixedTensorDef."
         )
     return value.tensor
+
+
+def quotient(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """x / y; of whole numbers a whole number, rounded toward 0."""
+    return tf.truncatediv(x, y) if x.dtype.is_integer else tf.divide(x, y)
 
 
 def number(value: Any, like: Blob, operation: str) -> tf.Tensor:

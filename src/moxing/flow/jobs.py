@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flow import session, tracing
+from moxing.flow import inputs, session, tracing
 from moxing.flow.blobs import Array, Blob, Mirrored
 from moxing.flow.inputs import InputDef
 from moxing.flow.settings import DEFAULTS, KINDS, FunctionConfig, JobConf
@@ -86,14 +87,17 @@ class Job:
     def __init__(self, function: Callable[..., Any], conf: JobConf | None) -> None:
         functools.update_wrapper(self, function)
         self.name, self.function, self._conf = function.__name__, function, conf
+        parameters = inspect.signature(function).parameters
+        self._arguments = {name: parameter.default for name, parameter in parameters.items()}
         self.definitions: list[tuple[str, InputDef]] = []
-        for name, parameter in inspect.signature(function).parameters.items():
-            if not isinstance(parameter.default, InputDef):
+        for name, default in self._arguments.items():
+            found = inputs.named(name, default)
+            if found is None:
                 raise MoxTypeError(
                     f"job {user_calls.location(function)}: argument {name} needs a definition as"
                     f" its default: {name}=flow.FixedTensorDef(shape)."
                 )
-            self.definitions.append((name, parameter.default))
+            self.definitions += found
         self.session = session.register(self)
 
     def __call__(self, *args: Any) -> Handle | None:
@@ -118,12 +122,15 @@ class Job:
             tracing.tracing(trace),
             conf.values.get("placement") or contextlib.nullcontext(),
         ):
-            inputs = [d.placeholders(name) for name, d in self.definitions]
-            blobs = [
-                d.blob(f"job {self.name}, argument {name}", tensors)
-                for (name, d), tensors in zip(self.definitions, inputs, strict=True)
-            ]
-            result = user_calls.call("job", self.function, *blobs)
+            given = [d.placeholders(_legal(name)) for name, d in self.definitions]
+            blobs = iter(
+                [
+                    d.blob(f"job {self.name}, argument {name}", tensors)
+                    for (name, d), tensors in zip(self.definitions, given, strict=True)
+                ]
+            )
+            arguments = [inputs.packed(default, blobs) for default in self._arguments.values()]
+            result = user_calls.call("job", self.function, *arguments)
             outputs = [self._output(item) for item in tf.nest.flatten(result)]
             for watch in trace.watches:
                 watch.deliver = watch.blob.tensor
@@ -131,7 +138,7 @@ class Job:
             if conf.is_train:
                 train = callbacks_noted(self, trace)
             readers = [reader for shared in trace.readers.values() for reader in shared["readers"]]
-            return Built(inputs, result, outputs, trace.watches, train, readers)
+            return Built(given, result, outputs, trace.watches, train, readers)
 
     def _output(self, item: Any) -> list[tf.Tensor]:
         if item is None:
@@ -159,11 +166,14 @@ class Job:
 
     def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
         """The arrays to feed."""
-        if len(args) != len(self.definitions):
+        if len(args) != len(self._arguments):
             raise MoxTypeError(
-                f"job {self.name} takes {len(self.definitions)} arrays, and was given {len(args)}."
+                f"job {self.name} takes {len(self._arguments)} arrays, and was given {len(args)}."
             )
-        triples = zip(self.definitions, args, built.inputs, strict=True)
+        values: list[Any] = []
+        for (name, default), value in zip(self._arguments.items(), args, strict=True):
+            values += inputs.values_of(f"job {self.name}, argument {name}", default, value)
+        triples = zip(self.definitions, values, built.inputs, strict=True)
         return [
             array
             for (name, definition), value, tensors in triples
@@ -189,7 +199,9 @@ def _array(value: Any) -> Any:
 
 
 def _legal(name: str) -> str:
-    return name if name[0].isascii() and name[0].isalnum() else f"job{name}"
+    """A name that TensorFlow takes for a scope or an operation."""
+    name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
+    return name if name[0].isalnum() else f"job{name}"
 
 
 def function(given: Any = None) -> Any:

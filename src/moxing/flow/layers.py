@@ -18,19 +18,22 @@ from moxing.flow.variables import get_variable
 _ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer()
 
 
-def _prefix(name: str | None, default: str, of_operation: bool = False) -> str:
-    """The name of a layer, whose variables begin with it.
+def _prefix(name: str | None, kind: str) -> str:
+    """The name of a layer, with which its variables begin.
+
+    A layer without a name is numbered within its kind and its job, so that jobs which make the same
+    layers in one order share their variables.
 
     Args:
-        of_operation: whether an operation inside the layer takes the name, so that it must be free.
+        name: that the program gives.
+        kind: of the layer, as the names in checkpoints have it, such as Conv2D.
     """
-    trace = tracing.enter_op(f"flow.layers.{default}")
+    trace = tracing.enter_op(f"flow.layers: a {kind} layer")
     if name is not None:
         return name
-    own = tracing.op_name(None, default)
-    if of_operation:
-        trace.names.discard(own)
-    return own[len(trace.prefix) :]
+    number = trace.unnamed.get(kind, 0)
+    trace.unnamed[kind] = number + 1
+    return f"{kind}_{number}"
 
 
 def dense(
@@ -48,7 +51,7 @@ def dense(
 ) -> Blob:
     """`activation(x W^T + b)` with W of shape (units, in), `<name>-weight`, and `<name>-bias`."""
     check(inputs, "flow.layers.dense")
-    own, shape = _prefix(name, "dense", True), inputs.static_shape
+    own, shape = _prefix(name, "Dense"), inputs.static_shape
     flat = inputs if len(shape) == 2 else arrays.reshape(inputs, (-1, shape[-1]))
     weight = get_variable(
         f"{own}-weight",
@@ -60,7 +63,7 @@ def dense(
         distribute=model_distribute,
         regularizer=kernel_regularizer,
     )
-    result = arrays.matmul(flat, weight, transpose_b=True, name=own)
+    result = arrays.matmul(flat, weight, transpose_b=True, name=f"{own}_matmul")
     if use_bias:
         bias = get_variable(
             f"{own}-bias",
@@ -93,21 +96,23 @@ def conv2d(
     bias_regularizer: Any = None,
     trainable: bool = True,
     name: str | None = None,
+    weight_name: str | None = None,
+    bias_name: str | None = None,
     groups: int = 1,
 ) -> Blob:
-    """A convolution with its variables `<name>-weight` and `<name>-bias`.
+    """A convolution with its variables `<name>-weight` and `<name>-bias`, unless they are named.
 
     With `groups`, each of so many groups of channels has filters of its own.
     """
     check(inputs, "flow.layers.conv2d")
-    own, first = _prefix(name, "conv2d", True), data_format == "NCHW"
+    own, first = _prefix(name, "Conv2D"), data_format == "NCHW"
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     channels = inputs.static_shape[1 if first else -1]
     nn.check_groups(f"flow.layers.conv2d {own}", groups, channels, filters)
     channels = channels // groups
     shape = (filters, channels, *kernel) if first else (filters, *kernel, channels)
     weight = get_variable(
-        f"{own}-weight",
+        weight_name or f"{own}-weight",
         shape,
         inputs.dtype,
         kernel_initializer or _ZEROS,
@@ -118,7 +123,7 @@ def conv2d(
     result = nn.conv2d(inputs, weight, strides, padding, data_format, dilation_rate, own, groups)
     if use_bias:
         bias = get_variable(
-            f"{own}-bias",
+            bias_name or f"{own}-bias",
             (filters,),
             inputs.dtype,
             bias_initializer or _ZEROS,
@@ -156,7 +161,7 @@ def batch_normalization(
     averages move by the mean of the devices'.
     """
     check(inputs, "flow.layers.batch_normalization")
-    trace, own = tracing.required("batch_normalization"), _prefix(name, "batch_normalization")
+    trace, own = tracing.required("batch_normalization"), _prefix(name, "BatchNorm")
     rank = len(inputs.static_shape)
     place = axis % rank
     size, others = inputs.static_shape[place], [i for i in range(rank) if i != place]
@@ -202,8 +207,8 @@ def batch_normalization(
         batch = tf.add_n(list(new)) / len(new) if len(new) > 1 else new[0]
         if result.parts and MACHINE.exchange is not None:
             batch = MACHINE.exchange.total(batch) / MACHINE.exchange.size
-        target = trace.variables.by_name[f"{trace.prefix}{own}-{suffix}"]
-        trace.updates.append((target, momentum * old + (1 - momentum) * batch))
+        updated = momentum * old + (1 - momentum) * batch
+        trace.updates.append((f"{trace.prefix}{own}-{suffix}", updated))
     return result
 
 
@@ -220,7 +225,7 @@ def layer_norm(
 ) -> Blob:
     """Normalizes each sample over the axes from `begin_norm_axis` (Ba, Kiros, Hinton, 2016)."""
     tensor = tensor_of(inputs, "flow.layers.layer_norm")
-    own, shape = _prefix(name, "layer_norm"), inputs.static_shape
+    own, shape = _prefix(name, "LayerNorm"), inputs.static_shape
     begin, params = begin_norm_axis % len(shape), begin_params_axis % len(shape)
     if math.prod(shape[params:]) == 0:
         raise MoxValueError(f"flow.layers.layer_norm: {shown(shape)} has no elements.")

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
 from moxing.flow import absent, rules, tracing
-from moxing.flow.blobs import TO_NCHW, Blob, number, tensor_of
+from moxing.flow.blobs import TO_NCHW, Blob, number, quotient, tensor_of
 from moxing.flow.parallel import by_sample
 
 from moxing.flow.arrays import clip_by_value, unsorted_segment_sum  # noqa: F401  # isort: skip
@@ -95,7 +95,7 @@ def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callab
 add = _binary("add", tf.add, "x + y, broadcast as numpy does.")
 subtract = _binary("subtract", tf.subtract, "x - y.")
 multiply = _binary("multiply", tf.multiply, "x * y.")
-divide = _binary("divide", tf.divide, "x / y.")
+divide = _binary("divide", quotient, "x / y; of whole numbers a whole number, toward 0.")
 floor_mod = _binary("floor_mod", tf.floormod, "The remainder, with the sign of y.")
 mod = floor_mod
 pow = _binary("pow", tf.pow, "x to the power of y.")
@@ -141,17 +141,25 @@ reduce_min = _reduce("reduce_min", tf.reduce_min, "The minimum over `axis`; over
 
 @by_sample(rules.top_k)
 def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
-    """The indices, int32, of the k largest of the last axis."""
+    """The indices, int32, of the k largest of the last axis; of all where it has fewer."""
     tensor = tensor_of(input, "flow.math.top_k")
+    size = tensor.shape[-1]
+    k = tf.minimum(k, tf.shape(tensor)[-1]) if size is None else min(k, size)
     return Blob(tf.nn.top_k(tensor, k, sorted, name=tracing.op_name(name, "top_k")).indices)
 
 
 @by_sample(rules.along("input", "axis"))
-def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
-    """The index, int32, of the largest along `axis`."""
+def argmax(
+    input: Blob, axis: int | None = None, output_type: Any = None, name: str | None = None
+) -> Blob:
+    """The index, int32 unless `output_type` says int64, of the largest along `axis` (the last).
+
+    Of a blob of one axis it has the shape (1,).
+    """
     tensor = tensor_of(input, "flow.math.argmax")
-    own = tracing.op_name(name, "argmax")
-    return Blob(tf.argmax(tensor, axis, output_type=tf.int32, name=own))
+    own, place = tracing.op_name(name, "argmax"), -1 if axis is None else axis
+    result = tf.argmax(tensor, place, output_type=output_type or tf.int32, name=own)
+    return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
 
 __getattr__, __dir__ = absent.of("flow.math", globals())

@@ -89,15 +89,19 @@ def conv2d(
             f" ({data_format})."
         )
     last = _last(input, tensor, first)
+    edge, holes = _padding(padding, "flow.nn.conv2d", any_case=True), _pair(dilations, "dilations")
+    sides = filters.static_shape[2:] if first else filters.static_shape[1:-1]
+    windows = [(side - 1) * hole + 1 for side, hole in zip(sides, holes, strict=True)]
+    _check_windows(f"flow.nn.conv2d {own}", windows, edge, last.shape.as_list()[1:-1])
     kernel = tf.transpose(weight, [2, 3, 1, 0] if first else [1, 2, 3, 0])
     options: dict[str, Any] = {
         "strides": [1, *_pair(strides, "strides"), 1],
-        "padding": _padding(padding, "flow.nn.conv2d", any_case=True),
-        "dilations": [1, *_pair(dilations, "dilations"), 1],
+        "padding": edge,
+        "dilations": [1, *holes, 1],
     }
     if groups == 1:
         return _made(tf.nn.conv2d(last, kernel, name=own, **options), first)
-    steps, holes = options["strides"], options["dilations"]
+    steps = options["strides"]
     if channels[1] == 1 and steps[1] == steps[2] and max(holes) == 1:
         kernel = tf.reshape(kernel, [*kernel.shape[:2], groups, -1])
         made = tf.nn.depthwise_conv2d(last, kernel, steps, options["padding"], name=own)
@@ -147,8 +151,23 @@ def _pool(
     first = _format(data_format, what)
     function = tf.nn.max_pool2d if kind == "max" else tf.nn.avg_pool2d
     size, step = _pair(ksize, "ksize"), _pair(strides, "strides")
-    last = _last(input, tensor, first)
-    return _made(function(last, size, step, _padding(padding, what), name=own), first)
+    edge = _padding(padding, what)
+    _check_windows(
+        f"{what} {own}", size, edge, input.static_shape[2:] if first else input.static_shape[1:-1]
+    )
+    return _made(function(_last(input, tensor, first), size, step, edge, name=own), first)
+
+
+def _check_windows(
+    where: str, windows: Sequence[int], padding: str, sizes: Sequence[int | None]
+) -> None:
+    """Raises where windows are larger than what they move over, and nothing is put around it."""
+    pairs = zip(windows, sizes, strict=True)
+    if padding == "VALID" and any(size is not None and size < window for window, size in pairs):
+        raise MoxValueError(
+            f"{where}: windows of {tuple(windows)} are larger than the input, which is"
+            f" {tuple(sizes)}. Give smaller ones, or padding='SAME'."
+        )
 
 
 def avg_pool2d(
@@ -191,7 +210,9 @@ def _pool3d(
     function = tf.nn.max_pool3d if kind == "max" else tf.nn.avg_pool3d
     last = tf.transpose(tensor, [0, 2, 3, 4, 1]) if first else tensor
     size, step = _pair(ksize, "ksize", 3), _pair(strides, "strides", 3)
-    pooled = function(last, [1, *size, 1], [1, *step, 1], _padding(padding, what), name=own)
+    edge = _padding(padding, what)
+    _check_windows(f"{what} {own}", size, edge, last.shape.as_list()[1:-1])
+    pooled = function(last, [1, *size, 1], [1, *step, 1], edge, name=own)
     return Blob(tf.transpose(pooled, [0, 4, 1, 2, 3]) if first else pooled)
 
 

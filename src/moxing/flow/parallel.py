@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxError, MoxValueError
 from moxing.flow import placement, tracing
 from moxing.flow.blobs import Blob
 from moxing.flow.settings import MACHINE
@@ -40,6 +41,10 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            with _explained(function.__name__, (*args, *kwargs.values())):
+                return made_of(args, kwargs)
+
+        def made_of(args: Any, kwargs: Any) -> Any:
             count = _parts(args) or _parts(kwargs.values())
             if not count or tracing.current() is None or not fits(count):
                 return function(*args, **kwargs)
@@ -57,6 +62,25 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+@contextmanager
+def _explained(name: str, values: Sequence[Any]) -> Iterator[None]:
+    """Names the blobs, where TensorFlow refuses to make an operation of them."""
+    try:
+        yield
+    except MoxError:
+        raise
+    except (ValueError, TypeError, tf.errors.InvalidArgumentError) as error:
+        if tracing.current() is None:
+            raise
+        items = [i for v in values for i in (v if isinstance(v, list | tuple) else [v])]
+        blobs = [item for item in items if isinstance(item, Blob)]
+        shapes = ", ".join(f"{blob.static_shape} {blob.dtype.name}" for blob in blobs)
+        reason = str(error).partition("\n")[0].partition(" for '{{node")[0].rstrip(".")
+        raise MoxValueError(
+            f"{name.strip('_')} can't be made of {shapes or 'its arguments'}: {reason}."
+        ) from error
 
 
 def fits(count: int) -> bool:
@@ -123,8 +147,6 @@ def share(batch: int, what: str) -> int:
     Raises:
         MoxValueError: they can't be shared evenly.
     """
-    from moxing.errors import MoxValueError
-
     count, machines = placement.total(), placement.machines()
     if batch % count:
         where = f"gpu_device_num on {machines} machines" if machines > 1 else "gpu_device_num"

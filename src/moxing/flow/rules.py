@@ -151,8 +151,7 @@ def gather(arguments: _Arguments, count: int) -> Plan:
     if not params.parts:
         return {} if arguments["axis"] in (None, 0) and not arguments["batch_dims"] else None
     same = params.static_shape[0] == indices.static_shape[0]
-    own = arguments["batch_dims"] > 0 and arguments["axis"] in (None, arguments["batch_dims"])
-    return {} if same and own else None
+    return {} if same and arguments["batch_dims"] > 0 and _rank(indices) > 1 else None
 
 
 def transpose(arguments: _Arguments, count: int) -> Plan:

@@ -336,11 +336,13 @@ def require_open(place: str) -> None:
 def clear_default_session() -> None:
     """Closes the session: its jobs and variables are gone, and another one begins.
 
-    What was set of the machine stays.
+    The machine's settings stay, and may be changed until the next session starts.
     """
     while _default:
         _default.pop().close()
     DEFAULTS.values.clear()
+    # The other machines wait in the start of their only session.
+    MACHINE.started = MACHINE.exchange is not None
 
 
 def _finish() -> int:

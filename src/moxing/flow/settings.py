@@ -35,6 +35,12 @@ _BOOLS = (
     *("grpc_use_no_signal", "use_rdma", "save_downloaded_file_to_local_fs", "collect_act_event"),
     *("logtostderr", "enable_numa_aware_cuda_malloc_host", "enable_debug_mode"),
 )
+# The values that a session is built by; all others are accepted without effect.
+_DEFAULTS: dict[str, Any] = {
+    **{"gpu_device_num": 1, "machine": [], "ctrl_port": 2017},
+    **{"start_timeout": 300, "stall_timeout": 60},
+}
+_EFFECTIVE = (*_DEFAULTS, "machine_num")
 _FROM_ONE = ("gpu_device_num", "cpu_device_num", "machine_num", "start_timeout", "stall_timeout")
 RESOURCE: dict[str, type] = {
     **dict.fromkeys(_INTS, int),
@@ -96,6 +102,10 @@ _TRAIN: dict[str, tuple[type, ...]] = {
 
 
 KINDS = ("train", "predict")
+DATA_TYPES = (
+    *(tf.float32, tf.float64, tf.float16),
+    *(tf.int8, tf.uint8, tf.int32, tf.int64),
+)
 
 
 class JobConf:
@@ -162,17 +172,28 @@ class Machine:
             MoxTypeError: wrong type.
             MoxValueError: no such number.
         """
-        if self.started:
-            raise MoxRuntimeError(
-                f"{where}.{name} was called after the session started; call it before the first"
-                " CheckPoint call and the first job call."
-            )
         if type(value) is not RESOURCE[name]:
             raise MoxTypeError(
                 f"{where}.{name} takes {_words((RESOURCE[name],))}, not {shown(value)}."
             )
         if name in _FROM_ONE and value < 1:
             raise MoxValueError(f"{where}.{name}({value}): it must be 1 or more.")
+        self._put(name, value, where)
+
+    def _put(self, name: str, value: Any, where: str) -> None:
+        """Keeps a value; once a session has started only one that changes nothing of it."""
+        known = self.values.get(name, _DEFAULTS.get(name))
+        if self.started and name in _EFFECTIVE and value != known:
+            many = self.exchange is not None and self.exchange.size > 1
+            advice = (
+                "with several machines a program has one session"
+                if many
+                else "or call flow.clear_default_session() before it, which begins another session"
+            )
+            raise MoxRuntimeError(
+                f"{where}.{name} was called after the session started; call it before the first"
+                f" CheckPoint call and the first job call; {advice}."
+            )
         self.values[name] = value
 
     def set_machines(self, *given: Any, where: str = "flow.config") -> None:
@@ -182,12 +203,7 @@ class Machine:
         twice = sorted({host for host, port in machines if machines.count((host, port)) > 1})
         if twice:
             raise MoxValueError(f"{where}.machine names {', '.join(twice)} twice.")
-        if self.started:
-            raise MoxRuntimeError(
-                f"{where}.machine was called after the session started; call it before the first"
-                " CheckPoint call and the first job call."
-            )
-        self.values["machine"] = machines
+        self._put("machine", machines, where)
 
 
 def _machine(item: Any, where: str) -> tuple[str, int | None]:
@@ -255,14 +271,22 @@ class _JobLevel:
     def target(self, place: str, train: bool = False) -> JobConf:
         raise NotImplementedError
 
+    def put(self, place: str, name: str, value: Any) -> None:
+        """Sets one value of the conf that `target` finds."""
+        self.target(place).values[name] = value
+
     def default_data_type(self, value: Any) -> Any:
-        """The data type of variables that name none: float, double or half."""
-        if value not in (tf.float32, tf.float64, tf.float16):
+        """The data type of variables that name none, such as flow.float or flow.double."""
+        try:
+            kind = tf.as_dtype(value)
+        except TypeError:
+            kind = None
+        if kind not in DATA_TYPES:
             raise MoxTypeError(
-                "flow.config.default_data_type takes flow.float, flow.double or flow.half, not"
-                f" {shown(value)}."
+                "flow.config.default_data_type takes a type such as flow.float, flow.double or"
+                f" flow.int32, not {shown(value)}."
             )
-        self.target("flow.config.default_data_type").values["default_data_type"] = value
+        self.put("flow.config.default_data_type", "default_data_type", kind)
         return self
 
     def default_initializer_conf(self, value: dict[str, Any]) -> Any:
@@ -270,26 +294,26 @@ class _JobLevel:
         from moxing.flow import initializers
 
         initializers.from_conf(value)
-        self.target("flow.config.default_initializer_conf").values["initializer"] = value
+        self.put("flow.config.default_initializer_conf", "initializer", value)
         return self
 
     def default_distribute_strategy(self, value: Any) -> Any:
         """How blobs lie on several devices; on one device all strategies are one."""
-        self.target("default_distribute_strategy").values["strategy"] = value
+        self.put("default_distribute_strategy", "strategy", value)
         return self
 
     default_logical_view = default_distribute_strategy
 
     def default_placement_scope(self, value: Any) -> Any:
         """Where operations run that name no place."""
-        self.target("default_placement_scope").values["placement"] = value
+        self.put("default_placement_scope", "placement", value)
         return self
 
     def knob(self, name: str, values: tuple[Any, ...]) -> Any:
         """A switch of the original's tuning: its type is checked, and it has no effect."""
         value = values[0] if values else True
         _checked(f"flow.config.{name}", KNOBS[name], value)
-        self.target(f"flow.config.{name}").values[name] = value
+        self.put(f"flow.config.{name}", name, value)
         return self
 
 
@@ -352,6 +376,13 @@ class Config(_JobLevel):
                 " predict job. Give it type='train', or no type."
             )
         return trace.conf
+
+    def put(self, place: str, name: str, value: Any) -> None:
+        """Sets a value; outside a job one that changes nothing is welcome at any time."""
+        idle = name in KNOBS or (name in DEFAULTS.values and DEFAULTS.values[name] == value)
+        if tracing.current() is None and MACHINE.started and idle:
+            return
+        super().put(place, name, value)
 
     def machine(self, *machines: Any) -> None:
         """Addresses of all machines."""

@@ -43,6 +43,7 @@ class Trace:
         watches: what `watch` and `watch_diff` were given.
         started: whether an operation was made.
         names: operation names that are taken.
+        unnamed: how many layers without a name there are, by kind.
         prefixes: the open variable scopes.
         updates: assignments that a train job makes besides the optimizer's.
         readers: datasets' readers, with what calls that share them have in common, by place.
@@ -61,6 +62,7 @@ class Trace:
     watches: list[Watch] = field(default_factory=list)
     started: bool = False
     names: set[str] = field(default_factory=set)
+    unnamed: dict[str, int] = field(default_factory=dict)
     prefixes: list[str] = field(default_factory=list)
     updates: list[Any] = field(default_factory=list)
     readers: dict[Any, Any] = field(default_factory=dict)

@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
+
+import tensorflow.compat.v1 as tf
 
 from moxing.flow import tracing
 from moxing.flow.blobs import Array, Blob
 from moxing.flow.shards import SplitBlob
 from moxing.flow.variables import require_blob
+
+
+@dataclass(frozen=True)
+class BlobDefinition:
+    """The attributes of a watched blob, for the functions that are given its arrays.
+
+    Attributes:
+        logical_blob_name: the blob's name.
+        static_shape: the whole shape, batch included.
+        dtype: the data type, such as `flow.float`.
+        batch_axis: axis of the samples, or None.
+        distribute: how the blob lies on several devices.
+        location: its operation, and the line of the program that made it.
+    """
+
+    logical_blob_name: str
+    static_shape: tuple[int, ...]
+    dtype: tf.DType
+    batch_axis: int | None
+    distribute: Any
+    location: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The static shape."""
+        return self.static_shape
 
 
 def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
@@ -82,8 +110,9 @@ def _has_gradient(trace: tracing.Trace, blob: Blob) -> bool:
 
 
 def _into(target: Any, blob: Blob) -> Callable[[Any], None]:
-    shown = SimpleNamespace(
-        logical_blob_name=blob.logical_blob_name, shape=blob.static_shape, dtype=blob.dtype
+    shown = BlobDefinition(
+        *(blob.logical_blob_name, blob.static_shape, blob.dtype, blob.batch_axis),
+        *(blob.distribute, blob.location),
     )
 
     def put(value: Any) -> None:

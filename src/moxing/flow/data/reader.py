@@ -195,8 +195,12 @@ def _about_parts(path: str) -> str:
     found = [match[1] for entry in entries if (match := digits.fullmatch(entry))]
     if not found:
         return f"The folder has no file {prefix}...: correct ofrecord_dir or part_name_prefix."
-    if (wide := len(min(found, key=int))) > 1:
-        return f"Its numbers have {wide} digits: give part_name_suffix_length={wide}."
+    number = name.removeprefix(prefix)
+    same = next((other for other in found if int(other) == int(number)), None)
+    if same is not None and len(same) == len(str(int(same))):
+        return f"The folder has {prefix}{same}: leave part_name_suffix_length out."
+    if same is not None:
+        return f"Its numbers have {len(same)} digits: give part_name_suffix_length={len(same)}."
     return f"The folder has {len(found)} of them: correct data_part_num, or write the others."
 
 

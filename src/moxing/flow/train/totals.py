@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +16,16 @@ from moxing.flow.train.reads import Read
 
 
 def elements(loss: Blob) -> tf.Tensor:
-    """How many elements a loss has on all machines, in its own type."""
+    """How many elements a loss has on all machines, in its own type, of half in float32.
+
+    Half precision ends at 65504.
+    """
+    kind = tf.float32 if loss.dtype == tf.float16 else loss.dtype
     if loss.mirrored or None in loss.static_shape:
         own = tf.size(loss.own)
         alone = MACHINE.exchange is None or not loss.parts
-        return tf.cast(own if alone else MACHINE.exchange.total(own), loss.dtype)  # type: ignore
-    return tf.cast(tf.constant(int(loss.static_shape[0])), loss.dtype)
+        return tf.cast(own if alone else MACHINE.exchange.total(own), kind)  # type: ignore
+    return tf.cast(tf.constant(math.prod(loss.static_shape)), kind)
 
 
 def seed(loss: Blob, value: tf.Tensor) -> tf.Tensor:
@@ -31,7 +36,7 @@ def seed(loss: Blob, value: tf.Tensor) -> tf.Tensor:
     """
     if not loss.parts and MACHINE.exchange is not None:
         value = value / MACHINE.exchange.size  # All machines compute the whole.
-    return tf.fill(tf.shape(loss.own), value)
+    return tf.fill(tf.shape(loss.own), tf.cast(value, loss.dtype))
 
 
 def dense(gradients: Sequence[Any], of_reads: Sequence[Read]) -> list[tf.Tensor | None]:

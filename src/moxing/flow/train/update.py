@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry
 from moxing.errors import MoxValueError
-from moxing.flow import placement, variables
+from moxing.flow import placement, shards, variables
 from moxing.flow.blobs import Blob
 from moxing.flow.tracing import Trace
 from moxing.flow.train import conf as confs
@@ -33,6 +33,7 @@ def step_op(trace: Trace) -> tf.Operation:
     _check_losses(trace)
     key, fields = confs.optimizer(train["model_update_conf"])
     read = reads.of(trace)
+    before = _reads_by_variable(trace)
     gradients = _gradients(trace, read)
     counter = variables.train_step(trace)
     step = tf.reshape(counter.read_value(), [])
@@ -41,13 +42,27 @@ def step_op(trace: Trace) -> tf.Operation:
     for one, gradient in zip(read, gradients, strict=True):
         if gradient is not None:
             lengths = reads.lengths(one, read, gradients)
-            with one.place():
+            with one.place(), tf.control_dependencies(before[one.name]):
                 update = _update(trace, one, gradient, rates, step, lengths)
                 done += optimizers.BY_KEY[key](update, fields)
-    done += [target.assign(value).op for target, value in trace.updates]
+    for name, value in trace.updates:
+        with tf.control_dependencies(before[name]):
+            done.append(trace.variables.by_name[name].assign(value).op)
     with tf.control_dependencies([step]):
         done.append(counter.assign_add([1]).op)
     return tf.group(*done)
+
+
+def _reads_by_variable(trace: Trace) -> dict[str, list[tf.Tensor]]:
+    """The tensors that the job read of each variable, by its name.
+
+    An update waits for them: a gradient need not depend on the variable, and without such an edge
+    TensorFlow is free to read the variable behind its update.
+    """
+    return {
+        name: blob.reads if isinstance(blob, shards.SplitBlob) else [blob.tensor]
+        for name, blob in trace.blobs.items()
+    }
 
 
 def _check_losses(trace: Trace) -> None:
@@ -55,12 +70,6 @@ def _check_losses(trace: Trace) -> None:
         raise MoxValueError(f"train job {trace.name} has no loss: call flow.losses.add_loss(blob).")
     first = trace.losses[0]
     for loss in trace.losses:
-        if len(loss.static_shape) != 1:
-            raise MoxValueError(
-                f"the loss of job {trace.name}, {loss.location}, has shape {loss.static_shape}; it"
-                " must have one axis, as (batch,): reduce it with flow.math.reduce_sum or reshape"
-                " it."
-            )
         if (loss.static_shape, loss.dtype) != (first.static_shape, first.dtype):
             raise MoxValueError(
                 f"the losses of job {trace.name} differ: {first.location} is {first.static_shape}"
@@ -94,10 +103,12 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
     trained = [one.tensor for one in read]
     factor = float(trace.conf.train.get("loss_scale_factor", 1))
     count = totals.elements(trace.losses[0])
-    # With a factor, the division comes behind the gradients, else their small values would be lost.
-    seed = 1 / count if factor == 1 else tf.cast(factor, count.dtype)
-    seeds = [totals.seed(loss, seed) for loss in trace.losses]
     watched = [watch for watch in trace.watches if watch.of_gradient]
+    # With a factor, the division comes behind the gradients, else their small values would be lost;
+    # and so it does where gradients are watched: they are those of the sum of the elements.
+    divided = factor != 1 or bool(watched)
+    seed = tf.cast(factor, count.dtype) if divided else 1 / count
+    seeds = [totals.seed(loss, seed) for loss in trace.losses]
     for loss, blob in zip(losses, trace.losses, strict=True):
         if all(gradient is None for gradient in tf.gradients(loss, trained)):
             raise MoxValueError(
@@ -113,8 +124,6 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
         seeds,
         colocate_gradients_with_ops=len(placement.active()) > 1,
     )
-    if factor != 1:
-        found = [None if g is None else g / (tf.cast(count, g.dtype) * factor) for g in found]
     dense = totals.dense(found, read)
     rest = iter(dense[len(trained) :])
     for watch, blobs in zip(watched, parts, strict=True):
@@ -128,7 +137,15 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
                 f" {watch.blob.location}. Watch a blob that they are computed of."
             )
         watch.deliver = tf.concat(pieces, 0) if len(pieces) > 1 else pieces[0]
-    return dense[: len(trained)]
+    gradients = dense[: len(trained)]
+    if not divided:
+        return gradients
+    return [None if g is None else _quotient(g, count * factor) for g in gradients]
+
+
+def _quotient(gradient: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    kind = tf.float32 if gradient.dtype == tf.float16 else gradient.dtype
+    return tf.cast(tf.cast(gradient, kind) / tf.cast(count, kind), gradient.dtype)
 
 
 def _rates(train: Mapping[str, Any], step: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -208,7 +225,7 @@ def _clip_scale(
 
 
 def add_loss(loss: Blob) -> None:
-    """Makes a blob of shape (n,) a loss of this train job; it trains the mean of its elements.
+    """Makes a blob a loss of this train job, which trains the mean of the blob's elements.
 
     Raises:
         MoxRuntimeError: not in a train job.
