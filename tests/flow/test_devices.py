@@ -185,7 +185,7 @@ def test_watchers_get_the_whole_blob_and_its_whole_gradient(devices: Callable[[i
     job(x).get()
 
     np.testing.assert_allclose(seen["y"], x)
-    np.testing.assert_allclose(seen["dy"], 2 * x / 4)
+    np.testing.assert_allclose(seen["dy"], 2 * x)
 
 
 def test_batch_norm_normalizes_each_device_s_part_and_averages_the_statistics(

@@ -61,12 +61,6 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "the loss of job train, 'train/constant_0' (program.py:8), depends on no variable that the"
         " job trains. Pass add_loss a blob that is computed of the model's output.",
     ),
-    "a loss of two axes": (
-        JOB.replace("add_loss(w * 1.0)", "add_loss(flow.reshape(w, (1, 2)))")
-        + "flow.train.CheckPoint().init()  # here\n",
-        "the loss of job train, 'train/reshape_0' (program.py:8), has shape (1, 2); it must have"
-        " one axis, as (batch,): reduce it with flow.math.reduce_sum or reshape it.",
-    ),
     "a train job without a loss": (
         JOB.replace("    flow.losses.add_loss(w * 1.0)\n", "")
         + "flow.train.CheckPoint().init()  # here\n",
@@ -81,12 +75,14 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "configuration behind the start": (
         JOB + "flow.train.CheckPoint().init()\nflow.config.gpu_device_num(2)  # here\n",
         "flow.config.gpu_device_num was called after the session started; call it before the first"
-        " CheckPoint call and the first job call.",
+        " CheckPoint call and the first job call. To change it, call flow.clear_default_session(),"
+        " and define the jobs again.",
     ),
     "machines behind the start": (
         JOB + 'flow.train.CheckPoint().init()\nflow.config.machine("127.0.0.1")  # here\n',
         "flow.config.machine was called after the session started; call it before the first"
-        " CheckPoint call and the first job call.",
+        " CheckPoint call and the first job call. To change it, call flow.clear_default_session(),"
+        " and define the jobs again.",
     ),
     "configuration behind an operation": (
         JOB.replace(

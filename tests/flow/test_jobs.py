@@ -263,7 +263,7 @@ def test_watchers_see_values_and_gradients() -> None:
     flow.train.CheckPoint().init()
     job(X).get()
 
-    assert seen == {"y": [1, 2], "dy": [1, 2]}
+    assert seen == {"y": [1, 2], "dy": [2, 4]}
 
 
 def test_variable_scopes_prefix_names() -> None:

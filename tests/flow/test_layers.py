@@ -166,9 +166,9 @@ def test_grouped_convolutions_and_their_gradients_are_those_of_numpy(
     wanted = _grouped(x, w, groups, stride)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
     # The loss is a square of what is linear in w: its slope along w is twice itself.
-    assert (slope * w).sum() == pytest.approx(2 * (wanted**2).sum() / 2, rel=1e-4)
+    assert (slope * w).sum() == pytest.approx(2 * (wanted**2).sum(), rel=1e-4)
     step = chance.normal(size=w.shape)
-    cross = 2 * (wanted * _grouped(x, step, groups, stride)).sum() / 2
+    cross = 2 * (wanted * _grouped(x, step, groups, stride)).sum()
     assert (slope * step).sum() == pytest.approx(cross, rel=1e-3, abs=1e-2)
     np.testing.assert_allclose(
         layer(x).get(), _grouped(x, np.ones_like(w), groups, stride), rtol=1e-4, atol=1e-4

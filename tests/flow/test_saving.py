@@ -286,3 +286,33 @@ def test_checkpoints_are_saved_to_s3_and_loaded(bucket: str) -> None:
     manager.initialize_or_restore()
     flow.train.CheckPoint().load(f"{bucket}/one/")
     assert [value.tolist() for value in job().get()] == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("numbers", [(0, 7, 9), (3, 4, 11), (0, 1, 0)])
+def test_unnamed_layers_are_found_by_their_order_where_a_checkpoint_counts_otherwise(
+    tmp_path: Path, numbers: tuple[int, int, int]
+) -> None:
+    """The original counts all operations with one counter; earlier versions wrote lower case."""
+    first, second, dense = numbers
+    kinds = ("conv2d", "dense") if numbers[2] == 0 else ("Conv2D", "Dense")
+    values = {
+        f"{kinds[0]}_{first}-weight": np.full((2, 3, 1, 1), 1.0),
+        f"{kinds[0]}_{second}-weight": np.full((2, 2, 1, 1), 2.0),
+        f"{kinds[1]}_{dense}-weight": np.full((4, 2), 3.0),
+        f"{kinds[1]}_{dense}-bias": np.full((4,), 4.0),
+        "System-Train-TrainStep-other": np.zeros(2),
+    }
+    for name, value in values.items():
+        (tmp_path / "saved" / name).mkdir(parents=True)
+        value.astype("<f4").tofile(tmp_path / "saved" / name / "out")
+    (tmp_path / "saved" / "snapshot_done").touch()
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((1, 3, 1, 1))) -> Any:  # noqa: B008
+        x = flow.layers.conv2d(x, 2, use_bias=False)
+        x = flow.layers.conv2d(x, 2, use_bias=False)
+        return flow.layers.dense(flow.reshape(x, (1, 2)), 4)
+
+    flow.train.CheckPoint().load(str(tmp_path / "saved"))
+
+    assert job(np.ones((1, 3, 1, 1), np.float32)).get().tolist() == [[3 * 2 * 2 * 3 * 2 + 4] * 4]

@@ -158,8 +158,8 @@ def test_settings_belong_to_the_session_that_starts_next() -> None:
             flow.config.gpu_device_num(2)
         assert str(caught.value) == (
             "flow.config.gpu_device_num was called after the session started; call it before the"
-            " first CheckPoint call and the first job call; or call flow.clear_default_session()"
-            " before it, which begins another session."
+            " first CheckPoint call and the first job call. To change it, call"
+            " flow.clear_default_session(), and define the jobs again."
         )
         with pytest.raises(MoxTypeError, match="flow.config.ctrl_port takes an int"):
             flow.config.ctrl_port("2017")

@@ -205,8 +205,8 @@ def _shapes() -> Iterator[Case]:
     yield Case("matmul of three axes", f.matmul, np.matmul, (IMAGE[0], IMAGE[0].transpose(0, 2, 1)))
     yield Case(
         "gather", lambda x, i: f.gather(x, i, axis=-1), lambda x, i: x[:, i], (X, I32))  # fmt: skip
-    yield Case("gather by batch", lambda x, i: f.gather(x, i, batch_dims=1),
-               lambda x, i: x[[0, 1], i], (X, I32))  # fmt: skip
+    yield Case("gather by batch", lambda x, i: f.gather(x, f.reshape(i, (2, 1)), batch_dims=1),
+               lambda x, i: x[[0, 1], i][:, None], (X, I32))  # fmt: skip
     yield Case("slice", lambda x: f.slice(x, [None, 1], [None, -1]), lambda x: x[:, 1:])
     yield Case("cast", lambda x: f.cast(x, f.int32), lambda x: x.astype(np.int32))
     yield Case("constant", lambda x: x + f.constant(2.5, f.float, (3,)), lambda x: x + 2.5)

@@ -81,7 +81,7 @@ def test_gradients_are_seen_through_convolutions_pools_biases_and_activations(
         # Every entry goes the gradient's way, so that no sum ends near 0, where rounding rules.
         sizes = np.random.default_rng(1).uniform(0.5, 1.5, shapes[stage])
         direction = (np.sign(seen[stage]) * sizes).astype(np.float32)
-        up, down = (jobs[stage](IMAGES, sign * 0.01 * direction).get().mean() for sign in (1, -1))
+        up, down = (jobs[stage](IMAGES, sign * 0.01 * direction).get().sum() for sign in (1, -1))
         slope = (up - down) / 0.02
         assert seen[stage].shape == shapes[stage]
         assert float((seen[stage] * direction).sum()) == pytest.approx(float(slope), rel=5e-3)
@@ -109,8 +109,8 @@ def test_a_blob_that_is_also_used_in_its_other_layout_has_its_own_gradient() -> 
     flow.train.CheckPoint().init()
     train(IMAGES).get()
 
-    np.testing.assert_allclose(seen["nchw"], np.full((4, 3, 6, 6), (1 / 36 + 2) / 4), rtol=1e-5)
-    np.testing.assert_allclose(seen["scaled"], np.full(IMAGES.shape, (1 / 36 + 6) / 4), rtol=1e-5)
+    np.testing.assert_allclose(seen["nchw"], np.full((4, 3, 6, 6), 1 / 36 + 2), rtol=1e-5)
+    np.testing.assert_allclose(seen["scaled"], np.full(IMAGES.shape, 1 / 36 + 6), rtol=1e-5)
 
 
 def test_a_blob_that_the_loss_does_not_depend_on_is_named() -> None:
@@ -144,7 +144,7 @@ def test_a_watch_scope_fills_its_dicts_with_values_and_gradients() -> None:
     train(np.array([2, 4], np.float32)).get()
 
     assert [entry["blob"].tolist() for entry in values.values()] == [[1, 1]]
-    assert [entry["blob"].tolist() for entry in gradients.values()] == [[1, 2]]
+    assert [entry["blob"].tolist() for entry in gradients.values()] == [[2, 4]]
     assert next(iter(values.values()))["blob_def"].shape == (2,)
 
 
@@ -177,7 +177,7 @@ def test_a_watch_scope_sees_every_blob_that_is_made_inside(
 
     scaled, positive = 9 * x, np.maximum(9 * x + 3, 0)
     loss = positive.sum(1)
-    at_loss = 2 * loss / 4
+    at_loss = 2 * loss
     at_positive = np.repeat(at_loss[:, None], 2, 1)
     at_scaled = at_positive * (positive > 0)
     wanted = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
-from moxing.flow import session, snapshot, stored
+from moxing.flow import session, snapshot, stored, unnamed
 from moxing.framework import file
 from moxing.framework.file import urls
 
@@ -38,8 +38,10 @@ class CheckPoint:
         folder, current = _path(path), session.default()
         current.start()
         wanted = current.variables.by_name
-        with stored.here(folder, list(wanted)) as local:
-            missing, wrong = snapshot.compare(local, {n: _bytes(v) for n, v in wanted.items()})
+        found = unnamed.aliases(wanted, lambda: stored.names(folder))
+        with stored.here(folder, [found.get(name, name) for name in wanted]) as local:
+            sizes = {name: _bytes(variable) for name, variable in wanted.items()}
+            missing, wrong = snapshot.compare(local, sizes, found)
             if wrong or (missing and not partial):
                 raise CheckpointError(_complaint(folder, missing, wrong))
 
@@ -48,7 +50,7 @@ class CheckPoint:
                 for name in wanted:
                     if name not in missing:
                         dtype = wanted[name].dtype.base_dtype.as_numpy_dtype
-                        value = snapshot.read(local, name, dtype)
+                        value = snapshot.read(local, found.get(name, name), dtype)
                         shape = wanted[name].shape.as_list()
                         current.assign(native, name, value.reshape(shape))
                 current.share(native)

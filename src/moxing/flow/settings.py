@@ -186,13 +186,13 @@ class Machine:
         if self.started and name in _EFFECTIVE and value != known:
             many = self.exchange is not None and self.exchange.size > 1
             advice = (
-                "with several machines a program has one session"
+                "With several machines a program has one session"
                 if many
-                else "or call flow.clear_default_session() before it, which begins another session"
+                else "To change it, call flow.clear_default_session(), and define the jobs again"
             )
             raise MoxRuntimeError(
                 f"{where}.{name} was called after the session started; call it before the first"
-                f" CheckPoint call and the first job call; {advice}."
+                f" CheckPoint call and the first job call. {advice}."
             )
         self.values[name] = value
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,20 @@ def file_of(folder: str, name: str) -> str:
     return os.path.join(folder, *name.split("/"), VALUES)
 
 
-def compare(folder: str, sizes: dict[str, int]) -> tuple[list[str], list[str]]:
-    """The variables that a checkpoint lacks, and a phrase for each of another size."""
+def compare(
+    folder: str, sizes: dict[str, int], aliases: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """The variables that a checkpoint lacks, and a phrase for each of another size.
+
+    Args:
+        folder: of the checkpoint.
+        sizes: bytes of each variable, by name.
+        aliases: names in the checkpoint of variables that have another name there.
+    """
     missing, wrong = [], []
     for name, size in sizes.items():
         try:
-            found = os.path.getsize(file_of(folder, name))
+            found = os.path.getsize(file_of(folder, aliases.get(name, name)))
         except OSError:
             missing.append(name)
             continue

@@ -102,6 +102,17 @@ def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
         yield local
 
 
+def names(path: str) -> list[str]:
+    """The names of the variables in a checkpoint; empty where there is no such folder.
+
+    Raises:
+        OSError: the store can't be read.
+    """
+    if file.is_remote(path):
+        return _names(path) if file.is_directory(path) else []
+    return list(snapshot.names(path))
+
+
 def _names(url: str) -> list[str]:
     found = file.list_directory(url, recursive=True, skip_dir=True)
     return [name.removesuffix(f"/{VALUES}") for name in found if name.endswith(f"/{VALUES}")]
