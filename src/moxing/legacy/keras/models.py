@@ -1,0 +1,126 @@
+"""What models of Keras 1 and 2 had, and what their methods were called with, for tf_keras'."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+_PARTS = {"input": "inputs", "output": "outputs"}
+_FIT = {"nb_epoch": "epochs"}
+_GENERATOR = {
+    "nb_epoch": "epochs",
+    "nb_worker": "workers",
+    "max_q_size": "max_queue_size",
+    "pickle_safe": "use_multiprocessing",
+}
+# Arguments of Keras 1 that count samples, and what counts batches instead.
+_SAMPLES = {
+    "samples_per_epoch": ("generator", "steps_per_epoch"),
+    "nb_val_samples": ("validation_data", "validation_steps"),
+    "val_samples": ("generator", "steps"),
+}
+_OF_GENERATORS = ("fit_generator", "evaluate_generator", "predict_generator")
+
+
+def install() -> None:
+    """From now on tf_keras' models take what Keras 1 and 2 took."""
+    from tf_keras.src.engine import functional, sequential, training, training_v1
+
+    for kind in (training.Model, training_v1.Model):
+        _rename(kind, "fit", _FIT)
+        for name in _OF_GENERATORS:
+            _count_batches(kind, name)
+    # A functional model is made by two calls with the same arguments.
+    _rename_new(training.Model)
+    _rename(functional.Functional, "__init__", _PARTS)
+    _add(sequential.Sequential, "predict_classes", _predict_classes)
+    _add(sequential.Sequential, "predict_proba", _predict_proba)
+
+
+def _rename(kind: type, name: str, table: dict[str, str]) -> None:
+    original = kind.__dict__.get(name)
+    if original is None or getattr(original, "takes_old_names", False):
+        return
+
+    @functools.wraps(original)
+    def method(self: Any, *given: Any, **named: Any) -> Any:
+        return original(self, *given, **{table.get(k, k): v for k, v in named.items()})
+
+    method.takes_old_names = True  # type: ignore[attr-defined]
+    setattr(kind, name, method)
+
+
+def _rename_new(kind: Any) -> None:
+    original = kind.__new__
+    if getattr(original, "takes_old_names", False):
+        return
+
+    def __new__(cls: type, *given: Any, **named: Any) -> Any:
+        return original(cls, *given, **{_PARTS.get(k, k): v for k, v in named.items()})
+
+    __new__.takes_old_names = True  # type: ignore[attr-defined]
+    kind.__new__ = staticmethod(__new__)
+
+
+def _count_batches(kind: type, name: str) -> None:
+    original = kind.__dict__.get(name)
+    if original is None or getattr(original, "takes_old_names", False):
+        return
+
+    @functools.wraps(original)
+    def method(self: Any, generator: Any, *given: Any, **named: Any) -> Any:
+        named = {_GENERATOR.get(k, k): v for k, v in named.items()}
+        named["generator"] = generator
+        for old in [key for key in named if key in _SAMPLES]:
+            samples, (source, new) = named.pop(old), _SAMPLES[old]
+            named[source], size = _first_size(named[source])
+            named[new] = max(1, math.ceil(samples / size))
+        return original(self, named.pop("generator"), *given, **named)
+
+    method.takes_old_names = True  # type: ignore[attr-defined]
+    setattr(kind, name, method)
+
+
+def _first_size(batches: Any) -> tuple[Any, int]:
+    """The samples in a generator's first batch, and the generator with that batch in front."""
+    size = getattr(batches, "batch_size", None)
+    if isinstance(size, int) and size:
+        return batches, size
+    if not isinstance(batches, Iterator):
+        return batches, 1
+    first = next(batches)
+    return _chained(first, batches), len(_leaf(first))
+
+
+def _chained(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
+    yield from itertools.chain([first], rest)
+
+
+def _leaf(batch: Any) -> Any:
+    while isinstance(batch, list | tuple | dict):
+        batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+    return batch
+
+
+def _add(kind: type, name: str, function: Callable[..., Any]) -> None:
+    if not hasattr(kind, name):
+        setattr(kind, name, function)
+
+
+def _predict_proba(self: Any, x: Any, batch_size: int | None = None, verbose: int = 0) -> Any:
+    """The predictions of a Sequential model."""
+    return self.predict(x, batch_size=batch_size, verbose=verbose)
+
+
+def _predict_classes(self: Any, x: Any, batch_size: int | None = None, verbose: int = 0) -> Any:
+    """The number of the class of each sample: the largest output, or whether the only one is
+    above 0.5."""
+    probabilities = self.predict(x, batch_size=batch_size, verbose=verbose)
+    if probabilities.shape[-1] > 1:
+        return np.argmax(probabilities, axis=-1)
+    return (probabilities > 0.5).astype("int32")

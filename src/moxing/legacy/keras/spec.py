@@ -1,0 +1,253 @@
+"""What the user's modules see as `keras` and `tf.keras`: tf_keras, by the paths of Keras 1 and 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from moxing.legacy.data import keras_data
+from moxing.legacy.face.faces import Spec
+from moxing.legacy.keras import devices, merging
+
+_SRC = "tf_keras.src"
+_ROOM = "moxing.legacy.keras"
+# Modules of Keras 2's `keras.layers`, each with the private modules of tf_keras that hold its parts.
+_LAYER_MODULES: dict[str, tuple[str, ...]] = {
+    "advanced_activations": ("activation",),
+    "convolutional": ("convolutional", "convolutional.base_conv"),
+    "convolutional_recurrent": ("rnn", "rnn.base_conv_rnn"),
+    "core": ("core",),
+    "cudnn_recurrent": ("rnn",),
+    "embeddings": ("core",),
+    "local": ("locally_connected",),
+    "noise": ("regularization",),
+    "normalization": ("normalization",),
+    "pooling": ("pooling",),
+    "recurrent": ("rnn", "rnn.base_rnn", "rnn.rnn_utils"),
+    "wrappers": ("rnn", "rnn.base_wrapper"),
+}
+_GONE = {
+    "MaxoutDense": "Use Dense and keras.layers.Lambda with K.max, or two Dense and maximum.",
+    "Highway": "Write it with Dense, multiply and add.",
+    "Recurrent": "Derive from keras.layers.RNN or keras.layers.Layer.",
+}
+_BACKEND = {
+    "image_dim_ordering": f"{_ROOM}.backend:image_dim_ordering",
+    "set_image_dim_ordering": f"{_ROOM}.backend:set_image_dim_ordering",
+    "logsumexp": f"{_ROOM}.backend:logsumexp",
+    "set_session": f"{_ROOM}.backend:set_session_if_graph",
+    "tf": "face:tensorflow",
+}
+
+
+def bare() -> Spec:
+    """`keras` of a program that was written for Keras 1 or 2."""
+    return _spec("keras", "tf_keras.api._v1.keras", _for_bare())
+
+
+def of_tensorflow(api: str = "tf_keras.api._v1.keras") -> Spec:
+    """`tensorflow.keras`.
+
+    Args:
+        api: the module of tf_keras that shows the names of its time.
+    """
+    return _spec("tensorflow.keras", api, {})
+
+
+def bare_eager() -> Spec:
+    """`keras` of a program that was written for Keras 2 and runs eagerly."""
+    return _spec("keras", "tf_keras", _for_bare())
+
+
+def _for_bare() -> dict[str, Any]:
+    return {
+        "legacy": Spec(names={"interfaces": f"{_ROOM}.interfaces"}),
+        # Optimizers of the program derive from it; those of Keras are TensorFlow's.
+        "optimizers": Spec(
+            roots=("tf_keras.api._v1.keras.optimizers", f"{_SRC}.optimizers"),
+            names={"Optimizer": f"{_SRC}.optimizers.optimizer_v1:Optimizer"},
+            deep=True,
+        ),
+        "tensorflow": "face:tensorflow",
+    }
+
+
+def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
+    layers = _layers(api)
+    return Spec(
+        roots=(api, _SRC, "tf_keras"),
+        names={
+            "_impl": Spec(names={"keras": f"face:{face}"}),
+            "__version__": _version,
+            "backend": Spec(
+                roots=(f"{api}.backend", f"{_SRC}.backend"),
+                names={
+                    **_BACKEND,
+                    "tensorflow_backend": f"face:{face}.backend",
+                    "common": f"face:{face}.backend",
+                },
+            ),
+            "constraints": _renamed(
+                f"{api}.constraints",
+                {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"},
+            ),
+            "datasets": keras_data.spec(),
+            "engine": _engine(),
+            "estimator": Spec(
+                names={"model_to_estimator": "moxing.estimator:model_to_estimator"},
+            ),
+            "initializations": Spec(roots=(f"{api}.initializers",)),
+            "layers": layers,
+            "models": _models(api),
+            "objectives": Spec(roots=(f"{api}.losses",)),
+            "utils": _utils(api),
+            "applications": Spec(
+                roots=(f"{api}.applications", f"{_SRC}.applications"),
+                names={
+                    "imagenet_utils": _renamed(
+                        f"{_SRC}.applications.imagenet_utils",
+                        {"_obtain_input_shape": "obtain_input_shape"},
+                    )
+                },
+                deep=True,
+            ),
+            **more,
+        },
+        deep=True,
+    )
+
+
+def _layers(api: str) -> Spec:
+    show = f"{api}.layers"
+    modules = {
+        name: Spec(
+            roots=(show, *(f"{_SRC}.layers.{part}" for part in parts)),
+            fallback=(f"{_SRC}.layers",),
+            gone=_GONE,
+        )
+        for name, parts in _LAYER_MODULES.items()
+    }
+    return Spec(
+        roots=(show, f"{_SRC}.layers"),
+        names={
+            **modules,
+            # Keras 1's function, and the module of the same name.
+            "merge": f"{_ROOM}.merging",
+            "Merge": merging.merge_layer,
+            "AtrousConvolution1D": f"{show}:Conv1D",
+            "AtrousConvolution2D": f"{show}:Conv2D",
+            "Deconvolution2D": f"{show}:Conv2DTranspose",
+            "CuDNNLSTM": devices.cudnn("CuDNNLSTM", "LSTM"),
+            "CuDNNGRU": devices.cudnn("CuDNNGRU", "GRU"),
+            "TimeDistributedDense": _time_distributed_dense,
+        },
+        deep=True,
+        gone=_GONE,
+    )
+
+
+def _time_distributed_dense() -> Callable[..., Any]:
+    from tf_keras import layers
+
+    def time_distributed_dense(output_dim: int, **named: Any) -> Any:
+        keep = ("input_shape", "batch_input_shape", "name")
+        own = {key: named.pop(key) for key in keep if key in named}
+        return layers.TimeDistributed(layers.Dense(output_dim, **named), **own)
+
+    return time_distributed_dense
+
+
+def _models(api: str) -> Spec:
+    return Spec(
+        roots=(f"{api}.models", f"{_SRC}.models", f"{_SRC}.engine.functional"),
+        names={"Graph": _no_graph},
+    )
+
+
+def _no_graph() -> Callable[..., Any]:
+    def graph(*given: Any, **named: Any) -> Any:
+        from moxing.errors import MoxNotSupportedError
+
+        raise MoxNotSupportedError(
+            "keras.models.Graph is gone since Keras 1: use the functional keras.models.Model."
+        )
+
+    return graph
+
+
+def _engine() -> Spec:
+    topology = Spec(
+        roots=tuple(
+            f"{_SRC}.{name}"
+            for name in (
+                "engine.base_layer",
+                "engine.input_layer",
+                "engine.input_spec",
+                "engine.functional",
+                "engine.node",
+                "utils.layer_utils",
+                "saving.legacy.hdf5_format",
+                "engine.sequential",
+                "engine.training",
+            )
+        ),
+        names={
+            "Container": f"{_SRC}.engine.functional:Functional",
+            "Network": f"{_SRC}.engine.functional:Functional",
+            "merge": f"{_ROOM}.merging",
+        },
+    )
+    return Spec(
+        roots=(f"{_SRC}.engine", *topology.roots),
+        names={
+            **topology.names,
+            "topology": topology,
+            "network": topology,
+            "base_layer": topology,
+            "container": topology,
+            "saving": f"{_SRC}.saving.legacy.hdf5_format",
+        },
+        deep=True,
+    )
+
+
+def _utils(api: str) -> Spec:
+    show = f"{api}.utils"
+    return Spec(
+        roots=(show, f"{_SRC}.utils"),
+        names={
+            "multi_gpu_model": f"{_ROOM}.devices:multi_gpu_model",
+            "training_utils": Spec(
+                roots=(f"{_SRC}.engine.training_utils_v1",),
+                names={"multi_gpu_model": f"{_ROOM}.devices:multi_gpu_model"},
+            ),
+            "generic_utils": Spec(
+                roots=(f"{_SRC}.utils.generic_utils", f"{_SRC}.saving.object_registration", show)
+            ),
+            "visualize_util": Spec(
+                roots=(f"{_SRC}.utils.vis_utils",),
+                names={"plot": f"{_SRC}.utils.vis_utils:plot_model"},
+            ),
+            "conv_utils": f"{_SRC}.utils.conv_utils",
+            "np_utils": f"{_SRC}.utils.np_utils",
+            "io_utils": Spec(roots=(f"{_SRC}.utils.io_utils",)),
+            "test_utils": Spec(roots=(f"{_SRC}.testing_infra.test_utils",)),
+            "plot_model": f"{_SRC}.utils.vis_utils:plot_model",
+            "print_summary": f"{_SRC}.utils.layer_utils:print_summary",
+            "convert_all_kernels_in_model": (
+                f"{_SRC}.utils.layer_utils:convert_all_kernels_in_model"
+            ),
+        },
+        deep=True,
+    )
+
+
+def _renamed(module: str, names: dict[str, str]) -> Spec:
+    return Spec(roots=(module,), names={old: f"{module}:{new}" for old, new in names.items()})
+
+
+def _version() -> str:
+    """That of Keras 2 that tf_keras goes on from, for programs that compare it."""
+    import tf_keras
+
+    return tf_keras.__version__
