@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from absl import flags as absl_flags
 
 from moxing.legacy import libraries
 from moxing.legacy.contrib import table
-from moxing.legacy.data import keras_data
 from moxing.legacy.face.faces import Faces, Spec
 from moxing.legacy.flags import app, flags_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
+from moxing.legacy.keras import spec as keras_spec
+from moxing.legacy.plain.dialect import Dialect
 
 _V1 = "tensorflow.compat.v1"
 _ESTIMATOR = "moxing.estimator"
+_V1_PROGRAM = Dialect()
 _EXAMPLES = "Only tensorflow.examples.tutorials.mnist.input_data has a stand-in."
 
 # Functions that moved from one private file to another are still public under the same name.
 _MOVED = (_V1, f"{_V1}.nn", f"{_V1}.train", f"{_V1}.math", f"{_V1}.layers")
-
-_KERAS = Spec(
-    # The v1 face of tf_keras first; then, for imports of private files, where those are now.
-    roots=("tf_keras.api._v1.keras", "tf_keras.src", "tf_keras"),
-    names={
-        "_impl": Spec(names={"keras": "face:tensorflow.keras"}),
-        "datasets": keras_data.spec(),
-        "estimator": Spec(
-            names={"model_to_estimator": f"{_ESTIMATOR}:model_to_estimator"},
-        ),
-    },
-    deep=True,
-)
 
 # Strategies that start nothing: see moxing.estimator.strategies.
 _STRATEGIES = f"{_ESTIMATOR}.strategies"
@@ -131,7 +121,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
                 otherwise=f" {_EXAMPLES}",
             ),
             "flags": flags,
-            "keras": _KERAS,
+            "keras": keras_spec.of_tensorflow(),
             "python": python,
             "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
             "tools": "tensorflow.tools",
@@ -140,14 +130,32 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
     )
 
 
+def current_spec() -> Spec:
+    """The TensorFlow 2.x that a program of its first years imports."""
+    return Spec(
+        roots=("tensorflow",),
+        names={
+            "keras": keras_spec.of_tensorflow("tf_keras.api._v2.keras"),
+            "estimator": _ESTIMATOR,
+            "python": Spec(
+                roots=("tensorflow.python",), names={"keras": "face:tensorflow.keras"}, deep=True
+            ),
+        },
+        deep=True,
+    )
+
+
 def make_faces(
-    command_line: CommandLine, absl_values: absl_flags.FlagValues = absl_flags.FLAGS
+    command_line: CommandLine,
+    absl_values: absl_flags.FlagValues = absl_flags.FLAGS,
+    dialect: Dialect = _V1_PROGRAM,
 ) -> Faces:
     """The table of everything that the user's modules see in place of the real modules.
 
     Args:
         command_line: of the program.
         absl_values: where the flags are that `tf.flags` shows.
+        dialect: of the program.
     """
     values = TolerantFlags(command_line, absl_values)
     flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
@@ -155,10 +163,15 @@ def make_faces(
     oneflow: dict[str, Spec] = {}
     if importlib.util.find_spec("oneflow") is None:
         oneflow["oneflow"] = Spec(roots=("moxing.flow",), deep=True)
+    tensorflow = tensorflow_spec(flags, run) if dialect.old_names else current_spec()
+    if not dialect.old_names:
+        tensorflow = replace(tensorflow, names={**tensorflow.names, "flags": flags})
+    keras = {"keras": keras_spec.bare(dialect.eager)} if dialect.keras == 2 else {}
     faces = Faces(
         {
             **oneflow,
-            "tensorflow": tensorflow_spec(flags, run),
+            "tensorflow": tensorflow,
+            **keras,
             **libraries.specs(),
             "absl": Spec(
                 roots=("absl",),

@@ -33,6 +33,7 @@ class Spec:
         deep: whether submodules of the roots are shown as faces with the same `fallback`.
         gone: names that nothing can stand in for, each with a sentence on what to do.
         otherwise: a sentence for every other unknown name.
+        arrive: called when the face is first loaded.
     """
 
     roots: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Spec:
     deep: bool = False
     gone: Mapping[str, str] = field(default_factory=dict)
     otherwise: str = ""
+    arrive: Callable[[], None] | None = None
 
 
 class Faces:
@@ -82,6 +84,8 @@ class Faces:
         return self.load(name) if self.covers(name) else importlib.import_module(name, package)
 
     def _make(self, name: str, spec: Spec) -> types.ModuleType:
+        if spec.arrive is not None:
+            spec.arrive()
         module = types.ModuleType(name)
         module.__package__ = name
         module.__dict__["__getattr__"] = lambda attribute: self._read(name, attribute)

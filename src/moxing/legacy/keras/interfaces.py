@@ -1,4 +1,4 @@
-"""`keras.legacy.interfaces`: decorators that converted arguments, which the layers do themselves."""
+"""`keras.legacy.interfaces`: decorators that converted arguments, as the layers now do."""
 
 from __future__ import annotations
 

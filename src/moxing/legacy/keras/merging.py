@@ -1,4 +1,4 @@
-"""`keras.layers.merge`: Keras 1's function, and the module of Keras 2's layers that merge tensors."""
+"""`keras.layers.merge`: Keras 1's function, and the module of merging layers."""
 
 from __future__ import annotations
 

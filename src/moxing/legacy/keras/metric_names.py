@@ -25,7 +25,10 @@ class Values(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """As of a dict."""
-        return self[key] if key in self else default
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """As of a dict, by a value's own name."""

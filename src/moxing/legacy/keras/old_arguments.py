@@ -172,7 +172,7 @@ def _sizes(name: str, given: tuple[Any, ...], found: dict[str, Any], size: int) 
 
 
 def named_like_keras1(rest: tuple[Any, ...]) -> bool:
-    """Whether what follows a kernel's sides can be left out: the output_shape of a deconvolution."""
+    """Whether what follows a kernel's sides can be left out: a deconvolution's output_shape."""
     return len(rest) == 1 and isinstance(rest[0], tuple)
 
 

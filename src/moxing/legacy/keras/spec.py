@@ -1,4 +1,4 @@
-"""What the user's modules see as `keras` and `tf.keras`: tf_keras, by the paths of Keras 1 and 2."""
+"""What the user's modules see as `keras` and `tf.keras`: tf_keras by Keras 1's and 2's paths."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from moxing.legacy.data import keras_data
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.keras import devices, merging
+from moxing.legacy.keras import arrival, devices, merging
 
 _SRC = "tf_keras.src"
 _ROOM = "moxing.legacy.keras"
-# Modules of Keras 2's `keras.layers`, each with the private modules of tf_keras that hold its parts.
+# Modules of Keras 2's `keras.layers`, each with the modules of tf_keras that hold its parts.
 _LAYER_MODULES: dict[str, tuple[str, ...]] = {
     "advanced_activations": ("activation",),
     "convolutional": ("convolutional", "convolutional.base_conv"),
@@ -40,9 +40,14 @@ _BACKEND = {
 }
 
 
-def bare() -> Spec:
-    """`keras` of a program that was written for Keras 1 or 2."""
-    return _spec("keras", "tf_keras.api._v1.keras", _for_bare())
+def bare(eager: bool = False) -> Spec:
+    """`keras` of a program that was written for Keras 1 or 2.
+
+    Args:
+        eager: whether its operations run at once.
+    """
+    api = "tf_keras.api._v2.keras" if eager else "tf_keras.api._v1.keras"
+    return _spec("keras", api, {} if eager else _for_graphs())
 
 
 def of_tensorflow(api: str = "tf_keras.api._v1.keras") -> Spec:
@@ -54,21 +59,14 @@ def of_tensorflow(api: str = "tf_keras.api._v1.keras") -> Spec:
     return _spec("tensorflow.keras", api, {})
 
 
-def bare_eager() -> Spec:
-    """`keras` of a program that was written for Keras 2 and runs eagerly."""
-    return _spec("keras", "tf_keras", _for_bare())
-
-
-def _for_bare() -> dict[str, Any]:
+def _for_graphs() -> dict[str, Any]:
     return {
-        "legacy": Spec(names={"interfaces": f"{_ROOM}.interfaces"}),
         # Optimizers of the program derive from it; those of Keras are TensorFlow's.
         "optimizers": Spec(
             roots=("tf_keras.api._v1.keras.optimizers", f"{_SRC}.optimizers"),
             names={"Optimizer": f"{_SRC}.optimizers.optimizer_v1:Optimizer"},
             deep=True,
         ),
-        "tensorflow": "face:tensorflow",
     }
 
 
@@ -96,6 +94,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             "estimator": Spec(
                 names={"model_to_estimator": "moxing.estimator:model_to_estimator"},
             ),
+            "legacy": Spec(names={"interfaces": f"{_ROOM}.interfaces"}),
             "initializations": Spec(roots=(f"{api}.initializers",)),
             "layers": layers,
             "models": _models(api),
@@ -114,6 +113,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             **more,
         },
         deep=True,
+        arrive=arrival.prepare,
     )
 
 

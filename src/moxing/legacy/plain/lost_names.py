@@ -50,6 +50,28 @@ def is_lost(name: Sequence[str]) -> bool:
     return False
 
 
+def is_new(name: Sequence[str]) -> bool:
+    """Whether TensorFlow 2.x shows a name below `tensorflow` that TensorFlow 1.x did not."""
+    return is_in("tensorflow", ("_api", "v2"), name) and not is_in("tensorflow", _V1, name)
+
+
+def is_in(package: str, folder: Sequence[str], name: Sequence[str]) -> bool:
+    """Whether a package shows a name, as far as its lists of names tell.
+
+    Args:
+        package: such as "keras".
+        folder: where in the package the list of its own names is.
+        name: parts of a dotted name.
+    """
+    for end, part in enumerate(name):
+        path = (*folder, *name[:end])
+        if part in _names(package, path) or _is_there(package, (*path, part)):
+            continue
+        # Of what a class has, no list tells.
+        return end > 0 and not _names(package, path)
+    return True
+
+
 def _is_gone(parts: tuple[str, ...]) -> bool:
     return any(parts[: len(gone)] == gone for gone in _GONE)
 

@@ -15,10 +15,14 @@ from moxing.errors import MoxError, MoxValueError
 from moxing.legacy.face import importer
 from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
+from moxing.legacy.keras import arrival
+from moxing.legacy.plain import dialect
+from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import complaints, modern, spawn
 from moxing.legacy.python2 import port
 
 USAGE = 2
+_V1_PROGRAM = Dialect()
 
 
 def run(script: str, arguments: Sequence[str]) -> int:
@@ -37,8 +41,14 @@ def run(script: str, arguments: Sequence[str]) -> int:
     try:
         # Before TensorFlow, which takes seconds to import.
         code = read_program(script)
-        if modern.is_modern(code):
+        found = dialect.of(script)
+        if _is_current(code, found):
+            if found.bare and found.keras == 3:
+                complaints.say(f"{arrival.told(found)}.")
             return modern.run(script, arguments)
+        if found.eager:
+            # The real strategies of tf.distribute look there.
+            arguments = modern.take_cluster(arguments)
         # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
         os.environ["TF_USE_LEGACY_KERAS"] = "1"
         command_line = take_runtime_flags(arguments)
@@ -51,10 +61,12 @@ def run(script: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         complaints.say("interrupted")
         return complaints.INTERRUPTED
+    if told := arrival.told(found):
+        complaints.say(f"{told}.")
     sys.argv = [script, *command_line.arguments]
     folder = os.path.dirname(os.path.realpath(script))
     _put_first_on_path(folder)
-    users = show_v1_face(folder, command_line)
+    users = show_v1_face(folder, command_line, found)
     try:
         with _quiet():
             _execute(code, users)
@@ -152,8 +164,22 @@ def _put_first_on_path(folder: str) -> None:
         sys.path[0] = folder
 
 
-def show_v1_face(folder: str, command_line: CommandLine) -> importer.UserCode:
-    """Changes this process so that the modules below `folder` see TensorFlow 1.x.
+def _is_current(code: types.CodeType, found: Dialect) -> bool:
+    """Whether a program is to run as plain Python would run it."""
+    if modern.is_modern(code):
+        return found.keras == 3 or not found.why
+    return dialect.is_plain_keras_3(found)
+
+
+def show_v1_face(
+    folder: str, command_line: CommandLine, found: Dialect = _V1_PROGRAM
+) -> importer.UserCode:
+    """Changes this process so that the modules below `folder` see TensorFlow as of its time.
+
+    Args:
+        folder: of the program.
+        command_line: the program's.
+        found: what TensorFlow and Keras it is written for.
 
     Returns:
         What belongs to the program.
@@ -164,11 +190,12 @@ def show_v1_face(folder: str, command_line: CommandLine) -> importer.UserCode:
 
     marks.leave_out()
     with _quiet():
-        tf.disable_v2_behavior()
-        tf.enable_resource_variables()
-    users = importer.install(folder, catalog.make_faces(command_line))
+        if not found.eager:
+            tf.disable_v2_behavior()
+            tf.enable_resource_variables()
+    users = importer.install(folder, catalog.make_faces(command_line, dialect=found))
     argparse_face.install(command_line, users.is_user_frame)
-    spawn.install(folder, command_line)
+    spawn.install(folder, command_line, found)
     notices.before_first_run(command_line.warn_unknown)
     # Of Python 2; "as many steps as there is data" in many programs.
     sys.maxint = sys.maxsize  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from multiprocessing import spawn
 from typing import Any
 
 from moxing.legacy.flags.command_line import CommandLine
+from moxing.legacy.plain.dialect import Dialect
 
 _KEY = "mox_v1_face"
 
@@ -21,24 +22,24 @@ _KEY = "mox_v1_face"
 class _Face:
     """Unpickled in a new process, shows the face there."""
 
-    def __init__(self, folder: str, command_line: CommandLine) -> None:
-        self._arguments = (folder, list(command_line.arguments), dict(command_line.given))
+    def __init__(self, folder: str, command_line: CommandLine, found: Dialect) -> None:
+        self._arguments = (folder, list(command_line.arguments), dict(command_line.given), found)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return enter, self._arguments
 
 
-def install(folder: str, command_line: CommandLine) -> None:
+def install(folder: str, command_line: CommandLine, found: Dialect) -> None:
     """From now on spawned processes get the face for the modules below `folder`."""
     real = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        return {**real(name), _KEY: _Face(folder, command_line)}
+        return {**real(name), _KEY: _Face(folder, command_line, found)}
 
     spawn.get_preparation_data = get_preparation_data
 
 
-def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str]) -> None:
+def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str], found: Dialect) -> None:
     """Shows the face in a process that was just spawned, before it imports the main program."""
     from moxing.legacy.face import importer
     from moxing.legacy.program import launcher
@@ -47,7 +48,7 @@ def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str]) -> No
     texts = [f"--{name}={text}" for name, text in given.items()]
     # The parent has warned already.
     command_line = launcher.take_runtime_flags([*texts, *arguments], quiet=True)
-    users = launcher.show_v1_face(folder, command_line)
+    users = launcher.show_v1_face(folder, command_line, found)
 
     def import_main(path: str) -> None:
         main = users.prepare(types.ModuleType("__mp_main__"))

@@ -1,0 +1,37 @@
+"""What happens where a program's modules first import Keras 2."""
+
+from __future__ import annotations
+
+import warnings
+
+from moxing.legacy.plain.dialect import Dialect
+
+_done: list[bool] = []
+
+
+def prepare() -> None:
+    """Lets tf_keras take what Keras 1 and 2 took; once a process."""
+    if _done:
+        return
+    _done.append(True)
+    # Programs of that time cannot act on either.
+    warnings.filterwarnings("ignore", "The `lr` argument is deprecated", UserWarning)
+    warnings.filterwarnings("ignore", "You are saving your model as an HDF5 file", UserWarning)
+    from tf_keras.api._v1.keras import layers
+    from tf_keras.src import callbacks
+
+    from moxing.legacy.keras import metric_names, models, old_arguments
+
+    old_arguments.install(layers)
+    models.install()
+    metric_names.install([callbacks])
+
+
+def told(found: Dialect) -> str:
+    """The sentence on which Keras a program's `import keras` is; empty where it has none."""
+    if not found.bare:
+        return ""
+    shown = f"it uses {found.why}" if found.why else "nothing in it is of Keras 3 alone"
+    if found.keras == 3:
+        return f"import keras is Keras 3 for this program: {shown}"
+    return f"import keras is Keras 2 (tf_keras) for this program: {shown}"

@@ -1,0 +1,117 @@
+"""Tells by a program's text how to run it: as a graph or eagerly, and which Keras it means.
+
+TensorFlow 1.x builds graphs; programs of TensorFlow 2.0 and later run operations at once. Bare
+`import keras` was Keras 1 or 2 until 2023 and is Keras 3 since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from moxing.legacy.plain import lost_names, texts, vintage
+from moxing.legacy.plain.texts import Use
+
+_ROOTS = ("tensorflow", "keras", "tf_keras", "moxing", "oneflow", "horovod")
+_V1 = "tensorflow.compat.v1"
+# Of TensorFlow 1.x and 2.x both, used where operations run at once.
+_EAGER = ("function", "GradientTape", "config.run_functions_eagerly")
+_SWITCHED_ON = ("enable_eager_execution", "enable_v2_behavior")
+_GRAPHS = (
+    *("Session", "InteractiveSession", "placeholder", "disable_eager_execution"),
+    *("disable_v2_behavior", "train.MonitoredTrainingSession", "app.run"),
+)
+# TensorFlow 2.0 to 2.15 had them too, beside eager execution.
+_ALSO_OF_V2 = ("estimator", "keras.estimator", "compat.v1.estimator", "python")
+# What programs of Keras 1 and 2 call, and Keras 3 no longer has.
+_CALLS_OF_2 = (".fit_generator", ".predict_generator", ".evaluate_generator", ".predict_classes")
+_MARKS_OF_3 = ("keras_hub", "keras_cv", "keras_nlp")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to run a program; unless told otherwise, one of TensorFlow 1.x.
+
+    Attributes:
+        eager: whether operations run at once.
+        old_names: whether `tensorflow` shows the names of TensorFlow 1.x.
+        keras: 2 or 3.
+        why: what shows which Keras; empty where nothing does.
+        bare: whether `keras` is imported by this name.
+        graphs: whether something shows that it builds graphs.
+    """
+
+    eager: bool = False
+    old_names: bool = True
+    keras: int = 2
+    why: str = ""
+    bare: bool = False
+    graphs: bool = False
+
+
+def of(script: str) -> Dialect:
+    """Reads a program and the modules beside it."""
+    graph, switched, at_once, strategy = False, False, False, ""
+    estimators, bare = False, False
+    shows: dict[int, str] = {}
+    for use in texts.uses(script, _ROOTS):
+        first, _, rest = use.path.partition(".")
+        if first == "keras":
+            bare = True
+            if (version := _keras_of(rest.split("."), use)) and version not in shows:
+                shows[version] = str(use)
+        if first in ("moxing", "oneflow"):
+            graph |= not (rest == "keras" or rest.startswith("keras."))
+        if first == "tensorflow":
+            if rest.startswith("keras.") and _only_in_3(rest.split(".")[1:]):
+                shows.setdefault(3, str(use))
+            short = rest.removeprefix("compat.v1.")
+            switched |= short in _SWITCHED_ON
+            at_once |= rest in _EAGER or rest.startswith("config.experimental_run_functions")
+            at_once |= _only_in_v2(rest)
+            estimators |= "estimator" in rest
+            graph |= short in _GRAPHS if use.path.startswith(_V1) else _of_graphs(use)
+            if use.call is not None and rest.endswith("Strategy"):
+                strategy = str(use)
+        elif use.path == ".numpy":
+            at_once = True
+        elif use.path in _CALLS_OF_2:
+            shows.setdefault(2, str(use))
+        if use.call is not None and any(k.arg == "lr" for k in use.call.keywords):
+            shows.setdefault(2, f"lr= ({use.where})")
+    eager = switched or (not graph and (at_once or bool(strategy and not estimators)))
+    keras = 3 if 3 in shows and 2 not in shows else 2
+    return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph)
+
+
+def is_plain_keras_3(found: Dialect) -> bool:
+    """Whether a program is of Keras 3 and has nothing of TensorFlow 1.x."""
+    return found.bare and found.keras == 3 and not found.graphs
+
+
+def _of_graphs(use: Use) -> bool:
+    rest = use.path.partition(".")[2]
+    if any(rest == name or rest.startswith(f"{name}.") for name in _ALSO_OF_V2):
+        return False
+    return rest not in _SWITCHED_ON and vintage.is_lost(use.path)
+
+
+def _only_in_v2(name: str) -> bool:
+    """Whether a name below `tensorflow` came with TensorFlow 2."""
+    parts = name.split(".")
+    if not name or parts[0] in ("compat", "keras", "python", "contrib") or "*" in parts:
+        return False
+    return lost_names.is_new(parts)
+
+
+def _keras_of(parts: list[str], use: Use) -> int:
+    """The version of Keras that a name below `keras` shows; 0: several have it."""
+    if not parts[0] or parts[-1].startswith("__"):
+        return 0
+    if _only_in_3(parts):
+        return 3
+    return 2 if use.call is None and not lost_names.is_in("keras", (), parts) else 0
+
+
+def _only_in_3(parts: list[str]) -> bool:
+    old = lost_names.is_in("tf_keras", ("api", "_v2", "keras"), parts)
+    return not old and lost_names.is_in("keras", (), parts)
