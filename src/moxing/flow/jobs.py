@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph.resources import resource_variables
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 from moxing.flow import inputs, session, tracing
@@ -118,6 +119,7 @@ class Job:
         trace = tracing.Trace(self.name, conf, variables, graph)
         with (
             graph.as_default(),
+            resource_variables(),
             tf.name_scope(_legal(self.name)),
             tracing.tracing(trace),
             conf.values.get("placement") or contextlib.nullcontext(),

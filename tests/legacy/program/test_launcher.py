@@ -183,7 +183,7 @@ PROGRAM = """
 
         data = tf.data.Dataset.range(5).map(positive).batch(5)
         batch = data.make_one_shot_iterator().get_next()
-        assert type(tf.get_variable('v', [])).__name__ == 'ResourceVariable'
+        assert type(tf.get_variable('v', [])).__name__ == 'RefVariable'
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             assert np.isfinite(session.run(train, {images: np.ones([2, 8, 8, 3])}))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from moxing.engine.graph import (
     structure,
     updates,
 )
+from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import EXPORT, Job, Model
 from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
 from moxing.engine.parallel import replicas
@@ -94,27 +95,11 @@ def build(
         place: this process's place among others.
     """
     devices.has_gpu()
-    with _resource_variables():
+    with resource_variables():
         try:
             return _build(job, input_steps, order, place, may_lift=True)
         except _ReadsInputsDirectly:
             return _build(job, input_steps, order, place, may_lift=False)
-
-
-@contextmanager
-def _resource_variables() -> Iterator[None]:
-    """Variables are resources also where the program has turned TensorFlow 2's behavior off.
-
-    Reads and writes of a reference variable have no defined order, and the executor that is fast
-    for small graphs can't run them.
-    """
-    before = tf.resource_variables_enabled()
-    tf.enable_resource_variables()
-    try:
-        yield
-    finally:
-        if not before:
-            tf.disable_resource_variables()
 
 
 def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift: bool) -> Program:
@@ -283,7 +268,7 @@ def build_export(
         where: such as "the checkpoint output/model.ckpt-10".
     """
     devices.has_gpu()
-    with _resource_variables():
+    with resource_variables():
         with tf.Graph().as_default():
             made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches)
         return _build_export(job, made, names, where)

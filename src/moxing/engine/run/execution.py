@@ -9,6 +9,7 @@ from typing import Any
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import checkpoint, export
 from moxing.engine.checkpoint import Checkpoint
+from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import Job, Result
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
@@ -114,7 +115,7 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
             TENSORFLOW.info("%s", finished)
             target = _export(job, built, start.prefix, target)
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
-        with built.graph.as_default(), place.scope():
+        with built.graph.as_default(), resource_variables(), place.scope():
             recorder = stack.enter_context(recording(job))
             run = Course(job, built, start, found, held, place, crew, recorder)
             # Not around the export, which a signal may cut off: it is there whole or not at all.

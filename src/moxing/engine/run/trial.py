@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry, structure
+from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import Job
 from moxing.engine.loop import session
 from moxing.engine.model import program
@@ -122,6 +123,7 @@ def _rate(
 
     with ExitStack() as stack:
         stack.enter_context(built.graph.as_default())
+        stack.enter_context(resource_variables())
         stack.enter_context(place.scope())
         variables = replicas.originals(tf.global_variables())
         initialize = session.initializer(variables if place.initializes else [])

@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph.resources import resource_variables
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.estimator.config import RunConfig
 from moxing.estimator.estimator import Estimator
@@ -191,7 +192,7 @@ def _named(name: str, recipe: Recipe, names: Mapping[str, str]) -> str:
 def _save(recipe: Recipe, folder: str) -> str:
     """Writes the model's weights as a checkpoint, by the names they have in a run's graph."""
     prefix = os.path.join(folder, "keras_model.ckpt")
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default() as graph, resource_variables():
         tf.train.get_or_create_global_step()
         fed = [tf.placeholder(item.dtype, item.shape) for item in recipe.model.inputs]
         with rebuilt(recipe, fed, False) as model:

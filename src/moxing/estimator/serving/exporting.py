@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph.resources import resource_variables
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.estimator.described import Described
 from moxing.estimator.export import ExportOutput, PredictOutput, ServingInputReceiver
@@ -67,7 +68,7 @@ def _without_lines_about(path: str) -> Iterator[None]:
 def _write(
     estimator: Described, receiver_fn: Any, source: str, directory: str, as_text: bool
 ) -> None:
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default() as graph, resource_variables():
         tf.train.get_or_create_global_step()
         receiver = receiver_fn()
         if not isinstance(receiver, ServingInputReceiver):

@@ -192,7 +192,6 @@ def show_v1_face(
     with _quiet():
         if not found.eager:
             tf.disable_v2_behavior()
-            tf.enable_resource_variables()
     users = importer.install(folder, catalog.make_faces(command_line, dialect=found))
     argparse_face.install(command_line, users.is_user_frame)
     spawn.install(folder, command_line, found)
