@@ -14,8 +14,8 @@ from moxing.errors import MoxValueError
 from moxing.launch import gang
 from moxing.launch.gang import Limits
 from moxing.launch.plan import Plan
-from moxing.launch.stop import Stop
 from moxing.launch.supervise import supervise
+from moxing.signals import StopRequest
 
 LAUNCHER = """
 import sys
@@ -121,7 +121,7 @@ def test_servers_alone_have_nothing_to_save(tmp_path: Path) -> None:
 
 
 def test_signals_of_one_request_count_once() -> None:
-    stop = Stop()
+    stop = StopRequest()
     assert not stop
     for now in (100.0, 100.1, 100.4):
         stop.note(signal.SIGTERM, now)

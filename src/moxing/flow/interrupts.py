@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from moxing import signals
 from moxing.logs import TENSORFLOW
-
-_HANDLED = (signal.SIGINT, signal.SIGTERM)
-_ONE_REQUEST = 0.5  # Seconds in which one who asks once may signal twice, as `timeout` does.
+from moxing.signals import StopRequest
 
 
 class Interrupts:
@@ -27,14 +25,14 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._drop: Callable[[], None] | None = None
-        self._asked, self._ends, self._late = 0.0, False, False
+        self._ends, self._late = False, False
         self._process = os.getpid()
-        self._signal: int | None = None
+        self._request = StopRequest()
         self._before: dict[int, Any] = {}
         self._own = self._handle
-        if threading.current_thread() is not threading.main_thread():
+        if not signals.in_main_thread():
             return
-        for number in _HANDLED:
+        for number in signals.STOPPING:
             found = signal.getsignal(number)
             if found in (signal.SIG_DFL, signal.default_int_handler):
                 self._before[number] = found
@@ -46,18 +44,19 @@ class Interrupts:
             signal.signal(number, self._before[number])
             os.kill(os.getpid(), number)
             return
-        if self._signal is not None and time.monotonic() - self._asked < _ONE_REQUEST:
+        asked_before = bool(self._request)
+        if not self._request.note(number, time.monotonic()):
             return
-        if self._ends and self._signal is not None:
+        if self._ends and asked_before:
             _leave(number)
-        self._signal, self._asked, self._late = number, time.monotonic(), self._ends
+        self._late = self._ends
         if self._drop is None:
-            TENSORFLOW.warning("%s: stopping.", signal.Signals(number).name)
+            TENSORFLOW.warning("%s: stopping.", signals.name(number))
         else:
             self._drop()
             TENSORFLOW.warning(
                 "%s: stopping after this step. Send it again to stop at once.",
-                signal.Signals(number).name,
+                signals.name(number),
             )
         if not self._ends:
             raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
@@ -69,12 +68,12 @@ class Interrupts:
     @property
     def asked(self) -> bool:
         """Whether a signal came."""
-        return self._signal is not None
+        return bool(self._request)
 
     @property
     def exit_code(self) -> int:
         """What a shell says of a process that ends by the signal; 0 where none came."""
-        return 128 + self._signal if self._signal is not None else 0
+        return self._request.exit_code if self._request else 0
 
     def end_begins(self) -> None:
         """From now on a signal raises nothing: the session ends anyhow."""
@@ -88,17 +87,17 @@ class Interrupts:
             exiting: whether the process ends. Then a signal that came while the session ended ends
                 it as that signal does; else it is raised.
         """
-        if self._signal is not None and reached:
-            TENSORFLOW.warning("%s: stopped after %s.", signal.Signals(self._signal).name, reached)
-        for number, handler in self._before.items():
-            if signal.getsignal(number) is self._own:
-                signal.signal(number, handler)
-        if self._late and self._signal is not None:
-            _leave(self._signal) if exiting else os.kill(os.getpid(), self._signal)
+        number = self._request.signal
+        if number is not None and reached:
+            TENSORFLOW.warning("%s: stopped after %s.", signals.name(number), reached)
+        for handled, handler in self._before.items():
+            if signal.getsignal(handled) is self._own:
+                signal.signal(handled, handler)
+        if self._late and number is not None:
+            _leave(number) if exiting else os.kill(os.getpid(), number)
 
 
 def _leave(number: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+    signals.die_of(number)

@@ -13,8 +13,8 @@ from pathlib import Path
 from moxing.cluster.cluster import PS
 from moxing.errors import MoxValueError
 from moxing.launch.start import Start
-from moxing.launch.stop import Stop
 from moxing.launch.task import Task
+from moxing.signals import StopRequest
 
 PREEMPTED = 128 + signal.SIGTERM
 GRACE_SECONDS = 300.0
@@ -80,7 +80,7 @@ class Outcome:
 def run(
     starts: Mapping[str, Start],
     folder: Path,
-    stop: Stop,
+    stop: StopRequest,
     limits: Limits,
     say: Callable[[str], None],
 ) -> Outcome:
@@ -111,7 +111,7 @@ def run(
 
 
 def _watch(
-    tasks: Sequence[Task], stop: Stop, limits: Limits, say: Callable[[str], None]
+    tasks: Sequence[Task], stop: StopRequest, limits: Limits, say: Callable[[str], None]
 ) -> Task | None:
     """Waits for the end; returns the task whose failure was the cause of it."""
     with selectors.DefaultSelector() as selector:
@@ -154,7 +154,7 @@ def _cause(failures: Sequence[Task]) -> Task | None:
 def _end(
     tasks: Sequence[Task],
     selector: selectors.BaseSelector,
-    stop: Stop,
+    stop: StopRequest,
     limits: Limits,
     say: Callable[[str], None],
 ) -> None:

@@ -13,7 +13,8 @@ from moxing.errors import MoxRuntimeError
 from moxing.launch import console, gang, inherited
 from moxing.launch.gang import Limits, Outcome
 from moxing.launch.start import Startable
-from moxing.launch.stop import Stop, noted
+from moxing.launch.stop import noted
+from moxing.signals import StopRequest
 
 _LONGEST_PAUSE = 60.0
 _NOT_REACHED = 255  # By ssh; programs end so by `sys.exit(-1)`.
@@ -117,7 +118,7 @@ def _report(job: Startable, outcome: Outcome) -> None:
             say(job, f"{name} then: {described(code)}.")
 
 
-def _sleep(seconds: float, stop: Stop) -> None:
+def _sleep(seconds: float, stop: StopRequest) -> None:
     until = time.monotonic() + seconds
     while not stop and time.monotonic() < until:
         time.sleep(min(0.05, seconds))

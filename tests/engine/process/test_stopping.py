@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing import signals
 from moxing.engine import checkpoint
 from moxing.engine.job.job import EVAL, Model
-from moxing.engine.process import stopping
 from moxing.errors import MoxRuntimeError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -263,7 +263,7 @@ def test_a_forked_worker_ends_when_it_is_told_to(zygote: Zygote, tmp_path: Path)
 def test_two_signals_right_after_each_other_are_one_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "_ONE_REQUEST", 30.0)  # Where the machine is slow, too.
+    monkeypatch.setattr(signals, "ONE_REQUEST", 30.0)  # Where the machine is slow, too.
 
     class Twice(Signal):
         def after_run(self, run_context: Any, run_values: Any) -> None:

@@ -12,17 +12,15 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from moxing.engine.process import signals
-from moxing.engine.process.signals import StopRequest
+from moxing import signals
 from moxing.logs import TENSORFLOW
+from moxing.signals import STOPPING, StopRequest
 
-_HANDLED = (signal.SIGTERM, signal.SIGINT)
-_ONE_REQUEST = 0.5  # Seconds in which one who asks once may signal twice.
 _PATIENCE = 0.5  # Seconds after which a step is said to be in the way of a signal.
 
 # Signal handlers belong to the process, and so does what its forked children must put back.
@@ -31,51 +29,40 @@ _handlers_before: dict[int, Any] = {}
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """`signals.stop_on_signals`, made to work in any state of the process.
+    """Turns SIGTERM and Ctrl-C in the block into "finish this step, save it, then leave".
 
-    What follows within half a second of a signal is the same request: `timeout` signals a process
-    and then its group. After that, a second signal acts as it did before the block, or ends the
-    process with 143 or 130 where the main thread has not come to handle the first. Children forked
-    inside the block, such as workers of a generator, get the handlers of before: they end when they
-    are told to.
+    A second request acts as a signal did before the block, or ends the process with 143 or 130
+    where the main thread has not come to handle the first. Children forked inside the block, such
+    as workers of a generator, get the handlers of before: they end when they are told to. Signals
+    can be handled in the main thread only; elsewhere the request is never set.
     """
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in _HANDLED}
-    with signals.stop_on_signals() as request:
-        if threading.current_thread() is not threading.main_thread():
-            yield request
-            return
-        _take_one_request(request, before)
-        outer = dict(_handlers_before)  # Of a run whose hook makes this one.
-        _handlers_before.update(outer or before)
-        try:
-            with _heard_by_a_thread(request):
-                yield request
-        finally:
-            _handlers_before.clear()
-            _handlers_before.update(outer)
-
-
-def _take_one_request(request: StopRequest, before: Mapping[int, Any]) -> None:
-    """Stands before the handlers of `signals`, which would let the second signal act at once."""
-    ask: dict[int, Any] = {number: signal.getsignal(number) for number in _HANDLED}
-    asked = 0.0
+    request = StopRequest()
+    if not signals.in_main_thread():
+        yield request
+        return
+    before: dict[int, Any] = signals.current(STOPPING)
 
     def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if not request:
-            asked = time.monotonic()
-            ask[number](number, frame)
-            _install(dict.fromkeys(_HANDLED, handle))
-        elif time.monotonic() - asked >= _ONE_REQUEST:
-            _install(before)
+        del frame
+        asked_before = bool(request)  # By a signal here, or by one that another process told of.
+        if not request.note(number, time.monotonic()):
+            return
+        if asked_before:
+            signals.install(before)
             os.kill(os.getpid(), number)
+            return
+        TENSORFLOW.warning(
+            "%s: stopping after this step. Send it again to stop at once.", signals.name(number)
+        )
 
-    _install(dict.fromkeys(_HANDLED, handle))
-
-
-def _install(handlers: Mapping[int, Any]) -> None:
-    for number, handler in handlers.items():
-        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    outer = dict(_handlers_before)  # Of a run whose hook makes this one.
+    _handlers_before.update(outer or before)
+    try:
+        with signals.handled(STOPPING, handle), _heard_by_a_thread(request):
+            yield request
+    finally:
+        _handlers_before.clear()
+        _handlers_before.update(outer)
 
 
 @contextmanager
@@ -108,12 +95,12 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
             continue
         if not heard:
             return
-        if heard[0] not in _HANDLED or request:  # Else the main thread acts, as it should.
+        if heard[0] not in STOPPING or request:  # Else the main thread acts, as it should.
             continue
         if not number:
             first, number = time.monotonic(), heard[0]
             ear.settimeout(_PATIENCE)
-        elif time.monotonic() - first >= _ONE_REQUEST:
+        elif time.monotonic() - first >= signals.ONE_REQUEST:
             os._exit(128 + heard[0])
 
 
@@ -121,7 +108,7 @@ def _say_waiting(number: int) -> None:
     TENSORFLOW.warning(
         "%s: waiting for this step to end; it computes, or waits for data of input_fn. Send it"
         " again to stop at once.",
-        signal.Signals(number).name,
+        signals.name(number),
     )
 
 
@@ -129,7 +116,7 @@ def _leave_child_alone() -> None:
     if not _handlers_before:
         return
     signal.set_wakeup_fd(-1)
-    _install(_handlers_before)
+    signals.install(_handlers_before)
     _handlers_before.clear()
 
 

@@ -28,7 +28,7 @@ from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 
 if TYPE_CHECKING:
-    from moxing.engine.process.signals import StopRequest
+    from moxing.signals import StopRequest
 
 _LEADER = "/job:worker/replica:0/task:0"
 _REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.

@@ -23,7 +23,6 @@ from moxing.engine.model.program import Program
 from moxing.engine.parallel import replicas, self_exchange
 from moxing.engine.parallel.place import Place
 from moxing.engine.process import team
-from moxing.engine.process.signals import StopRequest
 from moxing.engine.process.team import Team
 from moxing.engine.reporting.console import open_console
 from moxing.engine.reporting.records.recorder import Recorder
@@ -33,6 +32,7 @@ from moxing.engine.run.start_state import Facts
 from moxing.engine.wording import option_names, report
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
+from moxing.signals import StopRequest
 
 
 class Course:

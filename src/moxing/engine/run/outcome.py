@@ -7,10 +7,10 @@ import signal
 from moxing.engine.job.job import EVAL, Job, Result
 from moxing.engine.loop.finite import warn_of_metrics
 from moxing.engine.loop.step_loop import Progress
-from moxing.engine.process.signals import StopRequest
 from moxing.engine.run.course import Course
 from moxing.engine.wording import report
 from moxing.logs import TENSORFLOW
+from moxing.signals import StopRequest
 
 
 def say_stopped(job: Job, run: Course, progress: Progress, stop: StopRequest) -> None:

@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from moxing.engine.process.signals import stop_on_signals
+from moxing import signals
+from moxing.engine.process.stopping import stop_on_signals
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -22,7 +23,8 @@ def test_a_signal_sets_the_request(number: int, code: int) -> None:
     assert signal.getsignal(number) == before
 
 
-def test_a_second_interrupt_acts_at_once() -> None:
+def test_a_second_interrupt_acts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "ONE_REQUEST", 0.0)
     with stop_on_signals():
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):

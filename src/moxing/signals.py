@@ -1,0 +1,91 @@
+"""What every part of openmox makes of signals: requests to stop, counted as a person means them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+# Seconds in which who asks once may signal twice: `timeout` signals a process, then its group.
+ONE_REQUEST: Final = 0.5
+STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
+
+Handler = Callable[[int, FrameType | None], None]
+
+
+class StopRequest:
+    """Whether a signal asked to stop, and how often; true once a signal has asked.
+
+    Attributes:
+        signal: the number of the signal that asked last; None: no signal has asked.
+        count: how many requests came.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.count = 0
+        self._last = 0.0
+
+    def __bool__(self) -> bool:
+        return self.signal is not None
+
+    @property
+    def exit_code(self) -> int:
+        """143 for SIGTERM and 130 for Ctrl-C, as shells and schedulers count them."""
+        return 128 + (self.signal or 0)
+
+    def note(self, number: int, now: float) -> bool:
+        """Takes a signal; returns whether it is a new request.
+
+        Args:
+            number: of the signal.
+            now: when it came, by `time.monotonic()`. Within `ONE_REQUEST` seconds of a request a
+                signal is the same request.
+        """
+        if self.count and now - self._last < ONE_REQUEST:
+            return False
+        self.count += 1
+        self._last, self.signal = now, number
+        return True
+
+
+def in_main_thread() -> bool:
+    """Whether this thread may set signal handlers."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def current(numbers: Iterable[int]) -> dict[int, Any]:
+    """The handlers that these signals have now."""
+    return {number: signal.getsignal(number) for number in numbers}
+
+
+def install(handlers: Mapping[int, Any]) -> None:
+    """Sets handlers; a None, which stands for a handler that is not of Python, is the default."""
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def handled(numbers: Iterable[int], handler: Handler) -> Iterator[dict[int, Any]]:
+    """Has `handler` called for these signals in the block; gives the handlers of before."""
+    before = current(numbers)
+    install(dict.fromkeys(before, handler))
+    try:
+        yield before
+    finally:
+        install(before)
+
+
+def die_of(number: int) -> None:
+    """Ends this process as the signal does by default."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def name(number: int) -> str:
+    """The name of a signal, such as SIGTERM."""
+    return signal.Signals(number).name
