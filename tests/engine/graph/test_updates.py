@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
+import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import updates
+from moxing.engine.graph import keras_mode, updates
 
 
 def test_keras_layers_join_the_collection() -> None:
@@ -43,9 +46,11 @@ def test_an_operation_collected_twice_runs_once() -> None:
 def test_keras_is_watched_before_it_is_imported_and_not_imported_for_it() -> None:
     program = """
 import sys, os
+import numpy as np
+import pytest
 import tensorflow.compat.v1 as tf
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
-from moxing.engine.graph import updates
+from moxing.engine.graph import keras_mode, updates
 updates.watch_keras()
 updates.watch_keras()
 assert "tf_keras" not in sys.modules
@@ -63,3 +68,59 @@ with tf.Graph().as_default():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def _functional(keras: Any) -> Any:
+    inputs = keras.layers.Input((3,))
+    hidden = keras.layers.BatchNormalization()(inputs)
+    return keras.Model(inputs, keras.layers.Dropout(0.5)(hidden))
+
+
+def test_a_functional_model_updates_on_the_inputs_of_the_step_alone() -> None:
+    updates.watch_keras()
+    import tf_keras
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        with keras_mode.following(True):
+            result = _functional(tf_keras)(tf.ones([4, 3]))
+        found = updates.collect([result])
+        assert len(found) == 2
+        assert tf.get_collection(tf.GraphKeys.UPDATE_OPS) == found
+        session.run(tf.global_variables_initializer())
+        session.run(found)  # Nothing has to be fed.
+        moved = {v.op.name: session.run(v) for v in tf.global_variables() if "moving" in v.name}
+        np.testing.assert_allclose(moved["batch_normalization/moving_mean"], 0.01)
+
+
+def test_updates_on_an_input_that_is_fed_are_the_steps() -> None:
+    updates.watch_keras()
+    import tf_keras
+
+    with tf.Graph().as_default(), keras_mode.following(True):
+        model = _functional(tf_keras)
+        assert len(updates.collect([model.output])) == 2
+        assert updates.collect() == []
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_layers_follow_the_mode(training: bool) -> None:
+    updates.watch_keras()
+    import tf_keras
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        dropout = tf_keras.layers.Dropout(0.5)
+        with keras_mode.following(training):
+            result = session.run(dropout(tf.ones([100])))
+            told = session.run(dropout(tf.ones([100]), training=not training))
+
+        assert (result == 1).all() != training
+        assert (told == 1).all() == training
+
+
+def test_a_phase_that_the_program_sets_stands() -> None:
+    updates.watch_keras()
+    import tf_keras
+
+    with tf.Graph().as_default(), tf.Session() as session, keras_mode.following(True):
+        tf_keras.backend.set_learning_phase(0)
+        assert (session.run(tf_keras.layers.Dropout(0.5)(tf.ones([100]))) == 1).all()

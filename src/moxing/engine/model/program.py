@@ -17,6 +17,7 @@ from moxing.engine.data.inputs import Inputs
 from moxing.engine.graph import (
     ancestry,
     devices,
+    keras_mode,
     keras_seed,
     precision,
     stateless,
@@ -24,7 +25,7 @@ from moxing.engine.graph import (
     updates,
 )
 from moxing.engine.graph.resources import resource_variables
-from moxing.engine.job.job import EXPORT, Job, Model
+from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
 from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import ALONE, Place, TeamOps
@@ -236,7 +237,7 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
     about = f"mode {mode}, {structure.describe(given)}"
     if isinstance(given, list) and len(given) == 1:
         about += "; inputs is a list also where it holds one tensor: images = inputs[0]"
-    with scope:
+    with scope, keras_mode.following(mode == TRAIN):
         return user_calls.call(option("model_fn"), job.model_fn, given, mode, about=about)
 
 
@@ -281,7 +282,8 @@ def _build_export(
         tf.train.get_or_create_global_step()
         fed = export.placeholders(made.structure, job.make_batches)
         about = f"mode {EXPORT}, {structure.describe(fed)}"
-        model = user_calls.call("model_fn", job.model_fn, fed, EXPORT, about=about)
+        with keras_mode.following(False):
+            model = user_calls.call("model_fn", job.model_fn, fed, EXPORT, about=about)
         if not isinstance(model.export, export.ExportSignature):
             raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
         export.check(model.export, fed)

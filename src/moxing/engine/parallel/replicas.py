@@ -86,7 +86,8 @@ def build(
             model = call(index)
             creator.check_all_made()
             # On shared variables the statistics are those of the first replica's batch.
-            run = tuple(updates.collect()) if copied or not index else ()
+            losses = [loss.tensor for loss in model.losses]
+            run = tuple(updates.collect(losses)) if copied or not index else ()
         replicas.append(Replica(index, device, model, run, creator.copies))
     return replicas
 
