@@ -7,7 +7,14 @@ from typing import Any
 
 from moxing.legacy.face.faces import Spec
 
-_BUILTINS = ("float", "int", "object", "str", "complex")
+_ARRAYS = "moxing.legacy.libraries.arrays"
+_BUILTINS = ("bool", "float", "int", "object", "str", "complex")
+# Functions that do less than they did.
+_AS_THEY_WERE = (
+    *("array", "asarray", "cast", "column_stack", "dstack", "find_common_type", "fromstring"),
+    *("full", "histogram", "hstack", "issubclass_", "linspace", "load", "rank", "reshape", "stack"),
+    *("unravel_index", "vstack"),
+)
 # Old name -> the name NumPy itself gives as its successor.
 _RENAMED = {
     "Inf": "inf",
@@ -51,7 +58,8 @@ def spec() -> Spec:
     names: dict[str, str | Spec | Callable[[], Any]] = {
         name: f"builtins:{name}" for name in _BUILTINS
     }
-    names["unicode"] = "builtins:str"
+    names.update({name: f"{_ARRAYS}:{name}" for name in _AS_THEY_WERE})
+    names.update(unicode="builtins:str", long="builtins:int")
     names.update({old: f"numpy:{new}" for old, new in _RENAMED.items()})
     names.update(
         NINF=lambda: -float("inf"),
@@ -60,12 +68,27 @@ def spec() -> Spec:
         alen=lambda: len,
         asfarray=lambda: asfarray,
         in1d=lambda: in1d,
+        lib=Spec(roots=("numpy.lib",), names={"pad": "numpy:pad"}),
+        linalg=Spec(roots=("numpy.linalg",), names={"linalg": "numpy.linalg"}),
+        math="math",
         msort=lambda: msort,
+        safe_eval="ast:literal_eval",
+        sctypes=lambda: arrays().sctypes(),
+        testing=Spec(roots=("numpy.testing",), names={"utils": "numpy.testing"}),
+        typeDict="numpy:sctypeDict",
+        warnings="warnings",
         random=Spec(
             roots=("numpy.random",), names={"random_integers": lambda: random_integers}, deep=True
         ),
     )
-    return Spec(roots=("numpy",), names=names)
+    return Spec(roots=("numpy",), names=names, writes=True)
+
+
+def arrays() -> Any:
+    """The functions that stand in; imported with NumPy."""
+    from moxing.legacy.libraries import arrays
+
+    return arrays
 
 
 def asfarray(a: Any, dtype: Any = None) -> Any:

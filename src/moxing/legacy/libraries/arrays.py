@@ -1,0 +1,195 @@
+"""Functions of NumPy that take and do less than they did; these do as they did in 2018."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from moxing.errors import MoxValueError
+from moxing.legacy.libraries.old_calls import wrapped
+
+_RAGGED = "inhomogeneous"
+
+
+def array(object: Any, dtype: Any = None, copy: bool | None = True, **options: Any) -> np.ndarray:
+    """`numpy.array`; `copy=False` copies where it must, lists of unlike lengths become objects.
+
+    Integers out of the range of `dtype` are taken modulo that.
+    """
+    # False means in NumPy 2 that a copy is an error.
+    return _made(np.array, object, dtype, {"copy": copy or None, **options})
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None) -> np.ndarray:
+    """`numpy.asarray`, of lists of unlike lengths too."""
+    return _made(np.asarray, a, dtype, {"order": order})
+
+
+def _made(function: Callable[..., Any], value: Any, dtype: Any, options: dict[str, Any]) -> Any:
+    try:
+        return function(value, dtype, **options)
+    except ValueError as error:
+        if dtype is None and _RAGGED in str(error):
+            return function(value, object, **options)
+        raise
+    except OverflowError:
+        if dtype is None or np.dtype(dtype).kind not in "iu":
+            raise
+        return wrapped(value, dtype)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> np.ndarray:
+    """`numpy.full`; integers out of the range of `dtype` are taken modulo that."""
+    try:
+        return np.full(shape, fill_value, dtype, order)  # type: ignore[arg-type]
+    except OverflowError:
+        return np.full(shape, wrapped(fill_value, dtype), dtype, order)  # type: ignore[arg-type]
+
+
+def fromstring(string: Any, dtype: Any = float, count: int = -1, sep: str = "") -> np.ndarray:
+    """A copy of the bytes in `string` as numbers; with `sep` the numbers written in a text.
+
+    Raises:
+        ValueError: the number of bytes is no multiple of an element's.
+    """
+    if sep:
+        return np.fromstring(string, dtype, count, sep=sep)
+    if isinstance(string, str):
+        string = string.encode("utf-8", "surrogateescape")
+    kind = np.dtype(dtype)
+    if count < 0 and len(string) % kind.itemsize:
+        raise ValueError("string size must be a multiple of element size")
+    return np.frombuffer(string, kind, count).copy()
+
+
+def reshape(a: Any, newshape: Any = None, order: Any = "C", **named: Any) -> np.ndarray:
+    """`numpy.reshape`, whose `shape` was `newshape`."""
+    return np.reshape(a, named.pop("shape", newshape), order=order, **named)
+
+
+def unravel_index(indices: Any, shape: Any = None, order: Any = "C", dims: Any = None) -> Any:
+    """`numpy.unravel_index`, whose `shape` was `dims`."""
+    return np.unravel_index(indices, dims if shape is None else shape, order=order)
+
+
+def rank(a: Any) -> int:
+    """The number of dimensions of an array."""
+    return np.ndim(a)
+
+
+def linspace(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+    """`numpy.linspace`, whose `num` may be a float."""
+    return np.linspace(start, stop, int(num), *args, **kwargs)
+
+
+def histogram(
+    a: Any,
+    bins: Any = 10,
+    range: Any = None,
+    normed: bool | None = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> Any:
+    """`numpy.histogram`, with `normed` for `density`.
+
+    Raises:
+        ValueError: `normed` with bins of unlike widths, for which it was wrong and is gone.
+    """
+    counts, edges = np.histogram(a, bins, range, density=density or normed, weights=weights)
+    if normed and not density and not np.allclose(np.diff(edges), edges[1] - edges[0]):
+        raise ValueError(
+            "numpy.histogram(normed=True) was wrong for bins of unlike widths. Use density=True."
+        )
+    return counts, edges
+
+
+def _of_sequence(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        listed = arrays if isinstance(arrays, np.ndarray | Sequence) else list(arrays)
+        return function(listed, *args, **kwargs)
+
+    stack.__name__, stack.__doc__ = name, f"`numpy.{name}`, of what `map` and generators give too."
+    return stack
+
+
+vstack, hstack, dstack, stack, column_stack = map(
+    _of_sequence, ("vstack", "hstack", "dstack", "stack", "column_stack")
+)
+
+
+class _Cast(dict):
+    """`numpy.cast['float32'](x)`: an array of the type."""
+
+    def __missing__(self, kind: Any) -> Callable[[Any], np.ndarray]:
+        return lambda x: np.asarray(x).astype(kind)
+
+
+cast: Mapping[Any, Callable[[Any], np.ndarray]] = _Cast()
+
+
+def find_common_type(array_types: Iterable[Any], scalar_types: Iterable[Any]) -> Any:
+    """The type of arrays with scalars: the arrays', unless the scalars' is of a higher kind."""
+    arrays, scalars = [np.dtype(t) for t in array_types], [np.dtype(t) for t in scalar_types]
+    of_arrays = _largest(arrays)
+    of_scalars = _largest(scalars)
+    if of_arrays is None or of_scalars is None:
+        return of_scalars if of_arrays is None else of_arrays
+    kinds = "biufcmMSUVO"
+    higher = kinds.index(of_scalars.kind) > kinds.index(of_arrays.kind)
+    return of_scalars if higher else of_arrays
+
+
+def _largest(types: list[np.dtype]) -> np.dtype | None:
+    """The smallest of the types, or a larger one, to which all of them convert safely."""
+    for kind in sorted(types, key=lambda t: ("biufcmMSUVO".index(t.kind), t.itemsize)):
+        if all(np.can_cast(other, kind) for other in types):
+            return kind
+    return np.result_type(*types) if types else None
+
+
+def load(
+    file: Any,
+    mmap_mode: Any = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: Any = "ASCII",
+) -> Any:
+    """`numpy.load`; of files with Python objects, which it read once, it says what they are.
+
+    Raises:
+        MoxValueError: the file holds objects, and `allow_pickle` is not given.
+    """
+    try:
+        return np.load(
+            file, mmap_mode, allow_pickle=allow_pickle, fix_imports=fix_imports, encoding=encoding
+        )
+    except ValueError as error:
+        if allow_pickle or "allow_pickle" not in str(error):
+            raise
+        name = os.fspath(file) if isinstance(file, str | os.PathLike) else getattr(file, "name", "")
+        raise MoxValueError(
+            f"numpy.load({name or file!r}): the file holds Python objects, and reading these can run"
+            " any code that is in the file. NumPy read them unasked until 1.16.3. If you trust the"
+            " file, say so: numpy.load(..., allow_pickle=True)."
+        ) from error
+
+
+def issubclass_(arg1: Any, arg2: Any) -> bool:
+    """`issubclass` that is False for what is no class."""
+    return isinstance(arg1, type) and issubclass(arg1, arg2)
+
+
+def sctypes() -> dict[str, list[type]]:
+    """The scalar types, by kind."""
+    return {
+        "int": [np.int8, np.int16, np.int32, np.int64],
+        "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+        "float": [np.float16, np.float32, np.float64, np.longdouble],
+        "complex": [np.complex64, np.complex128, np.clongdouble],
+        "others": [bool, object, bytes, str, np.void],
+    }

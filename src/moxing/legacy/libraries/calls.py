@@ -1,0 +1,185 @@
+"""Changes a program's tree where what it writes fails with the libraries of today.
+
+Only the user's files are changed, as they are compiled: types written in C can be given no old
+methods, and `float` no other meaning. Each change first does what the program says; only where that
+fails, `old_calls` does what it did. Places in the file stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from moxing.legacy.python2 import signs
+
+_HELPER = "__mox_old__"
+_MODULE = "moxing.legacy.libraries"
+# old_calls.NAMES; written out, so that programs without arrays need no NumPy to compile.
+ATTRIBUTES = frozenset(
+    ("tostring", "itemset", "ptp", "newbyteorder", "getchildren", "getiterator", "fromstring")
+)
+_SCALARS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_VALUE, _OWNER, _PLACE, _ERROR = (
+    f"__mox_{name}__" for name in ("value", "owner", "place", "error")
+)
+_NUMBERS = {"float": "to_float", "int": "to_int"}
+_ANY = re.compile(rb"\b(?:numpy|tensorflow|xml|array|cv2|PIL|moxing)\b|['\"][rwa]b?U|['\"]U")
+
+
+def may_change(source: bytes) -> bool:
+    """Whether a look at the tree is worth while."""
+    return _ANY.search(source) is not None
+
+
+def change(tree: ast.Module) -> bool:
+    """Changes the tree of a program; returns whether anything in it was changed."""
+    visitor = _Changes(signs.names_made(tree))
+    visitor.visit(tree)
+    if visitor.uses_helper:
+        place = 0
+        for number, node in enumerate(tree.body):
+            documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if not documents and getattr(node, "module", None) != "__future__":
+                break
+            place = number + 1
+        helper = ast.ImportFrom(_MODULE, [ast.alias("old_calls", _HELPER)], 0)
+        helper.lineno = helper.end_lineno = 1
+        helper.col_offset = helper.end_col_offset = 0
+        tree.body.insert(place, helper)
+    ast.fix_missing_locations(tree)
+    return visitor.changed
+
+
+class _Changes(ast.NodeTransformer):
+    def __init__(self, made: frozenset[str]) -> None:
+        self._made = made
+        self._in_class = False
+        self.changed = self.uses_helper = False
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._scope(node, True)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._scope(node, False)
+
+    def _scope(self, node: ast.AST, is_class: bool) -> ast.AST:
+        before, self._in_class = self._in_class, is_class
+        self.generic_visit(node)
+        self._in_class = before
+        return node
+
+    def _help(self, name: str, *arguments: ast.expr, at: ast.AST) -> ast.expr:
+        self.changed = self.uses_helper = True
+        function = ast.Attribute(ast.Name(_HELPER, ast.Load()), name, ast.Load())
+        return _placed(ast.Call(function, list(arguments), []), at)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr in ATTRIBUTES and isinstance(node.ctx, ast.Load):
+            return self._help("attribute", node.value, ast.Constant(node.attr), at=node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+            text = node.left.value
+            if isinstance(text, str) and re.search(r"%[-+ #0-9.*]*[diouxXeEfFgGc]", text):
+                return self._help("formatted", node.left, node.right, at=node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        single = len(node.args) == 1 and not node.keywords
+        if single and not isinstance(node.args[0], ast.Starred):
+            value = node.args[0]
+            if isinstance(node.func, ast.Name) and node.func.id in _NUMBERS.keys() - self._made:
+                if not isinstance(value, ast.Constant):
+                    return self._help(_NUMBERS[node.func.id], value, at=node)
+            elif isinstance(node.func, ast.Attribute) and node.func.attr in _SCALARS:
+                return self._help("scalar", node.func, value, at=node)
+        self._without_u(node)
+        return node
+
+    def _without_u(self, node: ast.Call) -> None:
+        """`open(name, 'rU')`: files of text are read so anyway since Python 3."""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if isinstance(node.func, ast.Name):
+            name = node.func.id
+        modes = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "mode")]
+        for mode in modes if name == "open" else ():
+            if isinstance(mode, ast.Constant) and mode.value in ("U", "rU", "Ur", "rUb", "rbU"):
+                mode.value = mode.value.replace("U", "") or "r"
+                self.changed = True
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.AST]:
+        self.generic_visit(node)
+        target = node.targets[0]
+        if self._in_class or len(node.targets) > 1 or not isinstance(target, ast.Subscript):
+            return node
+        if isinstance(node.value, ast.Constant | ast.Dict | ast.JoinedStr | ast.Lambda):
+            return node
+        # In the order in which Python evaluates them.
+        return [
+            _store(_VALUE, node.value, node),
+            _store(_OWNER, target.value, node),
+            _store(_PLACE, _index(target.slice), node),
+            *self._guarded(node),
+        ]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
+        self.generic_visit(node)
+        target = node.target
+        if self._in_class or not isinstance(target, ast.Subscript):
+            return node
+        if isinstance(node.value, ast.Constant):
+            return node
+        read = ast.Subscript(_load(_OWNER), _load(_PLACE), ast.Load())
+        update = ast.AugAssign(ast.Name(_VALUE, ast.Store()), node.op, node.value)
+        return [
+            _store(_OWNER, target.value, node),
+            _store(_PLACE, _index(target.slice), node),
+            _store(_VALUE, read, node),
+            _placed(update, node),
+            *self._guarded(node),
+        ]
+
+    def _guarded(self, at: ast.AST) -> list[ast.AST]:
+        """`owner[place] = value`, and `old_calls.set_item` where that fails."""
+        target = ast.Subscript(_load(_OWNER), _load(_PLACE), ast.Store())
+        kinds = [_load(name) for name in ("ValueError", "TypeError", "OverflowError")]
+        again = self._help(
+            "set_item", *map(_load, (_OWNER, _PLACE, _VALUE, _ERROR)), at=at
+        )
+        refused = ast.If(ast.UnaryOp(ast.Not(), again), [ast.Raise()], [])
+        handler = ast.ExceptHandler(ast.Tuple(kinds, ast.Load()), _ERROR, [refused])
+        tried = ast.Try([ast.Assign([target], _load(_VALUE))], [handler], [], [])
+        # Nothing is kept alive for longer than the program means to.
+        names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (_VALUE, _OWNER, _PLACE)]
+        return [_placed(tried, at), _placed(ast.Assign(names, ast.Constant(None)), at)]
+
+
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """The value of what stands in square brackets."""
+    if isinstance(node, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+        return ast.Call(ast.Name("slice", ast.Load()), parts, [])
+    if isinstance(node, ast.Tuple):
+        return ast.Tuple([_index(part) for part in node.elts], ast.Load())
+    return node
+
+
+def _store(name: str, value: ast.expr, at: ast.AST) -> ast.AST:
+    return _placed(ast.Assign([ast.Name(name, ast.Store())], value), at)
+
+
+def _placed(node: ast.AST, at: ast.AST) -> ast.AST:
+    """The node, and what in it has no place, at the place of another."""
+    ast.copy_location(node, at)
+    for part in ast.walk(node):
+        if not hasattr(part, "lineno") and "lineno" in part._attributes:
+            ast.copy_location(part, at)
+    return node

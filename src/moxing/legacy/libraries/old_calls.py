@@ -1,0 +1,141 @@
+"""What the calls of `calls.py` do: an operation as it is now, and where that fails as it was."""
+
+from __future__ import annotations
+
+import array
+import functools
+import xml.etree.ElementTree
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_ARRAYS = (np.ndarray, np.generic)
+_ELEMENT = xml.etree.ElementTree.Element
+
+
+def _itemset(owner: np.ndarray, *arguments: Any) -> None:
+    *place, value = arguments
+    if not place:
+        if owner.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        owner[(0,) * owner.ndim] = value
+    elif len(place) == 1 and not isinstance(place[0], tuple):
+        owner.flat[place[0]] = value
+    else:
+        owner[place[0] if len(place) == 1 else tuple(place)] = value
+
+
+def _newbyteorder(owner: Any, new_order: str = "S") -> Any:
+    return owner.view(owner.dtype.newbyteorder(new_order))
+
+
+def _tostring(owner: Any, order: str = "C") -> bytes:
+    return owner.tobytes(order)
+
+
+# Attributes of types written in C, which take no new ones: (type, name) -> function.
+_ATTRIBUTES: tuple[tuple[tuple[type, ...], str, Callable[..., Any]], ...] = (
+    (_ARRAYS, "tostring", _tostring),
+    (_ARRAYS, "itemset", _itemset),
+    (_ARRAYS, "ptp", np.ptp),
+    (_ARRAYS, "newbyteorder", _newbyteorder),
+    ((array.array,), "tostring", array.array.tobytes),
+    ((array.array,), "fromstring", array.array.frombytes),
+    ((_ELEMENT,), "getchildren", list),
+    ((_ELEMENT,), "getiterator", lambda element, tag=None: list(element.iter(tag))),
+)
+NAMES = frozenset(name for _, name, _ in _ATTRIBUTES)
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """`owner.name`, also where the type no longer has the method.
+
+    Raises:
+        AttributeError: it never had.
+    """
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        for kinds, old, function in _ATTRIBUTES:
+            if old == name and isinstance(owner, kinds):
+                return functools.partial(function, owner)
+        raise
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0 and value.size == 1
+
+
+def to_float(value: Any) -> float:
+    """`float(value)`, of arrays with one element too."""
+    return float(value.item()) if _is_single(value) else float(value)
+
+
+def to_int(value: Any) -> int:
+    """`int(value)`, of arrays with one element too."""
+    return int(value.item()) if _is_single(value) else int(value)
+
+
+def formatted(text: str, values: Any) -> str:
+    """`text % values`, also where `%d` or `%f` gets an array with one element."""
+    try:
+        return text % values
+    except TypeError:
+        parts = values if isinstance(values, tuple) else (values,)
+        if not any(_is_single(part) for part in parts):
+            raise
+        # %s shows an array as one.
+        return text % tuple(_Single(part) if _is_single(part) else part for part in parts)
+
+
+class _Single:
+    """An array with one element, which formats as a number or as an array."""
+
+    def __init__(self, value: np.ndarray) -> None:
+        self._value = value
+
+    def __float__(self) -> float:
+        return float(self._value.item())
+
+    def __int__(self) -> int:
+        return int(self._value.item())
+
+    __index__ = __int__
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+    def __repr__(self) -> str:
+        return repr(self._value)
+
+
+def set_item(owner: Any, place: Any, value: Any, error: Exception) -> bool:
+    """Does `owner[place] = value` where that failed with `error`, if it was possible in NumPy 1.
+
+    That is so for an array of one element, and for a number that is out of range.
+    """
+    if not isinstance(owner, np.ndarray):
+        return False
+    if isinstance(error, OverflowError) and owner.dtype.kind in "iu":
+        owner[place] = wrapped(value, owner.dtype)
+        return True
+    if _is_single(value) and owner.dtype.kind in "biufc":
+        owner[place] = value.item()
+        return True
+    return False
+
+
+def wrapped(value: Any, dtype: Any) -> np.ndarray:
+    """Integers in an integer type that may be too small: modulo its range, as C converts them."""
+    return np.asarray(value).astype(dtype)
+
+
+def scalar(kind: Any, value: Any) -> Any:
+    """`np.uint8(value)` and its like: modulo the type's range where `value` is out of it."""
+    try:
+        return kind(value)
+    except OverflowError:
+        if not (isinstance(kind, type) and issubclass(kind, np.integer)):
+            raise
+        return np.asarray(value).astype(kind)[()]
