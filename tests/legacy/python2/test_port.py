@@ -20,9 +20,9 @@ def _run(source: str, **given: Any) -> dict[str, Any]:
     """What a program of Python 2 leaves in its names."""
     text = textwrap.dedent(source)
     values: dict[str, Any] = {"__name__": "old", **given}
-    code = port.compile_ported(text.encode(), "old.py")
-    assert code is not None, "it was taken for Python 3"
-    exec(code, values)
+    tree = port.parse_ported(text.encode(), "old.py")
+    assert tree is not None, "it was taken for Python 3"
+    exec(compile(tree, "old.py", "exec"), values)
     return values
 
 
@@ -164,7 +164,7 @@ def test_statements(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_line_names_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    port.compile_ported(b"x = 1\nprint x\n", "/p/old.py")
+    port.parse_ported(b"x = 1\nprint x\n", "/p/old.py")
 
     assert capsys.readouterr().err == (
         "mox: /p/old.py is Python 2 (line 2: print x): it is ported as it is imported;"

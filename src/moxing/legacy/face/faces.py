@@ -34,6 +34,9 @@ class Spec:
         gone: names that nothing can stand in for, each with a sentence on what to do.
         otherwise: a sentence for every other unknown name.
         arrive: called when the face is first loaded.
+        library: whether the face shows one library as it was: that is imported with the face, and
+            what the program assigns to the face it assigns to the library.
+        live: whether names of the roots are read anew each time, as others may change them.
     """
 
     roots: tuple[str, ...] = ()
@@ -43,6 +46,26 @@ class Spec:
     gone: Mapping[str, str] = field(default_factory=dict)
     otherwise: str = ""
     arrive: Callable[[], None] | None = None
+    library: bool = False
+    live: bool = False
+
+
+class _Library(types.ModuleType):
+    """A face of one library; who assigns to it assigns to the library."""
+
+    def __init__(self, name: str, real: types.ModuleType) -> None:
+        super().__init__(name, real.__doc__)
+        self.__dict__["__real__"] = real
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        setattr(self.__dict__["__real__"], name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self.__dict__.pop(name, None)
+        real = self.__dict__["__real__"]
+        if hasattr(real, name):
+            delattr(real, name)
 
 
 class Faces:
@@ -74,7 +97,7 @@ class Faces:
         own = parent.__name__
         if own in self._specs and self._modules[own] is parent:
             module = self._child(own, leaf)
-            setattr(parent, leaf, module)
+            parent.__dict__[leaf] = module
         else:
             module = _real_child(parent, leaf)
         return self._modules.setdefault(name, module)
@@ -86,8 +109,11 @@ class Faces:
     def _make(self, name: str, spec: Spec) -> types.ModuleType:
         if spec.arrive is not None:
             spec.arrive()
-        module = types.ModuleType(name)
-        module.__package__ = name
+        if spec.library:
+            module = _Library(name, importlib.import_module(spec.roots[0]))
+        else:
+            module = types.ModuleType(name)
+        module.__dict__["__package__"] = name
         module.__dict__["__getattr__"] = lambda attribute: self._read(name, attribute)
         module.__dict__["__dir__"] = lambda: self._list(name)
         self._specs[name] = spec
@@ -102,6 +128,8 @@ class Faces:
             value = self._value(f"{name}.{attribute}", spec.names[attribute])
         else:
             value = self._look_up(name, spec, attribute)
+            if spec.live:
+                return value
         self._modules[name].__dict__[attribute] = value
         return value
 
@@ -158,7 +186,9 @@ class Faces:
         """The sentence for a name that the face of `name` cannot show."""
         spec = self._specs[name]
         if attribute in spec.gone:
-            return f"{name}.{attribute} is gone from TensorFlow 2.x. {spec.gone[attribute]}"
+            top = name.partition(".")[0]
+            now = f"today's {top}" if self._roots[top].library else "TensorFlow 2.x"
+            return f"{name}.{attribute} is gone from {now}. {spec.gone[attribute]}"
         own = _own_words(spec.roots, attribute)
         if own:
             return own

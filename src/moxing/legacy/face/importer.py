@@ -19,8 +19,8 @@ from typing import Any
 
 import moxing
 from moxing.errors import MoxError, MoxImportError
+from moxing.legacy.face import source
 from moxing.legacy.face.faces import Faces
-from moxing.legacy.python2 import port
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
 _ALSO_OURS = ("tf_slim",)
@@ -77,9 +77,11 @@ class UserLoader(importlib.machinery.SourceFileLoader):
         self._code = code
 
     def get_code(self, fullname: str) -> types.CodeType | None:
+        if fullname.partition(".")[0] in _ALSO_OURS:
+            return super().get_code(fullname)
         package = fullname if self.is_package(fullname) else fullname.rpartition(".")[0]
-        source = self.get_data(self.path)
-        return port.compile_ported(source, self.path, bool(package)) or super().get_code(fullname)
+        data = self.get_data(self.path)
+        return source.compiled(data, self.path, bool(package)) or super().get_code(fullname)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         return self._code.prepare(types.ModuleType(spec.name))

@@ -1,11 +1,54 @@
-"""Libraries around TensorFlow as programs of its time know them, for the user's modules only."""
+"""Libraries around TensorFlow as programs of its time know them, for the user's modules only.
+
+A face is a table entry until a program imports the library: one that is not installed is missed as
+ever.
+"""
 
 from __future__ import annotations
 
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.libraries import numpy_face
+from moxing.legacy.libraries import (
+    numpy_face,
+    pandas_face,
+    pillow_face,
+    scipy_face,
+    sklearn_face,
+    standard,
+    yaml_face,
+)
+
+# Module -> the package to install.
+PACKAGES = {
+    "Image": "pillow",
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "gym": "gym",
+    "h5py": "h5py",
+    "jieba": "jieba",
+    "matplotlib": "matplotlib",
+    "nltk": "nltk",
+    "pandas": "pandas",
+    "scipy": "scipy",
+    "tqdm": "tqdm",
+    "dateutil": "python-dateutil",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "tensorflow_hub": "tensorflow-hub",
+    "tensorflow_probability": "tensorflow-probability",
+    "yaml": "pyyaml",
+}
 
 
 def specs() -> dict[str, Spec]:
     """What the user's modules see in place of libraries, by the name they import."""
-    return {"numpy": numpy_face.spec()}
+    return {
+        **standard.specs(),
+        "PIL": pillow_face.spec(),
+        "numpy": numpy_face.spec(),
+        "pandas": pandas_face.spec(),
+        "scipy": scipy_face.spec(),
+        "sklearn": sklearn_face.spec(),
+        "yaml": yaml_face.spec(),
+    }

@@ -12,6 +12,7 @@ from moxing.errors import MoxValueError
 from moxing.legacy.libraries.old_calls import wrapped
 
 _RAGGED = "inhomogeneous"
+_KINDS = "biufcmMSUVO"
 
 
 def array(object: Any, dtype: Any = None, copy: bool | None = True, **options: Any) -> np.ndarray:
@@ -135,21 +136,11 @@ cast: Mapping[Any, Callable[[Any], np.ndarray]] = _Cast()
 def find_common_type(array_types: Iterable[Any], scalar_types: Iterable[Any]) -> Any:
     """The type of arrays with scalars: the arrays', unless the scalars' is of a higher kind."""
     arrays, scalars = [np.dtype(t) for t in array_types], [np.dtype(t) for t in scalar_types]
-    of_arrays = _largest(arrays)
-    of_scalars = _largest(scalars)
-    if of_arrays is None or of_scalars is None:
-        return of_scalars if of_arrays is None else of_arrays
-    kinds = "biufcmMSUVO"
-    higher = kinds.index(of_scalars.kind) > kinds.index(of_arrays.kind)
-    return of_scalars if higher else of_arrays
-
-
-def _largest(types: list[np.dtype]) -> np.dtype | None:
-    """The smallest of the types, or a larger one, to which all of them convert safely."""
-    for kind in sorted(types, key=lambda t: ("biufcmMSUVO".index(t.kind), t.itemsize)):
-        if all(np.can_cast(other, kind) for other in types):
-            return kind
-    return np.result_type(*types) if types else None
+    if not arrays or not scalars:
+        return np.result_type(*arrays, *scalars) if arrays or scalars else None
+    of_arrays, of_scalars = np.result_type(*arrays), np.result_type(*scalars)
+    higher = _KINDS.index(of_scalars.kind) > _KINDS.index(of_arrays.kind)
+    return np.promote_types(of_arrays, of_scalars) if higher else of_arrays
 
 
 def load(
@@ -173,8 +164,8 @@ def load(
             raise
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else getattr(file, "name", "")
         raise MoxValueError(
-            f"numpy.load({name or file!r}): the file holds Python objects, and reading these can run"
-            " any code that is in the file. NumPy read them unasked until 1.16.3. If you trust the"
+            f"numpy.load({name or file!r}): the file holds Python objects, and reading these can"
+            " run any code that is in it. NumPy read them unasked until 1.16.3. If you trust the"
             " file, say so: numpy.load(..., allow_pickle=True)."
         ) from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TypeVar
 
 from moxing.legacy.python2 import signs
 
@@ -19,6 +20,7 @@ ATTRIBUTES = frozenset(
     ("tostring", "itemset", "ptp", "newbyteorder", "getchildren", "getiterator", "fromstring")
 )
 _SCALARS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_Node = TypeVar("_Node", bound=ast.AST)
 _VALUE, _OWNER, _PLACE, _ERROR = (
     f"__mox_{name}__" for name in ("value", "owner", "place", "error")
 )
@@ -147,9 +149,7 @@ class _Changes(ast.NodeTransformer):
         """`owner[place] = value`, and `old_calls.set_item` where that fails."""
         target = ast.Subscript(_load(_OWNER), _load(_PLACE), ast.Store())
         kinds = [_load(name) for name in ("ValueError", "TypeError", "OverflowError")]
-        again = self._help(
-            "set_item", *map(_load, (_OWNER, _PLACE, _VALUE, _ERROR)), at=at
-        )
+        again = self._help("set_item", *map(_load, (_OWNER, _PLACE, _VALUE, _ERROR)), at=at)
         refused = ast.If(ast.UnaryOp(ast.Not(), again), [ast.Raise()], [])
         handler = ast.ExceptHandler(ast.Tuple(kinds, ast.Load()), _ERROR, [refused])
         tried = ast.Try([ast.Assign([target], _load(_VALUE))], [handler], [], [])
@@ -176,7 +176,7 @@ def _store(name: str, value: ast.expr, at: ast.AST) -> ast.AST:
     return _placed(ast.Assign([ast.Name(name, ast.Store())], value), at)
 
 
-def _placed(node: ast.AST, at: ast.AST) -> ast.AST:
+def _placed(node: _Node, at: ast.AST) -> _Node:
     """The node, and what in it has no place, at the place of another."""
     ast.copy_location(node, at)
     for part in ast.walk(node):

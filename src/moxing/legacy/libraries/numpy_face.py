@@ -68,6 +68,7 @@ def spec() -> Spec:
         alen=lambda: len,
         asfarray=lambda: asfarray,
         in1d=lambda: in1d,
+        core="numpy._core",
         lib=Spec(roots=("numpy.lib",), names={"pad": "numpy:pad"}),
         linalg=Spec(roots=("numpy.linalg",), names={"linalg": "numpy.linalg"}),
         math="math",
@@ -81,7 +82,7 @@ def spec() -> Spec:
             roots=("numpy.random",), names={"random_integers": lambda: random_integers}, deep=True
         ),
     )
-    return Spec(roots=("numpy",), names=names, writes=True)
+    return Spec(roots=("numpy",), names=names, library=True)
 
 
 def arrays() -> Any:

@@ -36,9 +36,7 @@ class OldAttribute:
         return functools.partial(self._function, instance)
 
 
-def add(
-    owner: type, name: str, function: Callable[..., Any], how: str = "method"
-) -> None:
+def add(owner: type, name: str, function: Callable[..., Any], how: str = "method") -> None:
     """Gives a class an attribute that it had once; not where it still has one.
 
     Args:

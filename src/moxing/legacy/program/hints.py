@@ -6,6 +6,7 @@ import os
 import sys
 
 import moxing
+from moxing.legacy import libraries
 from moxing.legacy.python2 import advice
 
 _STORES = ("s3://", "obs://")
@@ -39,12 +40,16 @@ def _about_module(error: BaseException, folder: str) -> str:
     """Where a module was looked for, and where it may be instead."""
     if not isinstance(error, ModuleNotFoundError) or not error.name or advice.about(error):
         return ""
+    top = error.name.partition(".")[0]
+    package = libraries.PACKAGES.get(error.name) or libraries.PACKAGES.get(top)
+    if package:
+        return f"{error.name} is in a package that is not installed: pip install {package}."
     searched = [folder, *(entry for entry in sys.path if _is_users(entry, folder))]
     sentence = (
         f"There is no module {error.name} in {', '.join(dict.fromkeys(searched))}, nor an"
         " installed one. The script's folder is on sys.path."
     )
-    place = _somewhere_near(error.name.partition(".")[0], folder)
+    place = _somewhere_near(top, folder)
     if place:
         sentence += f" It is in {place}: add sys.path.insert(0, {place!r}) to the script."
     return sentence

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from moxing import notices
 from moxing.errors import MoxError, MoxValueError
 from moxing.legacy.face import importer
+from moxing.legacy.face import source as users_source
 from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.keras import arrival
 from moxing.legacy.plain import dialect
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import complaints, modern, spawn
-from moxing.legacy.python2 import port
 
 USAGE = 2
 _V1_PROGRAM = Dialect()
@@ -114,8 +114,8 @@ def read_program(script: str) -> types.CodeType:
         )
     try:
         path = os.path.abspath(script)
-        ported = port.compile_ported(source, path)
-        return ported or compile(source, path, "exec", dont_inherit=True)
+        changed = users_source.compiled(source, path)
+        return changed or compile(source, path, "exec", dont_inherit=True)
     except (ValueError, MemoryError, RecursionError) as error:
         reason = str(error) or "an expression in it is too large or nested too deeply"
         raise MoxValueError(f"{script} cannot be compiled: {reason}.") from error

@@ -1,14 +1,13 @@
-"""Compiles a ported program so that its errors name the lines of the file as it is."""
+"""Parses a ported program so that its errors name the lines of the file as it is."""
 
 from __future__ import annotations
 
 import ast
 import difflib
-import types
 
 
-def compiled(ported: str, original: str, path: str) -> types.CodeType:
-    """The code of `ported`, with the line numbers of `original`.
+def parsed(ported: str, original: str, path: str) -> ast.Module:
+    """The tree of `ported`, with the line numbers of `original`.
 
     Args:
         ported: a program of Python 3.
@@ -27,7 +26,7 @@ def compiled(ported: str, original: str, path: str) -> types.CodeType:
             # Columns are those of another text.
             node.end_lineno = node.lineno  # type: ignore[attr-defined]
             node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
-    return compile(tree, path, "exec", dont_inherit=True)
+    return tree
 
 
 def _numbers(original: list[str], ported: list[str]) -> list[int]:

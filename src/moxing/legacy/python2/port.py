@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import types
 import warnings
 from dataclasses import dataclass
 
@@ -86,8 +85,8 @@ def _parsed(source: bytes, path: str) -> ast.Module:
         return ast.parse(source, path)
 
 
-def compile_ported(source: bytes, path: str, in_package: bool = False) -> types.CodeType | None:
-    """The code of a program of Python 2, which standard error names; None for one of Python 3.
+def parse_ported(source: bytes, path: str, in_package: bool = False) -> ast.Module | None:
+    """The tree of a program of Python 2, which standard error names; None for one of Python 3.
 
     Raises:
         SyntaxError: it is neither.
@@ -102,4 +101,4 @@ def compile_ported(source: bytes, path: str, in_package: bool = False) -> types.
         file=sys.stderr,
         flush=True,
     )
-    return lines.compiled(ported.text, ported.original, path)
+    return lines.parsed(ported.text, ported.original, path)

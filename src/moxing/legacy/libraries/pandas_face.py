@@ -1,0 +1,174 @@
+"""The names that programs of 2018 use of pandas and that it no longer has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.errors import MoxTypeError
+from moxing.legacy.face.faces import Spec
+from moxing.legacy.libraries import users_only
+
+_ROLLING = "Use the methods of Series.rolling(window) instead: s.rolling(window).{}()."
+_GONE = {
+    "Panel": "Use a dictionary of DataFrames, an index of several levels, or a NumPy array.",
+    **{f"rolling_{name}": _ROLLING.format(name) for name in ("mean", "std", "sum", "max", "min")},
+    "ewma": "Use Series.ewm(span=...).mean() instead.",
+}
+
+
+def spec() -> Spec:
+    """pandas with its old names and methods; everything else is pandas' own."""
+    return Spec(
+        roots=("pandas",),
+        names={
+            "datetime": "datetime:datetime",
+            "np": "numpy",
+            "scatter_matrix": "pandas.plotting:scatter_matrix",
+            "Float64Index": "pandas:Index",
+            "Int64Index": "pandas:Index",
+            "tools": Spec(names={"plotting": "pandas.plotting"}),
+            "value_counts": lambda: _value_counts,
+        },
+        gone=_GONE,
+        arrive=_arrive,
+        library=True,
+    )
+
+
+def _value_counts(values: Any, *args: Any, **kwargs: Any) -> Any:
+    import pandas
+
+    return pandas.Series(values).value_counts(*args, **kwargs)
+
+
+def _arrive() -> None:
+    import pandas
+
+    for owner in (pandas.DataFrame, pandas.Series):
+        users_only.add(owner, "as_matrix", _as_matrix)
+        users_only.add(owner, "get_value", _get_value)
+        users_only.add(owner, "get_values", lambda data: data.to_numpy(copy=True))
+        users_only.add(owner, "iteritems", lambda data: data.items())
+        users_only.add(owner, "ix", _Ix, "property")
+        users_only.add(owner, "set_value", _set_value)
+    users_only.add(pandas.DataFrame, "append", _append_frame)
+    users_only.add(pandas.DataFrame, "applymap", lambda data, func: data.map(func))
+    users_only.add(pandas.DataFrame, "sort", _sort_frame)
+    users_only.add(pandas.DataFrame, "icol", lambda data, i: data.iloc[:, i])
+    users_only.add(pandas.DataFrame, "irow", lambda data, i: data.iloc[i])
+    users_only.add(pandas.Series, "append", _append_series)
+    users_only.add(pandas.Series, "nonzero", lambda data: data.to_numpy().nonzero())
+    users_only.add(pandas.Series, "order", _order)
+    users_only.add(pandas.Series, "ravel", lambda data, order="C": data.to_numpy().ravel(order))
+
+
+def _as_matrix(data: Any, columns: Any = None) -> Any:
+    """The values as an array of its own, of the columns given."""
+    return (data if columns is None else data[columns]).to_numpy(copy=True)
+
+
+def _get_value(data: Any, *place: Any, takeable: bool = False) -> Any:
+    return (data.iat if takeable else data.at)[_place(place)]
+
+
+def _set_value(data: Any, *place: Any, takeable: bool = False) -> Any:
+    (data.iat if takeable else data.at)[_place(place[:-1])] = place[-1]
+    return data
+
+
+def _place(labels: tuple[Any, ...]) -> Any:
+    return labels[0] if len(labels) == 1 else labels
+
+
+def _append_frame(
+    data: Any,
+    other: Any,
+    ignore_index: bool = False,
+    verify_integrity: bool = False,
+    sort: bool = False,
+) -> Any:
+    """The rows of `data` and behind them those of `other`: a frame, a row, or a list of either.
+
+    Raises:
+        TypeError: a row without a name, whose index is not ignored.
+    """
+    import pandas
+
+    if isinstance(other, pandas.Series | dict):
+        row = pandas.Series(other, dtype=None if len(other) else object)
+        if not ignore_index and (isinstance(other, dict) or row.name is None):
+            raise MoxTypeError(
+                "DataFrame.append: can only append a dict or a Series without a name with"
+                " ignore_index=True."
+            )
+        rows = [row.to_frame().T.infer_objects()]
+    elif isinstance(other, list) and other and isinstance(other[0], pandas.Series | dict):
+        rows = [pandas.DataFrame(other)]
+    else:
+        rows = other if isinstance(other, list) else [other]
+    return pandas.concat(
+        [data, *rows], ignore_index=ignore_index, verify_integrity=verify_integrity, sort=sort
+    )
+
+
+def _append_series(
+    data: Any, to_append: Any, ignore_index: bool = False, verify_integrity: bool = False
+) -> Any:
+    import pandas
+
+    more = to_append if isinstance(to_append, list | tuple) else [to_append]
+    return pandas.concat(
+        [data, *more], ignore_index=ignore_index, verify_integrity=verify_integrity
+    )
+
+
+def _sort_frame(
+    data: Any, columns: Any = None, axis: int = 0, ascending: bool = True, inplace: bool = False
+) -> Any:
+    # pandas warns of the word itself.
+    options = {"axis": axis, "ascending": ascending, **({"inplace": True} if inplace else {})}
+    return data.sort_index(**options) if columns is None else data.sort_values(columns, **options)
+
+
+def _order(data: Any, ascending: bool = True, na_position: str = "last") -> Any:
+    return data.sort_values(ascending=ascending, na_position=na_position)
+
+
+class _Ix:
+    """`data.ix[...]`: by label, and by position where integers can be no labels."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._data.loc[self._labels(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._data.loc[self._labels(key)] = value
+
+    def _labels(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            return _labels(key, self._data.axes[0])
+        return tuple(_labels(part, axis) for part, axis in zip(key, self._data.axes, strict=False))
+
+
+def _labels(part: Any, axis: Any) -> Any:
+    """What `loc` calls a part of a key: an axis with integers for labels has no positions."""
+    import numpy as np
+    from pandas.api.types import is_integer_dtype
+
+    if is_integer_dtype(axis.dtype):
+        return part
+    if isinstance(part, int | np.integer) and not isinstance(part, bool):
+        return axis[part]
+    if isinstance(part, slice) and all(
+        end is None or isinstance(end, int | np.integer) for end in (part.start, part.stop)
+    ):
+        return axis[part]
+    if isinstance(part, list | np.ndarray) and len(part):
+        numbers = [
+            isinstance(item, int | np.integer) and not isinstance(item, bool) for item in part
+        ]
+        if all(numbers):
+            return axis[np.asarray(part)]
+    return part

@@ -1,0 +1,143 @@
+"""The names that programs of 2018 use of SciPy and that it no longer has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from moxing.legacy.face.faces import Spec
+
+_IMAGES = "moxing.legacy.libraries.scipy_images"
+_OWN = "moxing.legacy.libraries.scipy_face"
+_IMAGE_NAMES = (
+    *("bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "toimage"),
+)
+_SPECIAL = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
+_PICTURES = "scipy.datasets.{} downloads that picture; it needs the package pooch."
+_COMPLEX = ("arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt")
+
+_MISC = Spec(
+    names={
+        **{name: f"{_IMAGES}:{name}" for name in _IMAGE_NAMES},
+        **{name: f"scipy.special:{name}" for name in _SPECIAL},
+        "central_diff_weights": f"{_OWN}:central_diff_weights",
+        "derivative": f"{_OWN}:derivative",
+        "info": f"{_OWN}:info",
+        "pade": "scipy.interpolate:pade",
+        "pilutil": "face:scipy.misc",
+    },
+    gone={
+        "ascent": _PICTURES.format("ascent"),
+        "electrocardiogram": _PICTURES.format("electrocardiogram").replace("picture", "record"),
+        "face": _PICTURES.format("face"),
+        "imshow": "Show the array with matplotlib: plt.imshow(arr); plt.show().",
+        "lena": "SciPy removed it in 2015, as it isn't free; use a picture of your own.",
+    },
+    otherwise=" openmox has SciPy 1.0's functions of images under scipy.misc.",
+)
+
+
+def spec() -> Spec:
+    """SciPy with its old names; everything else is SciPy's own."""
+    return Spec(
+        roots=("scipy",),
+        names={
+            **{name: f"numpy:emath.{name}" for name in _COMPLEX},
+            "integrate": Spec(
+                roots=("scipy.integrate",),
+                names={
+                    "cumtrapz": "scipy.integrate:cumulative_trapezoid",
+                    "trapz": "scipy.integrate:trapezoid",
+                },
+                gone={
+                    "simps": "Use scipy.integrate.simpson, which treats an even number of points"
+                    " better: give x by name."
+                },
+                library=True,
+            ),
+            "linalg": Spec(
+                roots=("scipy.linalg",),
+                gone={"pinv2": "Use scipy.linalg.pinv, which drops singular values by atol, rtol."},
+                library=True,
+            ),
+            "misc": _MISC,
+            "ndimage": Spec(
+                roots=("scipy.ndimage",), names={"imread": f"{_IMAGES}:imread"}, library=True
+            ),
+            "randn": "numpy.random:randn",
+            "rand": "numpy.random:rand",
+            "signal": Spec(
+                roots=("scipy.signal",), fallback=("scipy.signal.windows",), library=True
+            ),
+            "sparse": Spec(
+                roots=("scipy.sparse",),
+                names={
+                    "linalg": Spec(
+                        roots=("scipy.sparse.linalg",),
+                        names={"eigen": _eigen},
+                        library=True,
+                    )
+                },
+                library=True,
+            ),
+            "stats": Spec(
+                roots=("scipy.stats",), names={"itemfreq": f"{_OWN}:itemfreq"}, library=True
+            ),
+        },
+        # Until SciPy 1.4 all of NumPy's functions were SciPy's too.
+        fallback=("numpy",),
+        library=True,
+    )
+
+
+_eigen = Spec(
+    roots=("scipy.sparse.linalg",),
+    names={"arpack": "scipy.sparse.linalg", "lobpcg": "scipy.sparse.linalg"},
+)
+
+
+def central_diff_weights(Np: int, ndiv: int = 1) -> Any:
+    """Weights of `Np` equally spaced points, an odd number, for the derivative of order `ndiv`.
+
+    Raises:
+        ValueError: too few points, or an even number of them.
+    """
+    import numpy as np
+
+    if Np < ndiv + 1:
+        raise ValueError("Number of points must be at least the derivative order + 1.")
+    if Np % 2 == 0:
+        raise ValueError("The number of points must be odd.")
+    powers = np.vander(np.arange(-(Np // 2), Np // 2 + 1.0), increasing=True)
+    return np.prod(np.arange(1, ndiv + 1)) * np.linalg.inv(powers)[ndiv]
+
+
+def derivative(
+    func: Callable[..., Any],
+    x0: float,
+    dx: float = 1.0,
+    n: int = 1,
+    args: Sequence[Any] = (),
+    order: int = 3,
+) -> float:
+    """The `n`-th derivative of `func` at `x0`, by central differences of `order` points."""
+    weights = central_diff_weights(order, n)
+    half = order // 2
+    values = (func(x0 + (k - half) * dx, *args) for k in range(order))
+    total = sum(weight * value for weight, value in zip(weights, values, strict=True))
+    return total / dx**n
+
+
+def itemfreq(a: Any) -> Any:
+    """The distinct items of an array and how often each is there, as the rows of an array."""
+    import numpy as np
+
+    items, counts = np.unique(a, return_counts=True)
+    return np.array([items, counts]).T
+
+
+def info(object: Any = None) -> None:
+    """Prints the documentation of an object of SciPy."""
+    import inspect
+
+    print(inspect.getdoc(object) or "")

@@ -1,0 +1,197 @@
+"""The image functions of `scipy.misc` as SciPy 1.0 had them, made with Pillow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+_RESAMPLE = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
+_FILTERS = {
+    "blur": ImageFilter.BLUR,
+    "contour": ImageFilter.CONTOUR,
+    "detail": ImageFilter.DETAIL,
+    "edge_enhance": ImageFilter.EDGE_ENHANCE,
+    "edge_enhance_more": ImageFilter.EDGE_ENHANCE_MORE,
+    "emboss": ImageFilter.EMBOSS,
+    "find_edges": ImageFilter.FIND_EDGES,
+    "smooth": ImageFilter.SMOOTH,
+    "smooth_more": ImageFilter.SMOOTH_MORE,
+    "sharpen": ImageFilter.SHARPEN,
+}
+_SHAPE = "'arr' does not have a suitable array shape for any mode."
+
+
+def bytescale(
+    data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0
+) -> np.ndarray:
+    """The numbers from `cmin` to `cmax`, scaled to the bytes from `low` to `high`.
+
+    Args:
+        data: an array; one of bytes is returned as it is.
+        cmin: default its least.
+        cmax: default its greatest.
+
+    Raises:
+        ValueError: limits in the wrong order, or beyond 0 and 255.
+    """
+    data = np.asarray(data)
+    if data.dtype == np.uint8:
+        return data
+    if high > 255:
+        raise ValueError("`high` should be less than or equal to 255.")
+    if low < 0:
+        raise ValueError("`low` should be greater than or equal to 0.")
+    if high < low:
+        raise ValueError("`high` should be greater than or equal to `low`.")
+    least = data.min() if cmin is None else cmin
+    greatest = data.max() if cmax is None else cmax
+    span = greatest - least
+    if span < 0:
+        raise ValueError("`cmax` should be larger than `cmin`.")
+    scale = float(high - low) / (span or 1)
+    scaled = (data - least) * scale + low
+    return (scaled.clip(low, high) + 0.5).astype(np.uint8)
+
+
+def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
+    """An image file as an array (height, width) or (height, width, channels).
+
+    Args:
+        name: of the file, or an open one.
+        flatten: whether to make it one channel of float32.
+        mode: of Pillow, to which the image is converted.
+    """
+    with Image.open(name) as image:
+        return fromimage(image, flatten=flatten, mode=mode)
+
+
+def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
+    """An image of Pillow as an array; one with a palette becomes RGB, or RGBA where it must.
+
+    Raises:
+        TypeError: `im` is no image.
+    """
+    if not isinstance(im, Image.Image):
+        raise TypeError("Input is not a PIL image.")
+    if mode is not None:
+        im = im if mode == im.mode else im.convert(mode)
+    elif im.mode == "P":
+        im = im.convert("RGBA" if "transparency" in im.info else "RGB")
+    if flatten:
+        im = im.convert("F")
+    elif im.mode == "1":
+        im = im.convert("L")
+    return np.array(im)
+
+
+def imsave(name: Any, arr: Any, format: str | None = None) -> None:
+    """Writes an array as an image file; numbers that are no bytes are scaled to 0 to 255."""
+    toimage(arr, channel_axis=2).save(name, format)
+
+
+def toimage(
+    arr: Any,
+    high: int = 255,
+    low: int = 0,
+    cmin: Any = None,
+    cmax: Any = None,
+    pal: Any = None,
+    mode: str | None = None,
+    channel_axis: int | None = None,
+) -> Image.Image:
+    """An array as an image of Pillow, scaled by `bytescale` but for modes F and I.
+
+    Args:
+        arr: (height, width), or three axes of which one has 3 or 4 channels.
+        pal: a palette, (256, 3).
+        mode: of Pillow: L, P, 1, F, I for two axes; RGB, YCbCr for 3 channels; RGBA, CMYK for 4.
+        channel_axis: default the first with 3 channels, else the first with 4.
+
+    Raises:
+        ValueError: an array that is no image, or not of that mode.
+    """
+    data = np.asarray(arr)
+    if np.iscomplexobj(data):
+        raise ValueError("Cannot convert a complex-valued array.")
+    shape = data.shape
+    if data.ndim == 2:
+        return _of_plane(data, high, low, cmin, cmax, pal, mode)
+    if data.ndim != 3 or not (3 in shape or 4 in shape):
+        raise ValueError(_SHAPE)
+    axis = channel_axis
+    if axis is None:
+        axis = shape.index(3) if 3 in shape else shape.index(4)
+    channels = shape[axis]
+    if channels not in (3, 4):
+        raise ValueError("Channel axis dimension is not valid.")
+    scaled = np.moveaxis(bytescale(data, cmin, cmax, high, low), axis, 2)
+    mode = mode or ("RGB" if channels == 3 else "RGBA")
+    if mode not in ("RGB", "RGBA", "YCbCr", "CMYK"):
+        raise ValueError(_SHAPE)
+    if (mode in ("RGB", "YCbCr")) != (channels == 3):
+        raise ValueError("Invalid array shape for mode.")
+    return Image.frombytes(mode, (scaled.shape[1], scaled.shape[0]), scaled.tobytes())
+
+
+def _of_plane(
+    data: np.ndarray, high: int, low: int, cmin: Any, cmax: Any, pal: Any, mode: str | None
+) -> Image.Image:
+    size = (data.shape[1], data.shape[0])
+    if mode == "F":
+        return Image.frombytes("F", size, data.astype(np.float32).tobytes())
+    if mode in (None, "L", "P"):
+        image = Image.frombytes("L", size, bytescale(data, cmin, cmax, high, low).tobytes())
+        if pal is not None:
+            image.putpalette(np.asarray(pal, np.uint8).tobytes())
+        elif mode == "P":
+            grays = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)
+            image.putpalette(grays.tobytes())
+        return image
+    if mode == "1":
+        return Image.frombytes("1", size, np.packbits(data > 0, axis=1).tobytes())
+    if mode != "I":
+        raise ValueError(_SHAPE)
+    least = data.min() if cmin is None else cmin
+    greatest = data.max() if cmax is None else cmax
+    scaled = (data * 1.0 - least) * (high - low) / (greatest - least) + low
+    return Image.frombytes("I", size, scaled.astype(np.uint32).tobytes())
+
+
+def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
+    """An image turned by `angle` degrees against the clock, in its own size, as bytes.
+
+    Args:
+        interp: nearest, bilinear, bicubic or cubic.
+    """
+    return fromimage(toimage(np.asarray(arr)).rotate(angle, Image.Resampling(_RESAMPLE[interp])))
+
+
+def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
+    """An image in another size, as bytes: its numbers are scaled to 0 to 255 by `toimage`.
+
+    Args:
+        size: an integer: percent; a float: a factor; a pair: (height, width).
+        interp: nearest, lanczos, bilinear, bicubic or cubic.
+        mode: of Pillow, in which it is resized.
+    """
+    im = toimage(arr, mode=mode)
+    if isinstance(size, int | np.signedinteger):
+        new = tuple((np.array(im.size) * (size / 100.0)).astype(int).tolist())
+    elif isinstance(size, float | np.floating):
+        new = tuple((np.array(im.size) * size).astype(int).tolist())
+    else:
+        new = (int(size[1]), int(size[0]))
+    return fromimage(im.resize(new, Image.Resampling(_RESAMPLE[interp])))
+
+
+def imfilter(arr: Any, ftype: str) -> np.ndarray:
+    """An image through one of Pillow's filters, such as `blur` or `find_edges`, as bytes.
+
+    Raises:
+        ValueError: there is no such filter.
+    """
+    if ftype not in _FILTERS:
+        raise ValueError("Unknown filter type specified.")
+    return fromimage(toimage(arr).filter(_FILTERS[ftype]))

@@ -1,0 +1,209 @@
+"""The names that Python's own library had when TensorFlow 1.x was current, and has no longer."""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import importlib.util
+import inspect
+import math
+import random
+import sys
+from collections.abc import Callable, Set
+from typing import Any, NamedTuple
+
+from moxing.legacy.face.faces import Spec
+from moxing.legacy.libraries import users_only
+
+# Functions that were methods of str long before.
+_OF_TEXT = (
+    *("capitalize", "center", "count", "expandtabs", "find", "index", "join", "ljust", "lower"),
+    *("lstrip", "replace", "rfind", "rindex", "rjust", "rsplit", "rstrip", "split", "strip"),
+    *("swapcase", "translate", "upper", "zfill"),
+)
+_DISTRIBUTION = "Read /etc/os-release with platform.freedesktop_os_release() instead."
+
+
+def specs() -> dict[str, Spec]:
+    """What the user's modules see in place of modules of Python."""
+    old = {
+        "base64": {"encodestring": "base64:encodebytes", "decodestring": "base64:decodebytes"},
+        "cgi": {"escape": lambda: escape},
+        "collections": {
+            name: f"collections.abc:{name}"
+            for name in collections.abc.__all__
+            if not hasattr(collections, name)
+        },
+        "fractions": {"gcd": lambda: gcd},
+        "inspect": {"getargspec": lambda: getargspec},
+        "json": {"load": lambda: json_load, "loads": lambda: json_loads},
+        "random": {"sample": lambda: sample},
+        "string": {
+            "letters": "string:ascii_letters",
+            "lowercase": "string:ascii_lowercase",
+            "maketrans": lambda: str.maketrans,
+            "uppercase": "string:ascii_uppercase",
+            **{name: _text_function(name) for name in _OF_TEXT},
+            "joinfields": _text_function("join"),
+            "splitfields": _text_function("split"),
+            "atof": "builtins:float",
+            "atoi": "builtins:int",
+            "atol": "builtins:int",
+        },
+        "time": {"clock": "time:process_time"},
+    }
+    specs = {name: _spec(name, names) for name, names in old.items()}
+    specs["platform"] = _spec(
+        "platform", {}, gone={"dist": _DISTRIBUTION, "linux_distribution": _DISTRIBUTION}
+    )
+    specs["threading"] = _spec("threading", {}, arrive=_threads)
+    suite = {"makeSuite": lambda: make_suite} if sys.version_info >= (3, 13) else {}
+    specs["unittest"] = _spec("unittest", suite, arrive=_tests)
+    etree = _spec("xml.etree", {"cElementTree": "xml.etree.ElementTree"})
+    specs["xml"] = _spec("xml", {"etree": etree})
+    if not _is_there("distutils"):
+        specs["distutils"] = _distutils()
+    return specs
+
+
+def _spec(
+    module: str,
+    names: dict[str, Any],
+    gone: dict[str, str] | None = None,
+    arrive: Callable[[], None] | None = None,
+) -> Spec:
+    if not _is_there(module):
+        return Spec(names=names, gone=gone or {})
+    return Spec((module,), names, gone=gone or {}, arrive=arrive, library=True, live=True)
+
+
+def _is_there(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def _distutils() -> Spec:
+    own = "moxing.legacy.libraries.distutils"
+    hint = " distutils is gone since Python 3.12: pip install setuptools brings it back."
+    names = {
+        "dir_util": ("copy_tree", "mkpath", "remove_tree"),
+        "spawn": ("find_executable",),
+        "util": ("strtobool",),
+        "version": ("LooseVersion", "StrictVersion"),
+    }
+    return Spec(
+        names={
+            module: Spec(names={name: f"{own}:{name}" for name in shown}, otherwise=hint)
+            for module, shown in names.items()
+        },
+        otherwise=hint,
+    )
+
+
+class ArgSpec(NamedTuple):
+    """What `inspect.getargspec` returns."""
+
+    args: list[str]
+    varargs: str | None
+    keywords: str | None
+    defaults: tuple[Any, ...] | None
+
+
+def getargspec(func: Callable[..., Any]) -> ArgSpec:
+    """The names and the default values of a function's arguments.
+
+    Raises:
+        ValueError: the function has arguments that are given by name only, or annotations.
+        TypeError: it is no Python function.
+    """
+    full = inspect.getfullargspec(func)
+    if full.kwonlyargs or full.annotations:
+        raise ValueError(
+            "Function has keyword-only parameters or annotations, use inspect.signature() API which"
+            " can support them"
+        )
+    return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
+
+
+def gcd(a: Any, b: Any) -> Any:
+    """The greatest common divisor, with the sign of `b`, or of `a` where `b` is 0."""
+    if type(a) is type(b) is int:
+        return math.copysign(1, b or a).__int__() * math.gcd(a, b)
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def escape(s: str, quote: bool = False) -> str:
+    """`s` with `&`, `<` and `>` as HTML writes them, and `"` with `quote`."""
+    s = s.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return s.replace('"', "&quot;") if quote else s
+
+
+def json_loads(s: Any, encoding: Any = None, **options: Any) -> Any:
+    """`json.loads`, which had an argument `encoding` without effect until Python 3.9."""
+    import json
+
+    return json.loads(s, **options)
+
+
+def json_load(fp: Any, encoding: Any = None, **options: Any) -> Any:
+    """`json.load`, which had an argument `encoding` without effect until Python 3.9."""
+    import json
+
+    return json.load(fp, **options)
+
+
+def sample(population: Any, k: int, **options: Any) -> list[Any]:
+    """`random.sample`, also of sets, in the order in which these are iterated."""
+    if isinstance(population, Set):
+        population = tuple(population)
+    return random.sample(population, k, **options)
+
+
+def _text_function(name: str) -> Callable[[], Callable[..., Any]]:
+    def function(text: Any, *args: Any) -> Any:
+        if name == "join":
+            return (args[0] if args else " ").join(text)
+        return getattr(text, name)(*args)
+
+    function.__name__ = name
+    return lambda: function
+
+
+def make_suite(test_case: type, prefix: str = "test") -> Any:
+    """All tests of a class, those whose names begin with `prefix`."""
+    import unittest
+
+    loader = unittest.TestLoader()
+    loader.testMethodPrefix = prefix
+    return loader.loadTestsFromTestCase(test_case)
+
+
+def _threads() -> None:
+    import threading
+
+    users_only.add(threading.Thread, "isAlive", threading.Thread.is_alive)
+
+
+# Method of unittest.TestCase until Python 3.12 -> what it is called now.
+_TESTS = {
+    "assertEquals": "assertEqual",
+    "assertNotEquals": "assertNotEqual",
+    "assertAlmostEquals": "assertAlmostEqual",
+    "assertNotAlmostEquals": "assertNotAlmostEqual",
+    "assertRegexpMatches": "assertRegex",
+    "assertNotRegexpMatches": "assertNotRegex",
+    "assertRaisesRegexp": "assertRaisesRegex",
+    "assertItemsEqual": "assertCountEqual",
+    "assert_": "assertTrue",
+    "failUnless": "assertTrue",
+    "failIf": "assertFalse",
+    "failUnlessEqual": "assertEqual",
+}
+
+
+def _tests() -> None:
+    import unittest
+
+    for old, new in _TESTS.items():
+        users_only.add(unittest.TestCase, old, getattr(unittest.TestCase, new))

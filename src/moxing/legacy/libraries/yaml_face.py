@@ -1,0 +1,35 @@
+"""PyYAML as it was until 6.0: `yaml.load` of one argument, read safely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.legacy.face.faces import Spec
+
+
+def spec() -> Spec:
+    """PyYAML; everything else is its own."""
+    return Spec(
+        roots=("yaml",),
+        names={"load": lambda: load, "load_all": lambda: load_all},
+        library=True,
+    )
+
+
+def load(stream: Any, Loader: Any = None) -> Any:
+    """The first document of a stream.
+
+    Args:
+        stream: a text or an open file.
+        Loader: default SafeLoader, which makes plain values only. What it refuses needs a Loader.
+    """
+    import yaml
+
+    return yaml.load(stream, Loader or yaml.SafeLoader)
+
+
+def load_all(stream: Any, Loader: Any = None) -> Any:
+    """All documents of a stream, one by one; see `load`."""
+    import yaml
+
+    return yaml.load_all(stream, Loader or yaml.SafeLoader)

@@ -1,0 +1,159 @@
+"""What fails with the libraries of today does what it did, in the user's files."""
+
+from __future__ import annotations
+
+import array
+import ast
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moxing.legacy.libraries import calls, old_calls
+
+
+def test_methods_that_types_no_longer_have(program: Any) -> None:
+    values = program(
+        """
+        import array, numpy as np
+        import xml.etree.cElementTree as ET
+        a = np.arange(6, dtype=np.int32).reshape(2, 3)
+        raw, spread = a.tostring(), a.ptp(axis=1)
+        a.itemset((1, 2), 50); a.itemset(0, 9); a.itemset(1, 1, 7)
+        swapped = np.array([1], np.int16).newbyteorder()
+        scalar = np.float32(1).tostring()
+        letters = array.array('b', [1, 2]).tostring()
+        more = array.array('b'); more.fromstring(b'ab')
+        root = ET.fromstring('<a><b/><b/><c/></a>')
+        children, found = [c.tag for c in root.getchildren()], len(root.getiterator('b'))
+        text = ET.tostring(root)
+        """
+    )
+
+    assert values["raw"] == np.arange(6, dtype=np.int32).tobytes()
+    assert values["spread"].tolist() == [2, 2]
+    assert values["a"].tolist() == [[9, 1, 2], [3, 7, 50]]
+    assert values["swapped"][0] == 256
+    assert values["scalar"] == np.float32(1).tobytes()
+    assert values["letters"] == b"\x01\x02"
+    assert values["more"] == array.array("b", b"ab")
+    assert (values["children"], values["found"]) == (["b", "b", "c"], 2)
+    assert values["text"] == b"<a><b /><b /><c /></a>"
+
+
+def test_others_do_not_see_them(program: Any) -> None:
+    program("import numpy as np\nnp.arange(2).tostring()")
+
+    assert not hasattr(np.arange(2), "tostring")
+
+
+def test_numbers_of_arrays_with_one_element(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np
+        one = np.array([[2.5]])
+        numbers = [float(one), int(one), float('3'), int(2.9), float(np.float32(1))]
+        texts = ['%.1f' % one, '%d of %s' % (one, one), '%s %d%%' % ('a', 3)]
+        a = np.zeros(3)
+        a[0] = one
+        a[1] += np.array([4.0])
+        a[1:] += 1
+        small = np.zeros(2, np.uint8)
+        small[0], small[1] = 1, 2
+        small[0] = -1 + 0
+        wrapped = [np.uint8(-1), np.int8(200), np.uint8(3.7)]
+        """
+    )
+
+    assert values["numbers"] == [2.5, 2, 3.0, 2, 1.0]
+    assert values["texts"] == ["2.5", "2 of [[2.5]]", "a 3%"]
+    assert values["a"].tolist() == [2.5, 5.0, 1.0]
+    assert values["small"].tolist() == [255, 2]
+    assert values["wrapped"] == [255, -56, 3]
+    assert [type(value) for value in values["wrapped"]] == [np.uint8, np.int8, np.uint8]
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("float(np.zeros(2))", TypeError),
+        ("'%f' % np.zeros(2)", TypeError),
+        ("'%f' % 'x'", TypeError),
+        ("x = np.zeros(2)\nx[0] = [1., 2.]", ValueError),
+        ("x = np.zeros(2)\nx[0] = 'a'", ValueError),
+        ("x = (1,)\nx[0] = n", TypeError),
+        ("[].tostring()", AttributeError),
+        ("np.uint8('x')", ValueError),
+    ],
+)
+def test_what_failed_still_fails(program: Any, source: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        program(f"import numpy as np\nn = 1\n{source}")
+
+
+def test_assignments_keep_order_and_places(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np
+        seen = []
+        def note(what, value):
+            seen.append(what)
+            return value
+        d = {}
+        note('owner', d)[note('place', 'k')] = note('value', [1])
+        d['k'] += note('more', [2])
+        m = np.zeros((2, 3, 4))
+        m[note('a', 0), 1:, ::2] = note('b', 5)
+        m[..., None, -1:][:] += note('c', 1)
+        class Holder:
+            table = {}
+            table['x'] = len('ab')
+        """
+    )
+
+    assert values["seen"] == ["value", "owner", "place", "more", "b", "a", "c"]
+    assert values["d"] == {"k": [1, 2]}
+    expected = np.zeros((2, 3, 4))
+    expected[0, 1:, ::2] = 5
+    expected[..., -1:] += 1
+    assert (values["m"] == expected).all()
+    assert values["Holder"].table == {"x": 2}
+
+
+def test_nothing_is_kept_alive(program: Any) -> None:
+    tracemalloc.start()
+    program("import numpy as np\nx = {}\nx[0] = np.zeros(10**7)\ndel x[0]\n")
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert size < 10**7
+
+
+def test_errors_name_their_lines(program: Any) -> None:
+    with pytest.raises(ValueError, match="setting an array element") as raised:
+        program("import numpy as np\nx = np.zeros(2)\nn = [1, 2]\nx[\n  0] = n\n")
+
+    trace = raised.value.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    assert trace is not None
+    assert (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == ("program.py", 4)
+
+
+def test_universal_newlines(program: Any, tmp_path: Any) -> None:
+    (tmp_path / "x").write_bytes(b"a\r\nb\r")
+
+    assert program(f"t = open({str(tmp_path / 'x')!r}, 'rU').read()")["t"] == "a\nb\n"
+
+
+def test_names_of_the_programs_own_are_left_alone(program: Any) -> None:
+    values = program("import numpy\nfloat = lambda x: 'mine'\ny = float(numpy.zeros(2))")
+
+    assert values["y"] == "mine"
+
+
+def test_files_that_need_nothing_are_compiled_as_ever() -> None:
+    assert not calls.may_change(b"import os\nprint(float(1))\n")
+    assert not calls.change(ast.parse("import numpy as np\nx = np.zeros(2)\n"))
+    assert calls.ATTRIBUTES == old_calls.NAMES

@@ -1,0 +1,162 @@
+"""SciPy 1.0's functions, against its documentation and Pillow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.ndimage
+import scipy.special
+from PIL import Image, ImageFilter
+
+from moxing.legacy.libraries import scipy_images as images
+
+
+def test_bytescale_as_its_documentation_shows() -> None:
+    img = np.array(
+        [
+            [91.06794177, 3.39058326, 84.4221549],
+            [73.88003259, 80.91433048, 4.88878881],
+            [51.53875334, 34.45808177, 27.5873488],
+        ]
+    )
+
+    assert images.bytescale(img).tolist() == [[255, 0, 236], [205, 225, 4], [140, 90, 70]]
+    assert images.bytescale(img, high=200, low=100).tolist() == [
+        [200, 100, 192],
+        [180, 188, 102],
+        [155, 135, 128],
+    ]
+    assert images.bytescale(img, cmin=0, cmax=255).tolist() == [
+        [91, 3, 84],
+        [74, 81, 5],
+        [52, 34, 28],
+    ]
+    assert images.bytescale(np.full((2, 2), 7.0)).tolist() == [[0, 0], [0, 0]]
+    whole = np.array([[3, 200]], np.uint8)
+    assert images.bytescale(whole) is whole
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"high": 256}, {"low": -1}, {"high": 1, "low": 2}, {"cmin": 2, "cmax": 1}]
+)
+def test_bytescale_refuses(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="should be"):
+        images.bytescale(np.zeros((1, 2)), **arguments)
+
+
+def test_files(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    color = rng.integers(0, 256, (5, 7, 3), np.uint8)
+    gray = rng.random((4, 6))
+    images.imsave(tmp_path / "c.png", color)
+    images.imsave(str(tmp_path / "g.png"), gray)
+    with open(tmp_path / "f.bin", "wb") as file:
+        images.imsave(file, color, format="png")
+
+    assert (images.imread(tmp_path / "c.png") == color).all()
+    assert (images.imread(tmp_path / "f.bin") == color).all()
+    assert (images.imread(tmp_path / "g.png") == images.bytescale(gray)).all()
+    flat = images.imread(tmp_path / "c.png", flatten=True)
+    assert flat.dtype == np.float32
+    np.testing.assert_allclose(flat, color @ np.array([299, 587, 114]) / 1000, atol=1)
+    assert images.imread(tmp_path / "c.png", mode="L").shape == (5, 7)
+    Image.fromarray(color).convert("P").save(tmp_path / "p.png")
+    assert images.imread(tmp_path / "p.png").shape == (5, 7, 3)
+    Image.new("1", (3, 2), 1).save(tmp_path / "1.png")
+    assert images.imread(tmp_path / "1.png").tolist() == [[255] * 3] * 2
+
+
+def test_images_of_arrays() -> None:
+    color = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    assert (np.array(images.toimage(color)) == color).all()
+    assert (np.array(images.toimage(np.moveaxis(color, 2, 0))) == color).all()
+    assert images.toimage(np.zeros((2, 2, 4))).mode == "RGBA"
+    assert images.toimage(color, mode="YCbCr").mode == "YCbCr"
+    assert images.toimage(np.zeros((2, 3)), mode="P").mode == "P"
+    assert np.array(images.toimage(np.eye(3), mode="F")).tolist() == np.eye(3).tolist()
+    assert np.array(images.toimage(np.eye(9), mode="1")).tolist() == np.eye(9, dtype=bool).tolist()
+    assert np.array(images.toimage(np.eye(2), mode="I")).tolist() == [[255, 0], [0, 255]]
+    # A batch of one is an array of height 1 whose channels are found by their number.
+    assert images.toimage(np.zeros((1, 3, 8))).size == (8, 1)
+    for shape, mode in (((2,), None), ((2, 2, 2), None), ((2, 2), "RGB"), ((2, 2, 3), "CMYK")):
+        with pytest.raises(ValueError, match="arr|shape for mode"):
+            images.toimage(np.zeros(shape), mode=mode)
+    with pytest.raises(ValueError, match="complex"):
+        images.toimage(np.zeros((2, 2), complex))
+    with pytest.raises(TypeError, match="PIL"):
+        images.fromimage(np.zeros((2, 2)))  # type: ignore[arg-type]
+
+
+def test_sizes() -> None:
+    rng = np.random.default_rng(1)
+    color = rng.integers(0, 256, (20, 30, 3), np.uint8)
+    image = Image.fromarray(color)
+
+    assert images.imresize(color, 50).shape == (10, 15, 3)
+    assert images.imresize(color, 0.1).shape == (2, 3, 3)
+    assert images.imresize(color, np.float32(2)).shape == (40, 60, 3)
+    for name, filter in (("bilinear", 2), ("nearest", 0), ("bicubic", 3), ("lanczos", 1)):
+        expected = np.array(image.resize((9, 8), Image.Resampling(filter)))
+        assert (images.imresize(color, (8, 9), interp=name) == expected).all()
+    # Numbers that are no bytes fill the whole range, also where they did not.
+    assert images.imresize(np.array([[1.0, 2.0]]), (1, 2), "nearest").tolist() == [[0, 255]]
+    kept = images.imresize(np.array([[1.0, 2.0]]), (1, 2), "nearest", mode="F")
+    assert kept.tolist() == [[1.0, 2.0]]
+    assert (images.imrotate(color, 90, "nearest") == np.array(image.rotate(90))).all()
+    assert (images.imfilter(color, "blur") == np.array(image.filter(ImageFilter.BLUR))).all()
+    with pytest.raises(ValueError, match="Unknown filter"):
+        images.imfilter(color, "none")
+
+
+def test_names(program: Any) -> None:
+    values = program(
+        """
+        import scipy, scipy.misc, scipy.io
+        import numpy as np
+        from scipy import misc, ndimage
+        from scipy.misc import imread, imresize, logsumexp
+        from scipy.misc.pilutil import imsave
+        from scipy.sparse.linalg.eigen.arpack import ArpackNoConvergence
+        same = (misc.imread is imread is scipy.misc.imread is ndimage.imread,
+                scipy.misc.imsave is imsave)
+        total = logsumexp([0., 0.])
+        choose = misc.comb(5, 2), misc.factorial(4)
+        slope = misc.derivative(lambda x: x ** 3 + x ** 2, 1.0, dx=1e-6)
+        bend = misc.derivative(lambda x: x ** 4, 2.0, dx=0.01, n=2, order=5)
+        weights = misc.central_diff_weights(3).tolist()
+        root, summed = scipy.sqrt(-1), scipy.array([1, 2]).sum()
+        window = scipy.signal.gaussian(5, 1.0)
+        area = scipy.integrate.trapz([1, 2, 3])
+        counts = scipy.stats.itemfreq([1, 1, 5]).tolist()
+        moved = ndimage.filters.gaussian_filter(np.eye(3), 1)
+        """
+    )
+
+    assert values["same"] == (True, True)
+    assert values["total"] == scipy.special.logsumexp([0.0, 0.0])
+    assert values["choose"] == (10, 24)
+    assert values["slope"] == pytest.approx(5, abs=1e-4)
+    assert values["bend"] == pytest.approx(48, abs=1e-3)
+    assert values["weights"] == [-0.5, 0.0, 0.5]
+    assert (values["root"], values["summed"], values["area"]) == (1j, 3, 4.0)
+    assert values["window"][2] == 1
+    assert values["counts"] == [[1, 2], [5, 1]]
+    assert (values["moved"] == scipy.ndimage.gaussian_filter(np.eye(3), 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("scipy.misc.face", "scipy.datasets.face downloads that picture"),
+        ("scipy.misc.imshow", "plt.imshow"),
+        ("scipy.integrate.simps", "scipy.integrate.simpson"),
+        ("scipy.misc.imreed", "Did you mean 'imread'"),
+    ],
+)
+def test_what_is_gone_is_said(faces: Any, name: str, sentence: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    with pytest.raises(AttributeError, match=sentence):
+        getattr(faces.load(module), attribute)

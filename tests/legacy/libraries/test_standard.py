@@ -1,0 +1,138 @@
+"""Python's own library as programs of 2018 know it."""
+
+from __future__ import annotations
+
+import collections.abc
+import random
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from moxing.legacy.face.faces import Faces
+from moxing.legacy.libraries import standard
+
+
+def test_names(program: Any) -> None:
+    values = program(
+        """
+        import base64, cgi, collections, fractions, inspect, json, random, string, time
+        from collections import Iterable, Mapping, OrderedDict
+        from time import clock
+        def f(a, b=2, *c, **d): pass
+        spec = inspect.getargspec(f)
+        kinds = [isinstance([], Iterable), isinstance({}, collections.Mapping)]
+        count = collections.Counter('aab')
+        used = clock(), time.clock()
+        gcds = [fractions.gcd(12, 18), fractions.gcd(12, -18), fractions.gcd(-4, 0)]
+        half = fractions.Fraction(1, 2)
+        code = base64.encodestring(b'ab'), base64.decodestring(b'YWI=')
+        text = [string.maketrans('ab', 'xy'), string.letters[:2], string.join(['a', 'b'], '-'),
+                string.split('a b'), string.upper('x'), string.replace('aa', 'a', 'b'),
+                string.atoi('7')]
+        read = json.loads('{"a": 1}', encoding='utf-8')
+        drawn = random.sample({1, 2, 3}, 2)
+        safe = cgi.escape('<a href="b">')
+        """
+    )
+
+    assert values["spec"] == (["a", "b"], "c", "d", (2,))
+    assert (values["spec"].args, values["spec"].keywords) == (["a", "b"], "d")
+    assert values["kinds"] == [True, True]
+    assert values["count"]["a"] == 2
+    assert all(abs(value - time.process_time()) < 60 for value in values["used"])
+    assert values["gcds"] == [6, -6, -4]
+    assert values["code"] == (b"YWI=\n", b"ab")
+    assert values["text"] == [{97: 120, 98: 121}, "ab", "a-b", ["a", "b"], "X", "bb", 7]
+    assert values["read"] == {"a": 1}
+    assert set(values["drawn"]) <= {1, 2, 3}
+    assert values["safe"] == '&lt;a href="b"&gt;'
+    assert not hasattr(collections, "Iterable")
+    with pytest.raises(ValueError, match="keyword-only"):
+        standard.getargspec(lambda *, a: a)
+
+
+def test_methods(program: Any) -> None:
+    values = program(
+        """
+        import threading, unittest
+        thread = threading.Thread(target=int)
+        alive = thread.isAlive()
+        class Test(unittest.TestCase):
+            def test_it(self):
+                self.assertEquals(1, 1)
+                self.assertItemsEqual([1, 2], [2, 1])
+                self.assertRaisesRegexp(ValueError, 'bad', self.fail_, 'bad')
+            def fail_(self, text):
+                raise ValueError(text)
+        result = unittest.TestResult()
+        unittest.makeSuite(Test).run(result)
+        """
+    )
+
+    assert values["alive"] is False
+    assert (values["result"].testsRun, values["result"].errors) == (1, [])
+    assert not hasattr(threading.Thread, "isAlive")
+
+
+def test_assignments_reach_the_module(program: Any) -> None:
+    program("import time\ntime.mox_mark = 1\nimport collections\ncollections.mox_mark = 2\n")
+
+    assert (time.mox_mark, collections.mox_mark) == (1, 2)
+    program("import time, collections\ndel time.mox_mark\ndel collections.mox_mark\n")
+    assert not hasattr(time, "mox_mark")
+    assert not hasattr(collections, "mox_mark")
+
+
+def test_changes_of_the_module_are_seen(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = program("import time\ndef now(): return time.time()\nnow()")
+    monkeypatch.setattr(time, "time", lambda: 5.0)
+
+    assert values["now"]() == 5.0
+
+
+def test_random_numbers_are_the_modules(program: Any) -> None:
+    values = program("import random\nrandom.seed(3)\nx = random.random()")
+    random.seed(3)
+
+    assert values["x"] == random.random()
+
+
+def test_distutils() -> None:
+    faces = Faces({"distutils": standard._distutils()})
+    version = faces.load("distutils.version")
+
+    assert version.LooseVersion("1.10.0") > version.LooseVersion("1.9")
+    assert version.LooseVersion("1.15.2-gpu") >= "1.15"
+    assert version.StrictVersion("1.0a1") < version.StrictVersion("1.0")
+    assert version.StrictVersion("1.2") == version.StrictVersion("1.2.0")
+    with pytest.raises(ValueError, match="invalid version number"):
+        version.StrictVersion("1")
+    assert faces.load("distutils.util").strtobool("Yes") == 1
+    assert faces.load("distutils.util").strtobool("off") == 0
+    with pytest.raises(AttributeError, match="pip install setuptools"):
+        _ = faces.load("distutils.util").get_platform
+
+
+def test_folders_of_distutils(tmp_path: Any) -> None:
+    from moxing.legacy.libraries import distutils
+
+    assert distutils.mkpath(str(tmp_path / "a" / "b")) == [
+        str(tmp_path / "a"),
+        str(tmp_path / "a" / "b"),
+    ]
+    (tmp_path / "a" / "b" / "f").write_text("x")
+    assert distutils.copy_tree(str(tmp_path / "a"), str(tmp_path / "c")) == [
+        str(tmp_path / "c" / "b" / "f")
+    ]
+    distutils.remove_tree(str(tmp_path / "c"))
+    assert not (tmp_path / "c").exists()
+    assert distutils.find_executable("python3") is not None
+
+
+def test_every_name_can_be_read() -> None:
+    faces = Faces(standard.specs())
+    for module, spec in standard.specs().items():
+        for name in spec.names:
+            assert getattr(faces.load(module), name) is not None, f"{module}.{name}"
