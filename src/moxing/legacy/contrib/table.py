@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from moxing.legacy.face.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
 _OWN = "moxing.legacy"
+_HERE = f"{_OWN}.contrib"
 _ESTIMATOR = "moxing.estimator"
 
 _SLIM_DATA = Spec(roots=("tf_slim.data",), deep=True)
@@ -76,12 +80,12 @@ _FRAMEWORK = Spec(
 _TRAINING = Spec(
     roots=("tf_slim.training.training", "tf_slim.training.evaluation"),
     names={
-        "HParams": f"{_OWN}.contrib.hparams:HParams",
+        "HParams": f"{_HERE}.hparams:HParams",
         "python": Spec(
             names={
                 "training": Spec(
                     roots=("tf_slim.training",),
-                    names={"hparam": f"{_OWN}.contrib.hparams"},
+                    names={"hparam": f"{_HERE}.hparams"},
                     deep=True,
                 )
             }
@@ -100,17 +104,35 @@ _LEARN_DATASETS = Spec(
     otherwise=" Only its MNIST has a stand-in.",
 )
 
-_RNN = Spec(
-    roots=(f"{_V1}.nn.rnn_cell", f"{_V1}.nn"),
-    gone={
-        "LSTMBlockCell": "Use tf.nn.rnn_cell.LSTMCell instead.",
-        "LayerNormBasicLSTMCell": "Use tf.nn.rnn_cell.LSTMCell and slim.layer_norm instead.",
-        "stack_bidirectional_dynamic_rnn": "Stack tf.nn.bidirectional_dynamic_rnn instead.",
-    },
+
+def _python(face: str, package: str, *files: str, more: Mapping[str, Any] | None = None) -> Spec:
+    """`contrib.X.python.PACKAGE.FILE`: programs import private files; all show the whole of X."""
+    shown = {file: f"face:tensorflow.contrib.{face}" for file in files}
+    return Spec(names={package: Spec(roots=(f"{_HERE}.{face}",), names={**shown, **(more or {})})})
+
+
+_RNN_FILES = (
+    "core_rnn",
+    "core_rnn_cell",
+    "core_rnn_cell_impl",
+    "fused_rnn_cell",
+    "gru_ops",
+    "lstm_ops",
+    "rnn",
+    "rnn_cell",
 )
+_RNN = Spec(
+    roots=(f"{_HERE}.rnn", f"{_V1}.nn.rnn_cell", f"{_V1}.nn"),
+    names={"python": _python("rnn", "ops", *_RNN_FILES)},
+)
+_LEGACY_SEQ2SEQ = Spec(
+    roots=(f"{_HERE}.legacy_seq2seq",),
+    names={"python": _python("legacy_seq2seq", "ops", "seq2seq")},
+)
+_CRF = Spec(roots=(f"{_HERE}.crf",), names={"python": _python("crf", "ops", "crf")})
 
 _DATA = Spec(
-    roots=(f"{_OWN}.contrib.data", f"{_V1}.data.experimental"),
+    roots=(f"{_HERE}.data", f"{_V1}.data.experimental"),
     fallback=(f"{_V1}.data",),
 )
 
@@ -147,6 +169,7 @@ CONTRIB = Spec(
                 "jit": Spec(names={"experimental_jit_scope": f"{_V1}:xla.experimental.jit_scope"})
             }
         ),
+        "crf": _CRF,
         "data": _DATA,
         "distribute": Spec(
             roots=(f"{_ESTIMATOR}.strategies",),
@@ -156,7 +179,7 @@ CONTRIB = Spec(
         "distributions": f"{_V1}.distributions",
         "estimator": f"{_ESTIMATOR}.contrib",
         "framework": _FRAMEWORK,
-        "image": Spec(roots=(f"{_OWN}.contrib.image",)),
+        "image": Spec(roots=(f"{_HERE}.image",)),
         "keras": "face:tensorflow.keras",
         "layers": _LAYERS,
         "learn": Spec(
@@ -171,6 +194,7 @@ CONTRIB = Spec(
             otherwise=" tf.contrib.learn became tf.estimator, which openmox has: give the model_fn"
             " to tf.estimator.Estimator.",
         ),
+        "legacy_seq2seq": _LEGACY_SEQ2SEQ,
         "lookup": "tensorflow.python.ops.lookup_ops",
         "losses": Spec(
             roots=("tf_slim.losses",),
@@ -197,7 +221,6 @@ CONTRIB = Spec(
         ),
     },
     gone={
-        "crf": "Its successor tensorflow-addons has ended too; copy the functions you need.",
         "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
         "eager": "openmox runs graphs; write a model_fn instead.",
         "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",

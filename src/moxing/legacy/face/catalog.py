@@ -16,6 +16,7 @@ from moxing.legacy.flags import app, flags_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
 from moxing.legacy.keras import spec as keras_spec
+from moxing.legacy.names import old_names, python_paths
 from moxing.legacy.plain.dialect import Dialect
 
 _V1 = "tensorflow.compat.v1"
@@ -23,8 +24,6 @@ _ESTIMATOR = "moxing.estimator"
 _V1_PROGRAM = Dialect()
 _EXAMPLES = "Only tensorflow.examples.tutorials.mnist.input_data has a stand-in."
 
-# Functions that moved from one private file to another are still public under the same name.
-_MOVED = (_V1, f"{_V1}.nn", f"{_V1}.train", f"{_V1}.math", f"{_V1}.layers")
 
 # Strategies that start nothing: see moxing.estimator.strategies.
 _STRATEGIES = f"{_ESTIMATOR}.strategies"
@@ -58,48 +57,10 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
         flags: `tf.flags`.
         run: `tf.app.run`.
     """
-    python = Spec(
-        roots=("tensorflow.python",),
-        names={
-            "estimator": Spec(
-                roots=(_ESTIMATOR,),
-                names={
-                    "keras": f"{_ESTIMATOR}.from_keras.model",
-                    "model_fn": f"{_ESTIMATOR}.modeling.spec",
-                    "run_config": f"{_ESTIMATOR}.config",
-                },
-            ),
-            "keras": "face:tensorflow.keras",
-            "platform": Spec(
-                roots=("tensorflow.python.platform",),
-                names={"flags": "face:tensorflow.flags", "app": "face:tensorflow.app"},
-                fallback=_MOVED,
-                deep=True,
-            ),
-            "pywrap_tensorflow": Spec(
-                roots=("tensorflow.python.pywrap_tensorflow",),
-                names={"NewCheckpointReader": f"{_V1}:train.NewCheckpointReader"},
-            ),
-            "ops": Spec(
-                roots=("tensorflow.python.ops",),
-                names={"rnn_cell": f"{_V1}:nn.rnn_cell", "spectral_ops": f"{_V1}.signal"},
-                fallback=_MOVED,
-                deep=True,
-            ),
-            "layers": Spec(
-                roots=("tensorflow.python.layers",),
-                # TensorFlow's own file asks tf_keras for a module that is elsewhere now.
-                names={"normalization": "tf_keras.src.legacy_tf_layers.normalization"},
-                fallback=_MOVED,
-                deep=True,
-            ),
-        },
-        fallback=_MOVED,
-        deep=True,
-    )
     return Spec(
         roots=(_V1,),
         names={
+            **old_names.RENAMED,
             "app": _app("tensorflow.python.platform.app", run),
             "compat": Spec(
                 roots=("tensorflow.compat",),
@@ -122,7 +83,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             ),
             "flags": flags,
             "keras": keras_spec.of_tensorflow(),
-            "python": python,
+            "python": python_paths.PYTHON,
             "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
             "tools": "tensorflow.tools",
         },

@@ -1,0 +1,228 @@
+"""LSTMs that are one operation of TensorFlow's, and the GRU that has their weights' names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+from tensorflow.compat.v1.nn import rnn_cell
+from tensorflow.python.autograph.impl.api import autograph_artifact
+
+from moxing.errors import MoxNotSupportedError, MoxValueError
+from moxing.legacy.contrib.rnn.cell import Cell
+from moxing.legacy.contrib.rnn.linear import BIAS, KERNEL, width
+
+
+def _weights(cell: Any, rows: int, units: int, peephole: bool, dtype: Any) -> list[Any]:
+    """w, wci, wcf, wco and b, as the operation takes them; `cell` makes the variables."""
+    w = cell(KERNEL, [rows, 4 * units], dtype, None)
+    b = cell(BIAS, [4 * units], dtype, tf.constant_initializer(0.0, dtype))
+    if not peephole:
+        none = tf.zeros([units], dtype)
+        return [w, none, none, none, b]
+    diagonals = [cell(f"w_{gate}_diag", [units], dtype, None) for gate in "ifo"]
+    return [w, *diagonals, b]
+
+
+def _get(name: str, shape: list[int], dtype: Any, initializer: Any) -> Any:
+    return tf.get_variable(name, shape, dtype, initializer=initializer)
+
+
+def _run(
+    x: Any, length: Any, c: Any, h: Any, weights: list[Any], options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """The cell states and outputs of each step of x [time, batch, n]: two [time, batch, units]."""
+    w, wci, wcf, wco, b = weights
+    result = tf.raw_ops.BlockLSTM(
+        seq_len_max=tf.cast(length, tf.int64),
+        x=x,
+        cs_prev=c,
+        h_prev=h,
+        w=w,
+        wci=wci,
+        wcf=wcf,
+        wco=wco,
+        b=b,
+        **options,
+    )
+    return result.cs, result.h
+
+
+class LSTMBlockCell(Cell):
+    """`BasicLSTMCell`, and one with peepholes, as one operation a step."""
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        dtype: Any = None,
+        reuse: bool | None = None,
+        name: str = "lstm_cell",
+    ) -> None:
+        super().__init__(_reuse=reuse, dtype=dtype, name=name)
+        self._num_units, self._use_peephole = num_units, use_peephole
+        self._options = _options(forget_bias, cell_clip, use_peephole)
+
+    @property
+    def state_size(self) -> Any:
+        return rnn_cell.LSTMStateTuple(self._num_units, self._num_units)
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_units
+
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """The output h and the new (c, h)."""
+        c, h = state
+        rows = width(inputs, "LSTMBlockCell") + self._num_units
+        weights = _weights(_get, rows, self._num_units, self._use_peephole, inputs.dtype)
+        # The operation of a whole sequence has the gradient that the one of a step lost.
+        cs, hs = _run(inputs[None], 1, c, h, weights, self._options)
+        return hs[0], rnn_cell.LSTMStateTuple(cs[0], hs[0])
+
+
+def _options(forget_bias: float, cell_clip: float | None, use_peephole: bool) -> dict[str, Any]:
+    clip = -1.0 if cell_clip is None else cell_clip
+    return {"forget_bias": forget_bias, "cell_clip": clip, "use_peephole": use_peephole}
+
+
+class GRUBlockCell(rnn_cell.GRUCell):
+    """The equations and weights of `GRUCell`, under the name of the cell that was one operation."""
+
+    def __init__(
+        self,
+        num_units: int | None = None,
+        cell_size: int | None = None,
+        reuse: bool | None = None,
+        name: str = "gru_cell",
+    ) -> None:
+        units = cell_size if num_units is None else num_units
+        if units is None or (cell_size is not None and num_units is not None):
+            raise MoxValueError("GRUBlockCell takes either num_units or cell_size.")
+        super().__init__(units, reuse=reuse, name=name)
+
+
+class GRUBlockCellV2(GRUBlockCell):
+    """`GRUBlockCell`."""
+
+
+class LSTMBlockWrapper(tf.layers.Layer):
+    """What LSTMs of whole sequences [time, batch, n] share: lengths, states, their start."""
+
+    @property
+    def num_units(self) -> int:
+        """The width of the outputs."""
+        raise MoxNotSupportedError("LSTMBlockWrapper is abstract: define num_units.")
+
+    def _call_cell(
+        self, inputs: Any, initial_cell_state: Any, initial_output: Any, dtype: Any, length: Any
+    ) -> tuple[Any, Any]:
+        raise MoxNotSupportedError("LSTMBlockWrapper is abstract: define _call_cell.")
+
+    @autograph_artifact
+    def call(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+    ) -> tuple[Any, Any]:
+        """Runs over whole sequences.
+
+        Args:
+            inputs: [time, batch, n], or a list of [batch, n].
+            initial_state: (c, h), each [batch, units]; zeros by default.
+            dtype: of a start of zeros; needed where there is no initial_state.
+            sequence_length: [batch]; all steps by default.
+
+        Returns:
+            The outputs, in the form of the inputs, and the last (c, h).
+
+        Raises:
+            MoxValueError: neither a start nor its type.
+        """
+        as_list = isinstance(inputs, list)
+        x = tf.stack(inputs) if as_list else inputs
+        if x.shape.ndims != 3:
+            raise MoxValueError(f"inputs must be [time, batch, n], not {x.shape}.")
+        steps, batch = _size(x, 0), _size(x, 1)
+        if initial_state is None:
+            if dtype is None:
+                raise MoxValueError("Either initial_state or dtype needs to be specified")
+            zeros = tf.zeros([batch, self.num_units], dtype)
+            start = (zeros, zeros)
+        else:
+            c, h = initial_state
+            start = (c, h)
+            dtype = dtype or start[0].dtype
+        lengths = None
+        last = steps
+        if sequence_length is not None:
+            lengths = tf.cast(sequence_length, tf.int32)
+            last = tf.reduce_max(lengths)
+        cells, outputs = self._call_cell(x, start[0], start[1], dtype, last)
+        final = _final(cells, outputs, start, lengths, steps)
+        if lengths is not None:
+            outputs = outputs * tf.transpose(tf.sequence_mask(lengths, steps, dtype))[..., None]
+        outputs = tf.unstack(outputs) if as_list else outputs
+        return outputs, rnn_cell.LSTMStateTuple(*final)
+
+
+def _size(tensor: Any, axis: int) -> Any:
+    static = tensor.shape[axis]
+    return tf.shape(tensor)[axis] if static is None else static
+
+
+def _final(cells: Any, outputs: Any, start: Any, lengths: Any, steps: Any) -> list[Any]:
+    """The states after each sequence's last step; the start where it has none."""
+    if lengths is None:
+        return [cells[-1], outputs[-1]]
+    batch = tf.shape(cells)[1]
+    where = tf.stack([lengths, tf.range(batch)], axis=1)
+    pairs = zip(start, (cells, outputs), strict=True)
+    return [tf.gather_nd(tf.concat([first[None], rest], 0), where) for first, rest in pairs]
+
+
+class LSTMBlockFusedCell(LSTMBlockWrapper):
+    """A whole LSTM as one operation, on the weights that `LSTMBlockCell` has."""
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        reuse: bool | None = None,
+        dtype: Any = None,
+        name: str = "lstm_fused_cell",
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units, self._use_peephole = num_units, use_peephole
+        self._options = _options(forget_bias, cell_clip, use_peephole)
+        self.input_spec = None
+
+    @property
+    def num_units(self) -> int:
+        return self._num_units
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the variables."""
+        shape = tf.TensorShape(input_shape)
+        if shape.ndims is None or shape[-1] is None:
+            raise MoxValueError("LSTMBlockFusedCell needs a known last dimension of its inputs.")
+        rows = int(shape[-1]) + self._num_units
+
+        def make(name: str, shape: list[int], dtype: Any, initializer: Any) -> Any:
+            return self.add_weight(name, shape=shape, dtype=dtype, initializer=initializer)
+
+        dtype = self.dtype or tf.float32
+        self._parts = _weights(make, rows, self._num_units, self._use_peephole, dtype)
+        self.built = True
+
+    def _call_cell(
+        self, inputs: Any, initial_cell_state: Any, initial_output: Any, dtype: Any, length: Any
+    ) -> tuple[Any, Any]:
+        weights = [tf.convert_to_tensor(part) for part in self._parts]
+        return _run(inputs, length, initial_cell_state, initial_output, weights, self._options)

@@ -1,0 +1,115 @@
+"""Weights of cells, by the names that `tf.contrib.rnn` gave them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+
+KERNEL, BIAS = "kernel", "bias"
+
+
+def linear(
+    args: Any,
+    output_size: int,
+    bias: bool,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+) -> Any:
+    """`concat(args) @ kernel + bias`, on variables of the current scope.
+
+    Args:
+        args: a tensor [batch, n] or a list of them.
+        output_size: columns of the result.
+        bias: whether there is a bias.
+        bias_initializer: of the bias; zeros by default.
+        kernel_initializer: of the kernel; the scope's by default.
+
+    Returns:
+        [batch, output_size].
+
+    Raises:
+        MoxValueError: no tensors, or tensors whose width is unknown.
+    """
+    tensors = list(tf.nest.flatten(args))
+    if not tensors:
+        raise MoxValueError("linear() needs at least one tensor in args.")
+    total = sum(width(tensor, "linear()") for tensor in tensors)
+    dtype = tensors[0].dtype
+    kernel = tf.get_variable(KERNEL, [total, output_size], dtype, initializer=kernel_initializer)
+    joined = tensors[0] if len(tensors) == 1 else tf.concat(tensors, 1)
+    product = tf.matmul(joined, kernel)
+    if not bias:
+        return product
+    start = tf.zeros_initializer(dtype) if bias_initializer is None else bias_initializer
+    return tf.nn.bias_add(product, tf.get_variable(BIAS, [output_size], dtype, initializer=start))
+
+
+class Linear:
+    """`linear` on variables that are made with the object and used by each call."""
+
+    def __init__(
+        self,
+        args: Any,
+        output_size: int,
+        build_bias: bool,
+        bias_initializer: Any = None,
+        kernel_initializer: Any = None,
+    ) -> None:
+        tensors = list(tf.nest.flatten(args))
+        total, dtype = sum(width(tensor, "_Linear") for tensor in tensors), tensors[0].dtype
+        self._weights = tf.get_variable(
+            KERNEL, [total, output_size], dtype, initializer=kernel_initializer
+        )
+        self._biases = None
+        if build_bias:
+            start = tf.zeros_initializer(dtype) if bias_initializer is None else bias_initializer
+            self._biases = tf.get_variable(BIAS, [output_size], dtype, initializer=start)
+
+    def __call__(self, args: Any) -> Any:
+        """`concat(args) @ kernel + bias`."""
+        tensors = list(tf.nest.flatten(args))
+        product = tf.matmul(
+            tensors[0] if len(tensors) == 1 else tf.concat(tensors, 1), self._weights
+        )
+        return product if self._biases is None else tf.nn.bias_add(product, self._biases)
+
+
+def sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
+    """One matrix that `shards` variables `name_0`, `name_1`, ... hold by rows."""
+    if shards > shape[0]:
+        raise MoxValueError(f"{shards} shards are more than the {shape[0]} rows of {name!r}.")
+    rows, more = divmod(shape[0], shards)
+    parts = [
+        tf.get_variable(f"{name}_{index}", [rows + (index < more), *shape[1:]], dtype)
+        for index in range(shards)
+    ]
+    return parts[0] if shards == 1 else tf.concat(parts, 0)
+
+
+def layer_norm(values: Any, scope: str, gain: float, shift: float) -> Any:
+    """Rows of mean 0 and variance 1, times `scope/gamma`, plus `scope/beta` (Ba et al. 2016)."""
+    size = [width(values, scope)]
+    with tf.variable_scope(scope):
+        gamma = tf.get_variable("gamma", size, initializer=tf.constant_initializer(gain))
+        beta = tf.get_variable("beta", size, initializer=tf.constant_initializer(shift))
+    mean, variance = tf.nn.moments(values, [-1], keep_dims=True)
+    return tf.nn.batch_normalization(values, mean, variance, beta, gamma, 1e-12)
+
+
+def width(tensor: Any, where: str) -> int:
+    """The static last dimension of a tensor."""
+    size = tensor.shape[-1] if tensor.shape.ndims else None
+    if size is None:
+        raise MoxValueError(f"{where} needs a known last dimension, not the shape {tensor.shape}.")
+    return int(size)
+
+
+def state_parts(state: Any, units: int, output: int, is_tuple: bool) -> tuple[Any, Any]:
+    """(c, m) of a state that is a pair, or one tensor with both beside each other."""
+    if is_tuple:
+        first, second = state
+        return first, second
+    return state[:, :units], state[:, units : units + output]

@@ -1,0 +1,158 @@
+"""Losses of sequences of logits: `tf.contrib.legacy_seq2seq`'s of lists, `seq2seq`'s of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+
+_NO_ZERO = 1e-12
+
+
+def sequence_loss_by_example(
+    logits: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    average_across_timesteps: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The weighted cross-entropy of each sequence.
+
+    Args:
+        logits: a list of [batch, classes], one a step.
+        targets: a list of integers [batch].
+        weights: a list of [batch].
+        average_across_timesteps: whether the sum is divided by the sum of the weights.
+        softmax_loss_function: of labels= and logits=, in place of the cross-entropy.
+        name: of the operations.
+
+    Returns:
+        [batch].
+
+    Raises:
+        MoxValueError: lists of different lengths.
+    """
+    _check_lengths(logits, targets, weights)
+    with tf.name_scope(name, "sequence_loss_by_example", [*logits, *targets, *weights]):
+        losses = []
+        for logit, target, weight in zip(logits, targets, weights, strict=True):
+            if softmax_loss_function is None:
+                labels = tf.reshape(target, [-1])
+                loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logit)
+            else:
+                loss = softmax_loss_function(labels=target, logits=logit)
+            losses.append(loss * weight)
+        total = tf.add_n(losses)
+        return total / (tf.add_n(list(weights)) + _NO_ZERO) if average_across_timesteps else total
+
+
+def list_sequence_loss(
+    logits: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The mean of `sequence_loss_by_example`, or its sum: a scalar.
+
+    Args:
+        logits: as of `sequence_loss_by_example`, like the other arguments.
+        targets: likewise.
+        weights: likewise.
+        average_across_timesteps: likewise.
+        average_across_batch: whether the sum is divided by the number of sequences.
+        softmax_loss_function: likewise.
+        name: likewise.
+    """
+    with tf.name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
+        each = sequence_loss_by_example(
+            logits, targets, weights, average_across_timesteps, softmax_loss_function
+        )
+        total = tf.reduce_sum(each)
+        return (
+            total / tf.cast(tf.shape(targets[0])[0], total.dtype) if average_across_batch else total
+        )
+
+
+def sequence_loss(
+    logits: Any,
+    targets: Any,
+    weights: Any,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+    sum_over_timesteps: bool = False,
+    sum_over_batch: bool = False,
+) -> Any:
+    """The weighted cross-entropy of sequences.
+
+    Args:
+        logits: [batch, time, classes].
+        targets: integers [batch, time].
+        weights: [batch, time]; 0 leaves a step out.
+        average_across_timesteps: sums over the steps and divides by the sum of their weights.
+        average_across_batch: the same over the sequences.
+        softmax_loss_function: of labels= and logits=, in place of the cross-entropy.
+        name: of the operations.
+        sum_over_timesteps: sums over the steps and divides by the number of weights above 0.
+        sum_over_batch: the same over the sequences. Both count only where nothing is averaged.
+
+    Returns:
+        A scalar, [batch], [time] or [batch, time], as the dimensions are averaged or summed.
+
+    Raises:
+        MoxValueError: tensors of other ranks, or a dimension both averaged and summed.
+    """
+    for tensor, rank, called in (
+        (logits, 3, "logits"),
+        (targets, 2, "targets"),
+        (weights, 2, "weights"),
+    ):
+        if len(tensor.shape) != rank:
+            raise MoxValueError(f"{called} must have {rank} dimensions, not {tensor.shape}.")
+    both = "are mutually exclusive: at most one of them may be True."
+    if average_across_timesteps and sum_over_timesteps:
+        raise MoxValueError(f"average_across_timesteps and sum_over_timesteps {both}")
+    if average_across_batch and sum_over_batch:
+        raise MoxValueError(f"average_across_batch and sum_over_batch {both}")
+    with tf.name_scope(name, "sequence_loss", [logits, targets, weights]):
+        flat = tf.reshape(logits, [-1, tf.shape(logits)[2]])
+        labels = tf.reshape(targets, [-1])
+        if softmax_loss_function is None:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=flat)
+        else:
+            losses = softmax_loss_function(labels=labels, logits=flat)
+        losses *= tf.reshape(weights, [-1])
+        losses = tf.reshape(losses, tf.shape(logits)[:2])
+        averaged, summed = (
+            [axis for axis, wanted in enumerate(axes) if wanted]
+            for axes in (
+                (average_across_batch, average_across_timesteps),
+                (sum_over_batch, sum_over_timesteps),
+            )
+        )
+        if averaged:
+            return _divided(losses, averaged, tf.reduce_sum(weights, averaged))
+        if summed:
+            count = tf.math.count_nonzero(weights, summed, dtype=losses.dtype)
+            return _divided(losses, summed, count)
+        return losses
+
+
+def _divided(losses: Any, axes: list[int], by: Any) -> Any:
+    return tf.math.divide_no_nan(tf.reduce_sum(losses, axes), by)
+
+
+def _check_lengths(logits: Any, targets: Any, weights: Any) -> None:
+    if not len(logits) == len(targets) == len(weights):
+        raise MoxValueError(
+            "Lengths of logits, weights, and targets must be the same:"
+            f" {len(logits)}, {len(weights)}, {len(targets)}."
+        )

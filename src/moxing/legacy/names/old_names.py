@@ -1,0 +1,114 @@
+"""The table of what TensorFlow 1.0 renamed: what each module of the face shows besides."""
+
+from __future__ import annotations
+
+from moxing.legacy.face.faces import Spec
+
+_V1 = "tensorflow.compat.v1"
+_OLD = "moxing.legacy.names.before_1_0"
+_LEGACY = "face:tensorflow.contrib.legacy_seq2seq"
+
+# Renamed, with the same arguments.
+_SAME = {
+    "batch_cholesky": "linalg.cholesky",
+    "batch_fft": "signal.fft",
+    "batch_fft2d": "signal.fft2d",
+    "batch_fft3d": "signal.fft3d",
+    "batch_ifft": "signal.ifft",
+    "batch_ifft2d": "signal.ifft2d",
+    "batch_ifft3d": "signal.ifft3d",
+    "batch_matrix_band_part": "matrix_band_part",
+    "batch_matrix_determinant": "matrix_determinant",
+    "batch_matrix_diag": "matrix_diag",
+    "batch_matrix_diag_part": "matrix_diag_part",
+    "batch_matrix_inverse": "matrix_inverse",
+    "batch_matrix_set_diag": "matrix_set_diag",
+    "batch_matrix_solve": "matrix_solve",
+    "batch_matrix_solve_ls": "matrix_solve_ls",
+    "batch_matrix_transpose": "matrix_transpose",
+    "batch_matrix_triangular_solve": "matrix_triangular_solve",
+    "batch_self_adjoint_eig": "self_adjoint_eig",
+    "batch_self_adjoint_eigvals": "self_adjoint_eigvals",
+    "batch_svd": "svd",
+    "complex_abs": "abs",
+    "concat_v2": "concat",
+    "initialize_all_tables": "tables_initializer",
+    "initialize_all_variables": "global_variables_initializer",
+    "initialize_local_variables": "local_variables_initializer",
+    "initialize_variables": "variables_initializer",
+    "inv": "reciprocal",
+    "listdiff": "setdiff1d",
+    "merge_all_summaries": "summary.merge_all",
+    "merge_summary": "summary.merge",
+    "mul": "multiply",
+    "neg": "negative",
+    "pack": "stack",
+    "reverse_v2": "reverse",
+    "select": "where",
+    "sub": "subtract",
+    "unpack": "unstack",
+}
+_OWN = (
+    "audio_summary",
+    "batch_matmul",
+    "concat",
+    "histogram_summary",
+    "image_summary",
+    "op_scope",
+    "reverse",
+    "scalar_summary",
+    "split",
+    "split_v",
+)
+_OWN_NN = (
+    "nce_loss",
+    "sampled_softmax_loss",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
+    "weighted_cross_entropy_with_logits",
+)
+
+NN = Spec(
+    roots=(f"{_V1}.nn",),
+    names={
+        **{name: f"{_OLD}:{name}" for name in _OWN_NN},
+        "bidirectional_rnn": f"{_V1}:nn.static_bidirectional_rnn",
+        "deconv2d": f"{_V1}:nn.conv2d_transpose",
+        "rnn": f"{_V1}:nn.static_rnn",
+        # Until 1.0 these were here; contrib.rnn got them then.
+        "rnn_cell": Spec(roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn")),
+        "seq2seq": _LEGACY,
+        "state_saving_rnn": f"{_V1}:nn.static_state_saving_rnn",
+    },
+)
+
+RENAMED = {
+    **{name: f"{_V1}:{path}" for name, path in _SAME.items()},
+    **{name: f"{_OLD}:{name}" for name in _OWN},
+    "image": Spec(
+        roots=(f"{_V1}.image",),
+        names={
+            "per_image_whitening": f"{_OLD}:per_image_whitening",
+            "random_crop": f"{_V1}:random_crop",
+            "resize_images": f"{_OLD}:resize_images",
+        },
+    ),
+    "models": Spec(
+        names={
+            "rnn": Spec(
+                names={
+                    "linear": Spec(roots=("moxing.legacy.contrib.rnn.linear",)),
+                    "rnn": NN,
+                    "rnn_cell": "face:tensorflow.nn.rnn_cell",
+                    "seq2seq": _LEGACY,
+                },
+                otherwise=" Take the reader of the PTB tutorial from the folder of the program"
+                " that you run: it was a script, not a part of TensorFlow.",
+            )
+        },
+        otherwise=" Only tensorflow.models.rnn was a part of TensorFlow, until 0.12.",
+    ),
+    "nn": NN,
+    "train": Spec(roots=(f"{_V1}.train",), names={"SummaryWriter": f"{_OLD}:summary_writer"}),
+}

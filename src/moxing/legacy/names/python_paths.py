@@ -1,0 +1,140 @@
+"""The table of `tensorflow.python.*`: which private modules of TensorFlow 1.x are elsewhere now."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from moxing.errors import MoxImportError
+from moxing.legacy.face.faces import Spec
+
+_V1 = "tensorflow.compat.v1"
+_PYTHON = "tensorflow.python"
+_ESTIMATOR = "moxing.estimator"
+_MOVED_HERE = "moxing.legacy.names.moved"
+
+# Functions that moved from one private file to another are still public under the same name.
+MOVED = (_V1, f"{_V1}.nn", f"{_V1}.train", f"{_V1}.math", f"{_V1}.layers")
+
+
+def _package(name: str, names: Mapping[str, Any]) -> Spec:
+    """A package of TensorFlow's, with modules that it lost."""
+    return Spec(roots=(f"{_PYTHON}.{name}",), names=names, fallback=MOVED, deep=True)
+
+
+def _module(name: str, names: Mapping[str, Any], *more: str) -> Spec:
+    """A module of TensorFlow's, with names that it lost."""
+    return Spec(roots=(f"{_PYTHON}.{name}", *more), names=names, fallback=MOVED)
+
+
+def _of_tensorboard(name: str) -> ModuleType:
+    """A module that TensorFlow gave to TensorBoard."""
+    try:
+        return importlib.import_module(f"tensorboard.backend.event_processing.{name}")
+    except ModuleNotFoundError as error:
+        raise MoxImportError(
+            f"tensorflow.python.summary.{name} is a part of TensorBoard now, which is not"
+            " installed. Install it: pip install tensorboard",
+            name=name,
+        ) from error
+
+
+_PLATFORM = {"flags": "face:tensorflow.flags", "app": "face:tensorflow.app"}
+
+_FRAMEWORK = {
+    "graph_util": _module("framework.graph_util", {}, f"{_V1}.graph_util"),
+    "graph_util_impl": _module("framework.graph_util_impl", {}, f"{_V1}.graph_util"),
+    "op_def_context": f"{_PYTHON}.framework.op_def_registry",
+    "tensor_shape": _module(
+        "framework.tensor_shape",
+        {name: f"{_MOVED_HERE}:{name}" for name in ("matrix", "scalar", "unknown_shape", "vector")},
+    ),
+}
+
+_OPS = {
+    "constant_op": f"{_PYTHON}.framework.constant_op",
+    "resource_variable_ops": _module(
+        "ops.resource_variable_ops",
+        {name: f"{_PYTHON}.ops.ref_variable:{name}" for name in ("_from_proto_fn", "_to_proto_fn")},
+    ),
+    "rnn_cell": "face:tensorflow.nn.rnn_cell",
+    "rnn_cell_impl": _module(
+        "ops.rnn_cell_impl",
+        {
+            "_Linear": "moxing.legacy.contrib.rnn.linear:Linear",
+            "_linear": "moxing.legacy.contrib.rnn.linear:linear",
+        },
+    ),
+    "seq2seq": "face:tensorflow.contrib.legacy_seq2seq",
+    "spectral_ops": f"{_V1}.signal",
+    "summary_ops": "face:tensorflow.summary",
+}
+
+_TRAINING = {
+    "checkpointable": Spec(
+        roots=(f"{_PYTHON}.trackable",), names={"tracking": f"{_PYTHON}.trackable.autotrackable"}
+    ),
+    "distribute": f"{_PYTHON}.distribute.distribute_lib",
+    "distribution_strategy_context": f"{_PYTHON}.distribute.distribute_lib",
+    "gen_training_ops": f"{_PYTHON}.ops.gen_training_ops",
+    "learning_rate_decay_v2": f"{_V1}.train",
+    "saveable_object": f"{_PYTHON}.training.saving.saveable_object",
+    "saver_pb2": "tensorflow.core.protobuf.saver_pb2",
+    "tracking": Spec(
+        roots=(f"{_PYTHON}.trackable",), names={"tracking": f"{_PYTHON}.trackable.autotrackable"}
+    ),
+    "training_ops": f"{_PYTHON}.ops.gen_training_ops",
+}
+
+_SUMMARY = {
+    **{
+        name: functools.partial(_of_tensorboard, name)
+        for name in ("event_accumulator", "event_file_inspector", "event_multiplexer")
+    },
+    "text_summary": "face:tensorflow.summary",
+}
+
+_UTIL = {
+    "nest": _module(
+        "util.nest",
+        {
+            "is_sequence": f"{_PYTHON}.util.nest:is_nested",
+            "is_sequence_or_composite": f"{_PYTHON}.util.nest:is_nested_or_composite",
+        },
+    ),
+}
+
+PYTHON = Spec(
+    roots=(_PYTHON,),
+    names={
+        "estimator": Spec(
+            roots=(_ESTIMATOR,),
+            names={
+                "keras": f"{_ESTIMATOR}.from_keras.model",
+                "model_fn": f"{_ESTIMATOR}.modeling.spec",
+                "run_config": f"{_ESTIMATOR}.config",
+            },
+        ),
+        "framework": _package("framework", _FRAMEWORK),
+        "keras": "face:tensorflow.keras",
+        # TensorFlow's own file asks tf_keras for a module that is elsewhere now.
+        "layers": _package(
+            "layers", {"normalization": "tf_keras.src.legacy_tf_layers.normalization"}
+        ),
+        "ops": _package("ops", _OPS),
+        "platform": _package("platform", _PLATFORM),
+        "pywrap_tensorflow": Spec(
+            roots=(f"{_PYTHON}.pywrap_tensorflow",),
+            names={"NewCheckpointReader": f"{_V1}:train.NewCheckpointReader"},
+        ),
+        "pywrap_tensorflow_internal": "face:tensorflow.python.pywrap_tensorflow",
+        "summary": _package("summary", _SUMMARY),
+        "training": _package("training", _TRAINING),
+        "util": _package("util", _UTIL),
+    },
+    fallback=MOVED,
+    deep=True,
+)
