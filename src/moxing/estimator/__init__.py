@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as _tf
 
 from moxing.errors import MoxAttributeError, near_matches
+from moxing.estimator import canned as _canned
 from moxing.estimator import experimental as experimental
 from moxing.estimator import export as export
 from moxing.estimator import inputs as inputs
@@ -24,6 +25,8 @@ from moxing.estimator.serving.exporters import FinalExporter as FinalExporter
 from moxing.estimator.specs import EvalSpec as EvalSpec
 from moxing.estimator.specs import TrainSpec as TrainSpec
 from moxing.estimator.training import train_and_evaluate as train_and_evaluate
+from moxing.estimator.warm_start import VocabInfo as VocabInfo
+from moxing.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 # TensorFlow had these hooks here too.
 SessionRunHook = _tf.train.SessionRunHook
@@ -69,6 +72,8 @@ __all__ = [
     "StopAtStepHook",
     "SummarySaverHook",
     "TrainSpec",
+    "VocabInfo",
+    "WarmStartSettings",
     "experimental",
     "export",
     "inputs",
@@ -77,30 +82,31 @@ __all__ = [
     "train_and_evaluate",
 ]
 
-_CANNED = (
-    "{name} is not here: of the ready-made models none is. Write its model_fn for"
-    " tf.estimator.Estimator, or build it with tf.keras and give it to"
-    " tf.keras.estimator.model_to_estimator or mox.run."
+_BOOSTED = (
+    "{name} is not supported: trees are not trained by gradients, and TensorFlow no longer has their"
+    " operations. Use HistGradientBoosting of scikit-learn, XGBoost or YDF on the same table, or"
+    " tf.estimator.DNNLinearCombinedClassifier and its kin."
 )
 _OTHERS = {
     "BestExporter": "Use tf.estimator.FinalExporter, or export_saved_model after training.",
     "LatestExporter": "Use tf.estimator.FinalExporter, or export_saved_model after training.",
     "Exporter": "Use tf.estimator.FinalExporter, or export_saved_model after training.",
-    "WarmStartSettings": "Pass the path of a checkpoint as warm_start_from.",
-    "VocabInfo": "Pass the path of a checkpoint as warm_start_from.",
     "add_metrics": "Add the metric to eval_metric_ops in model_fn.",
-    "classifier_parse_example_spec": "Use tf.feature_column.make_parse_example_spec.",
-    "regressor_parse_example_spec": "Use tf.feature_column.make_parse_example_spec.",
 }
-_KINDS = ("Classifier", "Regressor", "Estimator", "Head")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _canned.NAMES:
+        return _canned.get(name)
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
     if name in _OTHERS:
         raise AbsentError(f"tf.estimator.{name} is not supported. {_OTHERS[name]}")
-    if name.endswith(_KINDS):
-        raise AbsentError(_CANNED.format(name=f"tf.estimator.{name}"))
-    near = near_matches(name, __all__)
+    if name.startswith("BoostedTrees"):
+        raise AbsentError(_BOOSTED.format(name=f"tf.estimator.{name}"))
+    near = near_matches(name, [*__all__, *_canned.NAMES])
     raise MoxAttributeError(f"tf.estimator has no {name!r}.{near}", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_canned.NAMES})

@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.estimator import warm_start
 from moxing.estimator.config import RunConfig
 from moxing.estimator.modeling import functions
 from moxing.estimator.running import checkpoints
@@ -35,18 +36,24 @@ class Described:
             raise MoxTypeError(
                 f"Estimator has config={shown(config)}; it must be a tf.estimator.RunConfig."
             )
-        if warm_start_from is not None and not isinstance(warm_start_from, str | os.PathLike):
-            raise MoxNotSupportedError(
-                f"Estimator has warm_start_from={shown(warm_start_from)}; only the path of a"
-                " checkpoint is supported. Choose variables with --checkpoint_include_patterns and"
-                " --checkpoint_exclude_patterns, or tf.train.init_from_checkpoint in model_fn."
-            )
         config = config or RunConfig()
         directory = _directory(model_dir, config.model_dir)
         self._config = config.replace(model_dir=directory)
         self._params = copy.deepcopy(_plain(params))
         self._model_fn = model_fn
-        self.warm_start = None if warm_start_from is None else urls.text(warm_start_from)
+        self._warm_start_settings = warm_start.checked(warm_start_from)
+
+    @property
+    def warm_start(self) -> str | None:
+        """The checkpoint that all variables start from; None: there is none, or settings say."""
+        given = self._warm_start_settings
+        return given if isinstance(given, str) else None
+
+    @property
+    def warm_start_settings(self) -> warm_start.WarmStartSettings | None:
+        """Which variables start from which of a checkpoint; None: nothing says so."""
+        given = self._warm_start_settings
+        return given if isinstance(given, warm_start.WarmStartSettings) else None
 
     @property
     def config(self) -> RunConfig:

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxAttributeError, MoxNotSupportedError, MoxValueError
+from moxing.estimator import canned
 
 
 def make_early_stopping_hook(
@@ -45,6 +46,8 @@ class _Asks(tf.train.SessionRunHook):
 
 
 def __getattr__(name: str) -> Any:
+    if name in canned.EXPERIMENTAL:
+        return canned.get_experimental(name)
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
     raise MoxNotSupportedError(

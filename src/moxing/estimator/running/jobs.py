@@ -37,6 +37,7 @@ def training(
     chief = fields["cluster"] is None or fields["cluster"].is_chief
     shares = config.train_distribute is not None
     seconds, every = config.save_checkpoints_secs, config.save_checkpoints_steps
+    starts = None if estimator.latest_checkpoint() else estimator.warm_start_settings
     saving = sorted_out(hooks, listeners, every, seconds)
 
     def model_fn(inputs: Any, mode: str) -> Model:
@@ -45,6 +46,8 @@ def training(
         with captured() as noted:
             spec = _call(estimator, inputs, ModeKeys.TRAIN)
         updates.add(noted, spec.train_op)
+        if first and starts is not None:
+            starts.apply()
         refuse_saver_hooks(spec.training_hooks or (), spec.training_chief_hooks or ())
         own = tuple(spec.training_hooks or ())
         if first:
