@@ -83,8 +83,8 @@ __all__ = [
 ]
 
 _BOOSTED = (
-    "{name} is not supported: trees are not trained by gradients, and TensorFlow no longer has their"
-    " operations. Use HistGradientBoosting of scikit-learn, XGBoost or YDF on the same table, or"
+    "{name} is not supported: TensorFlow no longer has the operations that grow trees. Use"
+    " HistGradientBoosting of scikit-learn, XGBoost or YDF on the same table, or"
     " tf.estimator.DNNLinearCombinedClassifier and its kin."
 )
 _OTHERS = {

@@ -107,6 +107,10 @@ def _arrays(name: str, value: Any) -> list[tuple[str, Any]]:
 
 def _array(name: str, value: Any) -> Any:
     array = np.asarray(value)
+    if array.dtype == object and all(isinstance(item, str | bytes) for item in array.flat):
+        array = np.array(
+            [item if isinstance(item, bytes) else item.encode() for item in array.flat]
+        ).reshape(array.shape)  # Columns of texts, as pandas has them.
     if array.ndim == 0 or array.dtype == object:
         raise MoxTypeError(
             f"numpy_input_fn has {name}={shown(value)}; it must be an array of examples."

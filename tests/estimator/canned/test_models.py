@@ -230,6 +230,6 @@ def test_chosen_variables_start_from_another_model(tumors: Any, tmp_path: Path) 
 
 
 def test_trees_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="trees are not trained by gradients"):
+    with pytest.raises(NotImplementedError, match="no longer has the operations that grow trees"):
         _ = tfe.BoostedTreesClassifier
     assert not hasattr(tfe, "BoostedTreesRegressor")
