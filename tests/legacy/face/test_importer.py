@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import inspect
 import json
+import os
 import pickle
 import sys
 import textwrap
@@ -133,6 +134,20 @@ def test_folders_that_the_program_adds_are_its_own(
     module = _module(project, "adds", "import nets_of_2018\ntf = nets_of_2018.tf\n")
 
     assert module.tf.loads is json.loads
+
+
+def test_folders_of_pythonpath_are_the_programs_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {name: tmp_path / name for name in ("program", "shared", "other")}
+    for folder in folders.values():
+        folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folders["shared"]), ""]))
+    monkeypatch.syspath_prepend(folders["shared"])
+    monkeypatch.syspath_prepend(folders["other"])
+    code = importer.UserCode(str(folders["program"]), Faces({}))
+    assert code.owns(str(folders["shared"] / "package" / "module.py"))
+    assert not code.owns(str(folders["other"] / "module.py"))
 
 
 def test_functions_and_classes_are_as_in_plain_python(project: Path) -> None:

@@ -33,7 +33,10 @@ class UserCode:
     def __init__(self, root: str, faces: Faces) -> None:
         """Args: root: the folder of the script. faces: what its modules see."""
         self._root = os.path.realpath(root)
-        self._path_at_start = {_real(entry) for entry in sys.path}
+        # What PYTHONPATH names was put there for the program, as its own additions are.
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        own = {_real(entry) for entry in given if entry}
+        self._path_at_start = {_real(entry) for entry in sys.path} - own
         self._not_ours = tuple(_real(folder) + os.sep for folder in _foreign_folders())
         self.faces = faces
         self.builtins = types.ModuleType("builtins", builtins.__doc__)
@@ -43,8 +46,8 @@ class UserCode:
     def owns(self, path: str) -> bool:
         """Whether a source file is one of the user's own.
 
-        Those are the files below the script's folder and below folders that the program itself
-        adds to `sys.path`, unless they belong to Python or to an installed library.
+        Those are the files below the script's folder and below folders that PYTHONPATH or the
+        program itself adds to `sys.path`, unless they belong to Python or to an installed library.
         """
         real = os.path.realpath(path)
         if real.startswith(self._not_ours) or any(
