@@ -6,6 +6,7 @@ import logging
 
 import moxing
 from moxing import logs, notices
+from moxing.logs import TENSORFLOW
 
 _said = False
 
@@ -21,4 +22,4 @@ def say_hello() -> None:
     import tensorflow.compat.v1 as tf
 
     logging.getLogger().info("Using MoXing-v%s (openmox)", moxing.__version__)
-    logging.getLogger("tensorflow").info("Using TensorFlow-%s", tf.version.GIT_VERSION)
+    TENSORFLOW.info("Using TensorFlow-%s", tf.version.GIT_VERSION)

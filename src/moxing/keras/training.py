@@ -19,6 +19,7 @@ from moxing.keras.model import TrainedModel
 from moxing.keras.pipeline import Pipeline
 from moxing.keras.restored import restore
 from moxing.keras.result import FitResult
+from moxing.logs import TENSORFLOW
 
 _SAVE_SECS = 60.0
 _START_SECS = 300.0
@@ -193,4 +194,4 @@ def _say_hello() -> None:
     logs.reset_logger()
     notices.give()
     logging.getLogger().info("Using MoXing-v%s (openmox)", moxing.__version__)
-    logging.getLogger("tensorflow").info("Using TensorFlow-%s", tf.version.GIT_VERSION)
+    TENSORFLOW.info("Using TensorFlow-%s", tf.version.GIT_VERSION)

@@ -8,6 +8,8 @@ import shutil
 import zlib
 from collections.abc import Iterable
 
+from moxing.framework import atomic
+
 _CHUNK = 4 << 20  # Bytes; larger reads leave the processor's cache.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 
@@ -22,9 +24,7 @@ def write(path: str, content: bytes) -> None:
 
 def replace(path: str, content: bytes, aside: str) -> None:
     """Replaces the file at `path` in one step; `aside` is a directory on the same file system."""
-    temporary = os.path.join(aside, os.path.basename(path))
-    write(temporary, content)
-    os.replace(temporary, path)
+    atomic.replace(path, (content,), aside=aside, sync=True)
 
 
 def sync(paths: Iterable[str]) -> None:

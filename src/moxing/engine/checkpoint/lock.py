@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ from pathlib import Path
 
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxRuntimeError
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 _LOCK = ".mox.lock"
 _HOLDER = ".mox.lock.json"
@@ -80,7 +78,9 @@ def lock(directory: str | Path) -> Iterator[Held]:
     except (OSError, NotImplementedError) as error:
         fault = error
     if fault is not None:
-        _LOG.warning("Can't lock %s (%s): make sure that no other run trains in it.", root, fault)
+        TENSORFLOW.warning(
+            "Can't lock %s (%s): make sure that no other run trains in it.", root, fault
+        )
         yield Held(os.path.join(root, _LOCK))
         return
     holder = os.path.join(root, _HOLDER)

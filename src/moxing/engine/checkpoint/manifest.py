@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import zlib
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moxing.engine.checkpoint.names import MANIFEST, Checkpoint
+from moxing.logs import TENSORFLOW
 
 FORMAT = 1
 
@@ -91,7 +91,7 @@ def read_extra(checkpoint: Checkpoint) -> dict[str, Any]:
     if manifest is not None:
         return dict(manifest.extra)
     if os.path.exists(checkpoint.prefix + MANIFEST):
-        logging.getLogger("tensorflow").warning(
+        TENSORFLOW.warning(
             "%s%s is damaged: the variables are restored, the position in the input is not.",
             checkpoint.prefix,
             MANIFEST,

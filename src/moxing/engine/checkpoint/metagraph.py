@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint import durable
 from moxing.engine.checkpoint.names import META
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 LARGEST = 64 << 20  # Bytes; beyond that the graph holds data, which a checkpoint should not.
 
@@ -65,10 +62,10 @@ class MetaGraph:
             content = graph.SerializeToString()
         # A graph over 2 GB: protocol buffers have no exception of their own for it.
         except Exception as error:
-            _LOG.debug("No %s file is written: %s", META, error)
+            TENSORFLOW.debug("No %s file is written: %s", META, error)
             return None
         if len(content) > LARGEST:
             size = len(content) >> 20
-            _LOG.debug("No %s file is written: the graph has %d MB.", META, size)
+            TENSORFLOW.debug("No %s file is written: the graph has %d MB.", META, size)
             return None
         return content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 from moxing.engine.checkpoint import manifest, pointer, verify
 from moxing.engine.checkpoint.names import MANIFEST, Checkpoint, indexed_prefixes, present, step_of
 from moxing.errors import CheckpointError
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 def newest(directory: str | Path) -> Checkpoint | None:
@@ -91,7 +89,7 @@ def _is_later(target: pointer.Pointer, last_commit: str) -> bool:
 
 def _warn(skipped: list[str], outcome: str) -> None:
     if skipped:
-        _LOG.warning("%s. %s", _list(skipped), outcome)
+        TENSORFLOW.warning("%s. %s", _list(skipped), outcome)
 
 
 def _list(skipped: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -13,8 +12,7 @@ from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.reader import Stored
 from moxing.engine.wording.option_names import option
 from moxing.errors import CheckpointError, near_matches
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 _FLOATS = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 _STEP = "global_step"
@@ -78,7 +76,7 @@ def warm_plan(
     plan = Plan()
     names = [entry.name for entry in entries]
     if idle := wanted.idle(names):
-        _LOG.warning("No variable matches the checkpoint pattern %s.", some(idle))
+        TENSORFLOW.warning("No variable matches the checkpoint pattern %s.", some(idle))
     left_out = tuple(name + "/" for name in names if not wanted.wants(name))
     for entry in entries:
         may_lack = id(entry.variable) in optional or _is_step(entry.name)

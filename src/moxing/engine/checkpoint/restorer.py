@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -13,8 +12,7 @@ from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.plan import Match, resume_plan, warm_plan
 from moxing.engine.checkpoint.reader import Stored, stored, unreadable
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 class Restorer:
@@ -67,9 +65,9 @@ class Restorer:
         Raises:
             CheckpointError: the file was damaged or removed in the meantime.
         """
-        _LOG.info("Restoring parameters from %s", self._prefix)
+        TENSORFLOW.info("Restoring parameters from %s", self._prefix)
         if self._names_initialized:
-            _LOG.info("Initializing, not restoring: %s", some(self._names_initialized))
+            TENSORFLOW.info("Initializing, not restoring: %s", some(self._names_initialized))
         try:
             session.run(self._operation)
         except (

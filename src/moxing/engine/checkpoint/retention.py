@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Sequence
 
 from moxing.engine.checkpoint.commit import remove
 from moxing.engine.checkpoint.names import prefix_of, present
+from moxing.logs import TENSORFLOW
 
 _OURS = re.compile(r"(replaced\.)?model\.ckpt-\d+\.")
-_LOG = logging.getLogger("tensorflow")
 
 
 def retain(prefixes: Sequence[str], keep: int | None) -> list[str]:
@@ -47,7 +46,7 @@ def _deleted(prefix: str) -> bool:
     try:
         remove(prefix)
     except OSError as error:
-        _LOG.warning(
+        TENSORFLOW.warning(
             "Could not delete the old checkpoint %s (%s); it stays.",
             prefix,
             error.strerror or os.strerror(error.errno or 0),

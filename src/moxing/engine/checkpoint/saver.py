@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -23,8 +22,7 @@ from moxing.engine.checkpoint.names import INDEX, MANIFEST, Checkpoint, data_suf
 from moxing.engine.checkpoint.retention import clear_remains, retain
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxValueError
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 _NAME = "model.ckpt"
 
@@ -87,7 +85,7 @@ class Saver:
         prefix = f"{path}-{step}"
         if self._done.get(step) == (extra or {}) and os.path.exists(prefix + MANIFEST):
             return Checkpoint(prefix, step)
-        _LOG.info("%s", report.saving_checkpoint(step, path))
+        TENSORFLOW.info("%s", report.saving_checkpoint(step, path))
         try:
             with told_as(prefix), stage.stage(self._directory) as aside:
                 self._commit(session, prefix, step, extra or {}, aside)

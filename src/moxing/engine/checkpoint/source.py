@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 import os
 from dataclasses import replace
 
@@ -20,8 +19,7 @@ from moxing.engine.checkpoint.names import (
 from moxing.engine.checkpoint.newest import newest
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError
-
-_LOG = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
 
 
 def choose(
@@ -91,9 +89,9 @@ def _say_ignored(own: Checkpoint, log_dir: str, checkpoint_path: str, training: 
     other = _glance(checkpoint_path)
     if other is not None and os.path.realpath(other) == os.path.realpath(own.prefix):
         return
-    _LOG.info("%s", report.ignoring_checkpoint_path(str(log_dir)))
+    TENSORFLOW.info("%s", report.ignoring_checkpoint_path(str(log_dir)))
     if not training and other is not None:
-        _LOG.warning(
+        TENSORFLOW.warning(
             "TWO CHECKPOINTS: this run uses %s of log_dir and NOT %s of checkpoint_path. To use the"
             " latter, set log_dir to a directory without checkpoints.",
             own.prefix,

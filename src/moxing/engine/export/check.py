@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from moxing.engine.graph.ancestry import PLACEHOLDERS, behind
 from moxing.engine.graph.blame import place
 from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxTypeError, MoxValueError
+from moxing.logs import TENSORFLOW
 
 _PIPELINE = ("Iterator", "OneShotIterator", "QueueDequeue", "ReaderRead", "Unstage")
 _PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -107,7 +107,7 @@ def _check_source(output: str, op: tf.Operation, paths: Mapping[str, str]) -> No
             " not exported. Make the output of the inputs that model_fn is given."
         )
     if op.type in _PYTHON_CALLS:
-        logging.getLogger("tensorflow").warning(
+        TENSORFLOW.warning(
             "The exported output %r depends on the Python function called by %s. It is not part of"
             " the exported model, so no other process can compute this output.",
             output,

@@ -6,15 +6,14 @@ turned off, and because a converter that crashes must not take the training run 
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
 
 from moxing.engine.export import to_onnx, to_tflite
 from moxing.engine.export.kinds import ONNX, TFLITE
+from moxing.logs import TENSORFLOW
 
-_log = logging.getLogger("tensorflow")
 _SECONDS = 1800
 _LONGEST = 400
 FILES = {TFLITE: "model.tflite", ONNX: "model.onnx"}
@@ -43,7 +42,7 @@ def convert(kind: str, directory: str) -> str | None:
     if done.returncode == 0 and os.path.isfile(output):
         for line in done.stdout.splitlines():
             if line.startswith("note: "):
-                _log.warning("%s: %s", FILES[kind], line.removeprefix("note: "))
+                TENSORFLOW.warning("%s: %s", FILES[kind], line.removeprefix("note: "))
         return None
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]

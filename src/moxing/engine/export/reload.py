@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +12,8 @@ from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 from moxing.engine.export.sample import Feed, feeds
 from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
-_log = logging.getLogger("tensorflow")
 _SECONDS = 120  # For one batch; the second model gets more, as a busy machine is no difference.
 _RELATIVE = 1e-3
 _RELATIVE_HALF = 2e-2  # Of numbers with 16 bits.
@@ -55,7 +54,7 @@ def check(session: tf.Session, signature: ExportSignature, directory: str) -> No
                 " input. It depends on something that is not saved, such as a local variable with"
                 " a random initial value. Make it a variable of model_fn (tf.get_variable)."
             )
-        _log.info(
+        TENSORFLOW.info(
             "The exported output %r is not compared with the checkpoint's: it is another one at"
             " each call, as with random operations.",
             name,
@@ -71,7 +70,7 @@ def _first_that_works(
             return feed, _run(session, fetches, feed)
         except (tf.errors.OpError, ValueError, TypeError) as error:
             reason = _reason(error)
-    _log.info(
+    TENSORFLOW.info(
         "The exported model is not compared with the checkpoint: no generated input is one that it"
         " takes (%s).",
         reason,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from typing import Any
 
 import numpy as np
 
 from moxing.errors import ExportExistsError, MoxValueError
+from moxing.logs import TENSORFLOW
 
 _LONGEST_NAME = 200  # Bytes; file systems take 255, and the temporary name is longer.
 _NAMES_OF_TRAINING = ("checkpoint", "model.ckpt", "events.out.tfevents", "graph.pbtxt")
@@ -29,7 +29,7 @@ def target(log_dir: str, version: int | str) -> str:
     directory = os.path.join(log_dir, name)
     refuse_existing(directory)
     if not name.isascii() or not name.isdigit():
-        logging.getLogger("tensorflow").info(
+        TENSORFLOW.info(
             "The model will be exported to %s. TensorFlow Serving only finds directories named by"
             " a number: pass version=-1, or an int, where it has to.",
             directory,

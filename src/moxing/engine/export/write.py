@@ -24,8 +24,8 @@ from moxing.engine.export.target import refuse_existing
 from moxing.engine.export.variables import check_shapes, check_variables, variable_key
 from moxing.engine.job.signature import ExportSignature, signature_def
 from moxing.errors import MoxRuntimeError
+from moxing.logs import TENSORFLOW
 
-_log = logging.getLogger("tensorflow")
 _FILE = "saved_model.pb"
 _ABANDONED = 24 * 3600.0  # Seconds after which an unfinished export belongs to a dead process.
 SIGNATURE_KEYS = ("serving_default", "predict_object")
@@ -189,11 +189,11 @@ def _without_lines_about(path: str) -> Iterator[None]:
     def keep(record: logging.LogRecord) -> bool:
         return name not in record.getMessage()
 
-    _log.addFilter(keep)
+    TENSORFLOW.addFilter(keep)
     try:
         yield
     finally:
-        _log.removeFilter(keep)
+        TENSORFLOW.removeFilter(keep)
 
 
 def _sync_tree(directory: str) -> None:
@@ -214,8 +214,8 @@ def _sync(path: str) -> None:
 def _log_written(directory: str) -> None:
     assets = os.path.join(directory, "assets")
     if os.path.isdir(assets):
-        _log.info("Assets written to: %s", assets)
+        TENSORFLOW.info("Assets written to: %s", assets)
     for name in (*FILES.values(), GRAPH):
         if os.path.isfile(os.path.join(directory, name)):
-            _log.info("Converted model written to: %s", os.path.join(directory, name))
-    _log.info("SavedModel written to: %s", os.path.join(directory, _FILE))
+            TENSORFLOW.info("Converted model written to: %s", os.path.join(directory, name))
+    TENSORFLOW.info("SavedModel written to: %s", os.path.join(directory, _FILE))

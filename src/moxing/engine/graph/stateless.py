@@ -9,7 +9,6 @@ and the first device's operations, have the keys that they have alone.
 
 from __future__ import annotations
 
-import logging
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +19,10 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import ancestry
 from moxing.engine.graph.replica_names import PREFIX
 from moxing.engine.wording.option_names import option
+from moxing.logs import TENSORFLOW
 
 # What the names of operations of a device after the first begin with.
 _DEVICE = re.compile(rf"{PREFIX}\d+/")
-_LOG = logging.getLogger("tensorflow")
 
 # The stateless counterpart of each operation; both take a shape first and give one tensor.
 _COUNTERPARTS = {
@@ -194,7 +193,7 @@ def _of_process(process: int) -> str:
 
 def _warn(left: Sequence[tf.Operation]) -> None:
     if left:
-        _LOG.warning(
+        TENSORFLOW.warning(
             "%s can't fix the random operation %s (%s) over a resumed run: TensorFlow has no"
             " stateless form of it here.",
             option("--seed"),

@@ -7,13 +7,13 @@ above one line that is drawn anew four times a second.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, SupportsFloat
 
 from moxing.engine.reporting.bottom_line import Above
+from moxing.logs import TENSORFLOW
 
 if TYPE_CHECKING:
     from moxing.engine.reporting.live_text import LiveConsole
@@ -95,7 +95,7 @@ def _live(title: str, end_step: int | None) -> LiveConsole | None:
         console = LiveConsole(title, end_step)
         console.start()
     except Exception as error:
-        logging.getLogger("tensorflow").debug("There is no live line: %r", error)
+        TENSORFLOW.debug("There is no live line: %r", error)
         return None
     return console
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import logging
 import os
 import socket
 import time
@@ -13,7 +12,8 @@ from typing import Any, SupportsFloat
 
 import tensorflow.compat.v1 as tf
 
-_log = logging.getLogger("tensorflow")
+from moxing.logs import TENSORFLOW
+
 _FLUSH_SECONDS = 10.0
 _LARGEST_CONSTANT = 1024  # Bytes of a constant that the graph written for TensorBoard keeps.
 _numbers = itertools.count()
@@ -120,7 +120,7 @@ class SummaryWriter:
             yield
         except (OSError, tf.errors.OpError) as error:
             self._file = None
-            _log.warning(
+            TENSORFLOW.warning(
                 "Summaries can't be written to %s (%s). The run goes on without them.",
                 self._log_dir,
                 str(error).partition("\n")[0],
@@ -173,7 +173,7 @@ def _runnable(summaries: list[tf.Tensor]) -> list[tf.Tensor]:
     """Leaves out what no session can fetch: summaries made inside a branch or a loop."""
     inside = [s.op.name for s in summaries if s.op._get_control_flow_context() is not None]
     if inside:
-        _log.warning(
+        TENSORFLOW.warning(
             "These summaries were made inside tf.cond or tf.while_loop and can't be written: %s."
             " Make them of what the branch or loop returns.",
             ", ".join(inside),

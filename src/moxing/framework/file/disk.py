@@ -1,21 +1,13 @@
-"""Writes local files so that a reader finds the old one or the new one, and never a part."""
+"""Local files and directories, as the file API writes and tells them apart."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import uuid
 from collections.abc import Iterator
 
+from moxing.framework import atomic
 from moxing.framework.file.errors import MoxFileNameDuplicateException
-
-_START, _END = ".mox-", ".part"
-
-
-def is_unfinished(name: str) -> bool:
-    """Whether a file of this name is one that `replacing` has not put in place yet."""
-    return name.startswith(_START) and name.endswith(_END)
 
 
 def is_directory(entry: os.DirEntry[str]) -> bool:
@@ -57,27 +49,8 @@ def replacing(path: str, like: str | None = None) -> Iterator[int]:
         raise MoxFileNameDuplicateException(
             f"{path} can't be written: a directory of that name is there", url=path
         )
-    beside = os.path.join(parent, f"{_START}{uuid.uuid4().hex}{_END}")
-    fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        try:
-            yield fd
-        finally:
-            os.close(fd)
-        if like is not None:
-            shutil.copymode(like, beside)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
-
-
-def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Writes all of `data` where `fd` stands."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+    with atomic.replacing(path, like=like) as fd:
+        yield fd
 
 
 def copy_span(src: int, start: int, size: int, dst: int, at: int, piece: int = 1 << 20) -> int:

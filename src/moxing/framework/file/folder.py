@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
 from moxing.errors import MoxValueError
+from moxing.framework import atomic
 from moxing.framework.file import disk
 from moxing.framework.file.errors import MoxFileNotExistsException, MoxFileReadException
 from moxing.framework.file.store import Assembly, Info, Span
@@ -48,7 +49,7 @@ class FolderStore:
     def _scan(self, path: str, prefix: str, deep: bool) -> Iterator[Info]:
         try:
             with os.scandir(path) as entries:
-                kept = [entry for entry in entries if not disk.is_unfinished(entry.name)]
+                kept = [entry for entry in entries if not atomic.is_unfinished(entry.name)]
         except (FileNotFoundError, NotADirectoryError):
             return
         for entry in sorted(kept, key=_by_key):
@@ -99,7 +100,7 @@ class FolderStore:
             os.makedirs(path, exist_ok=True)
             return
         with disk.replacing(path) as fd:
-            disk.write_all(fd, data)
+            atomic.write_all(fd, data)
 
     def copy(self, src: Location, dst: Location, info: Info) -> None:
         """Copies an object inside the store."""

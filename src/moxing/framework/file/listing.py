@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from moxing.framework import atomic
 from moxing.framework.file import disk, patterns, status
 from moxing.framework.file.entries import RemoteEntry, RemoteScan, reachable, tree
 from moxing.framework.file.errors import MoxFileNotDirectoryException
@@ -122,7 +123,7 @@ def _local_names(
 ) -> Iterator[str]:
     with os.scandir(path) as entries:
         for entry in entries:
-            if disk.is_unfinished(entry.name):
+            if atomic.is_unfinished(entry.name):
                 continue
             directory = disk.is_directory(entry)
             if not (skip_dir if directory else skip_file):

@@ -6,6 +6,7 @@ import os
 import sysconfig
 
 from moxing.errors import MoxRuntimeError
+from moxing.framework import atomic
 
 MARKER = "openmox-armed.pth"
 # Python runs this line at every start while the file is there. An openmox that was removed since
@@ -37,11 +38,8 @@ def arm(all_old: bool = False) -> str:
         MoxRuntimeError: site-packages cannot be written to.
     """
     path = marker()
-    temporary = f"{path}.{os.getpid()}.tmp"
     try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(line(all_old))
-        os.replace(temporary, path)
+        atomic.replace(path, (line(all_old).encode(),))
     except OSError as error:
         raise MoxRuntimeError(
             f"cannot write {path}: {error.strerror}. Run `mox legacy on` as the owner of this"

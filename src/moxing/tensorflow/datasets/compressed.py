@@ -10,12 +10,12 @@ import atexit
 import hashlib
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.framework import atomic
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import record_index, storage
 
@@ -77,10 +77,7 @@ def _decompress(path: str, target: str) -> None:
     folder = os.path.dirname(target)
     try:
         os.makedirs(folder, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as staged:
-            for part in _content(path):
-                staged.write(part)
-        os.replace(staged.name, target)
+        atomic.replace(target, _content(path))
     except OSError as error:
         raise MoxRuntimeError(
             f"{path} can't be decompressed to {target}: {storage.reason(error)}. Free some space,"

@@ -202,10 +202,9 @@ def test_what_a_report_is_made_of_may_be_damaged(
     (tmp_path / "report.html").mkdir()
     result = runs.execute(log_dir=tmp_path, max_steps=9)
     assert result.global_step == 9
-    assert [r.getMessage() for r in log.records if r.levelname == "WARNING"] == [
-        "No report of this run was written: [Errno 21] Is a directory:"
-        f" '{tmp_path}/.report.html.{os.getpid()}' -> '{tmp_path}/report.html'"
-    ]
+    (said,) = [r.getMessage() for r in log.records if r.levelname == "WARNING"]
+    assert said.startswith("No report of this run was written: [Errno 21] Is a directory: ")
+    assert said.endswith(f" -> '{tmp_path}/report.html'")
 
 
 def test_a_run_continued_and_evaluated_has_one_report(tmp_path: Path) -> None:

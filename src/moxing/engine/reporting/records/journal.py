@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 from moxing.engine.reporting.records import line as lines
 from moxing.engine.reporting.records.line import INTER, TRAIN, Line
-from moxing.engine.wording.record_files import METRICS, replace
+from moxing.engine.wording.record_files import METRICS
+from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
 # How lines of steps begin that a resumed run makes again.

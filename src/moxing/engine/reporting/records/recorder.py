@@ -17,7 +17,8 @@ from moxing.engine.reporting.records import checkpoints, history, line, page, ru
 from moxing.engine.reporting.records.journal import Journal
 from moxing.engine.reporting.records.line import Line
 from moxing.engine.reporting.summaries import SummaryWriter
-from moxing.engine.wording.record_files import REPORT, RUN, replace
+from moxing.engine.wording.record_files import REPORT, RUN
+from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
 _RECORDER = "openmox/recorder"

@@ -1,0 +1,69 @@
+"""Replaces local files in one step, so that a reader finds the old one or the new one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+
+_START, _END = ".mox-", ".part"
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is one that `replacing` has not put in place yet."""
+    return name.startswith(_START) and name.endswith(_END)
+
+
+@contextlib.contextmanager
+def replacing(
+    path: str, *, like: str | None = None, aside: str | None = None, sync: bool = False
+) -> Iterator[int]:
+    """A file descriptor whose file takes the place of `path` when the block ends well.
+
+    After an error the file at `path`, if any, is as it was.
+
+    Args:
+        path: where the file shall be.
+        like: a file whose permission bits it gets; by default those of any new file.
+        aside: the folder where it is written, on the file system of `path`; default: the folder
+            of `path`.
+        sync: whether its content is on the disk before it takes its place.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    folder = aside or os.path.dirname(path) or "."
+    beside = os.path.join(folder, f"{_START}{uuid.uuid4().hex}{_END}")
+    fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            yield fd
+            if sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        if like is not None:
+            shutil.copymode(like, beside)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def replace(
+    path: str, content: Iterable[bytes], *, aside: str | None = None, sync: bool = False
+) -> None:
+    """Replaces a file by the given parts of a content; see `replacing`."""
+    with replacing(path, aside=aside, sync=sync) as fd:
+        for part in content:
+            write_all(fd, part)
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    """Writes all of `data` where `fd` stands."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
