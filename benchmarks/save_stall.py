@@ -31,8 +31,9 @@ from object_store import BUCKET, server
 WORKER = """
 import dataclasses, json, logging, sys, time
 import tensorflow.compat.v1 as tf
-from moxing.engine import run
-from moxing.engine.job import TRAIN, Job, Loss, Model
+from moxing.engine.job.job import (
+    TRAIN, Data, Job, Logging, Loss, Model, Optimization, Saving)
+from moxing.engine.run import execution
 
 log_dir, saves, interval = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 SIZE, LAYERS = 1580, 10
@@ -75,10 +76,10 @@ def stop_after(count):
 def with_hooks(inputs, mode):
     return dataclasses.replace(model_fn(inputs, mode), hooks=(Times(), stop_after(saves)))
 
-run.execute(Job(
-    mode=TRAIN, input_fn=input_fn, model_fn=with_hooks,
-    optimizer_fns=[lambda: tf.train.MomentumOptimizer(1e-3, 0.9)], max_steps=10**9,
-    log_dir=log_dir, log_every=10**9, save_secs=interval))
+execution.execute(Job(
+    mode=TRAIN, data=Data(input_fn), model_fn=with_hooks, max_steps=10**9,
+    optimization=Optimization([lambda: tf.train.MomentumOptimizer(1e-3, 0.9)]),
+    log_dir=log_dir, logging=Logging(10**9), saving=Saving(every_secs=interval)))
 print(json.dumps({"steps": Times.ends, "saves": Saves.begins}))
 """
 

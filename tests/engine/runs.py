@@ -14,7 +14,24 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.export import ExportSignature
-from moxing.engine.job.job import TRAIN, Job, Loss, Model, Result
+from moxing.engine.job.job import (
+    TRAIN,
+    Data,
+    Export,
+    Job,
+    Logging,
+    Loss,
+    Model,
+    Optimization,
+    Outputs,
+    Precision,
+    Restoring,
+    Result,
+    Saving,
+    Summaries,
+    Threads,
+)
+from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
 
 once = tf.data.make_one_shot_iterator
@@ -67,18 +84,68 @@ def adam() -> tf.train.Optimizer:
     return tf.train.AdamOptimizer(0.05)
 
 
+# Which value of a job has the options that tests give by one name each, and its name for them.
+_PARTS: dict[str, tuple[Any, dict[str, str]]] = {
+    "data": (Data, {"input_fn": "", "batch_size": "", "make_batches": ""}),
+    "optimization": (
+        Optimization,
+        {"optimizer_fns": "", "trainable_include": "include", "trainable_exclude": "exclude"},
+    ),
+    "saving": (
+        Saving,
+        {
+            **{"save_secs": "every_secs", "save_steps": "every_steps"},
+            **{"keep": "", "listeners": "", "cached": ""},
+        },
+    ),
+    "restoring": (
+        Restoring,
+        {
+            **{"restore_include": "include", "restore_exclude": "exclude"},
+            **{"checkpoint_path": "", "again": "", "untrained": ""},
+        },
+    ),
+    "logging": (
+        Logging,
+        {
+            **{"log_every": "every", "log_first": "first_device"},
+            **{"profile": "", "settings": "", "names": ""},
+        },
+    ),
+    "summaries": (
+        Summaries,
+        {"summary_every": "every", "automatic_summaries": "automatic", "histograms": ""},
+    ),
+    "outputs": (Outputs, {"output_fn": "function", "output_every": "every"}),
+    "export": (Export, {"export": "wanted", "export_kinds": "kinds"}),
+    "precision": (
+        Precision,
+        {"compute_dtype": "", "loss_scale": "", "dynamic_loss_scale": "dynamic"},
+    ),
+    "threads": (Threads, {"inter_op_threads": "inter_op", "intra_op_threads": "intra_op"}),
+}
+_GROUP = ("cluster", "devices", "synchronous", "digest", "start_timeout", "stall_timeout")
+_PLACEMENT = ("copied", "on_servers", "trial", "compressed")
+
+
 def make_job(**fields: Any) -> Job:
     """A training of five steps on `constant`, saved first and last; `fields` replace the job's."""
-    job: dict[str, Any] = {
+    given: dict[str, Any] = {
         "mode": TRAIN,
         "input_fn": constant,
         "model_fn": model_fn,
         "optimizer_fns": [momentum],
         "max_steps": 5,
         "save_secs": None,
+        **{n: os.fspath(v) if isinstance(v, os.PathLike) else v for n, v in fields.items()},
     }
-    fields = {n: os.fspath(v) if isinstance(v, os.PathLike) else v for n, v in fields.items()}
-    return Job(**{**job, **fields})
+    group = ProcessGroup(**{name: given.pop(name) for name in _GROUP if name in given})
+    placed = {name: given.pop(name) for name in _PLACEMENT if name in given}
+    parts: dict[str, Any] = {"placement": Placement(group, **placed)}
+    for part, (kind, options) in _PARTS.items():
+        own = {to or name: given.pop(name) for name, to in options.items() if name in given}
+        parts[part] = kind(**own)
+    return Job(**given, **parts)
 
 
 def execute(**fields: Any) -> Result:

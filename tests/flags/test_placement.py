@@ -22,7 +22,7 @@ from moxing.flags.placement import PERSONAL, placement
 def test_where_variables_live(update: str | None, copied: bool | None, trial: bool) -> None:
     with flags.overridden(variable_update=update, num_gpus=2):
         placed = placement()
-    assert (placed["copied"], placed["trial"], placed["on_servers"]) == (copied, trial, False)
+    assert (placed.copied, placed.trial, placed.on_servers) == (copied, trial, False)
 
 
 @pytest.mark.parametrize(
@@ -33,20 +33,14 @@ def test_no_gpu_is_one_device_that_is_a_cpu(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     with flags.overridden(num_gpus=num_gpus):
-        assert placement()["devices"] == devices
+        assert placement().devices == devices
     assert os.environ["CUDA_VISIBLE_DEVICES"] == hidden
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_whose_values_are_logged(first: bool) -> None:
-    with flags.overridden(log_first_clone=first):
-        assert placement()["log_first"] is first
-
-
 def test_gradients_travel_as_16_bits_where_asked() -> None:
-    assert placement()["compressed"] is False
+    assert placement().compressed is False
     with flags.overridden(compress_gradients=True):
-        assert placement()["compressed"] is True
+        assert placement().compressed is True
 
 
 def test_which_flags_processes_may_have_as_they_like() -> None:
@@ -61,11 +55,11 @@ def test_which_flags_processes_may_have_as_they_like() -> None:
 def test_processes_compare_all_other_flags() -> None:
     hosts = {"worker_hosts": "127.0.0.1:1,127.0.0.1:2", "job_name": "worker"}
     with flags.overridden(**hosts):
-        first = placement()["digest"]
+        first = placement().group.digest
     with flags.overridden(**hosts, task_index=1, stall_timeout=7, num_inter_threads=3):
-        assert placement()["digest"] == first
+        assert placement().group.digest == first
     with flags.overridden(**hosts, num_gpus=2, seed=4):
-        second = placement()["digest"]
+        second = placement().group.digest
     assert {name: second[name] for name in second if second[name] != first[name]} == {
         "the flag --num_gpus": "2",
         "the flag --seed": "4",

@@ -129,7 +129,7 @@ class Estimator(Described):
         cluster = runtime.cluster()
         if cluster is None or cluster.job == EVALUATOR:
             return here()
-        return sharing.of_chief(jobs.training(self, input_fn, None, (), (), False), here)
+        return sharing.of_chief(runtime.group(self.config), here)
 
     def predict(
         self,

@@ -12,7 +12,6 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
-from moxing.engine.job.job import TRAIN
 from moxing.engine.run import execution
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.estimator import Estimator
@@ -60,9 +59,9 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
     for exporter in eval_spec.exporters:
         exporter.check(estimator)
     if cluster is not None and cluster.job == EVALUATOR:
-        placed = runtime.fields(estimator.config, TRAIN, None)
-        limit = total(train_spec.max_steps, placed)
-        values = follow(estimator, limit, eval_spec, placed["start_timeout"])
+        group = runtime.group(estimator.config)
+        limit = total(train_spec.max_steps, group)
+        values = follow(estimator, limit, eval_spec, group.start_timeout)
         return values, _export(estimator, eval_spec)
     evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
     evaluations = _Evaluations(estimator, eval_spec)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Final
+from typing import Final
 
 from moxing import flags
 from moxing.cluster import script
 from moxing.cluster.resolve import resolve
+from moxing.engine.job.placement import Placement, ProcessGroup
 
 # Where a platform starts processes minutes apart, --session_timeout is the flag to raise.
 _START_SECONDS = 300.0
@@ -29,8 +30,8 @@ PERSONAL: Final = frozenset(
 )
 
 
-def placement() -> dict[str, Any]:
-    """The fields of a Job that say where it runs.
+def placement() -> Placement:
+    """Where a run computes, as the flags and the environment say.
 
     Raises:
         MoxValueError: a cluster that can't be, or flags and environment that disagree.
@@ -39,19 +40,21 @@ def placement() -> dict[str, Any]:
         {name: flags.get_flag(name) for name in flags.CLUSTER_FLAGS}, os.environ, sys.argv[0]
     )
     update = flags.get_flag("variable_update") or ""
-    return {
-        "devices": _devices(flags.get_flag("num_gpus")),
-        "copied": _copied(update),
-        "log_first": flags.get_flag("log_first_clone"),
-        "cluster": cluster,
-        "synchronous": flags.get_flag("sync_replicas") or cluster is None,
-        "on_servers": update == "parameter_server" and cluster is not None,
-        "trial": update == flags.AUTO,
-        "compressed": flags.get_flag("compress_gradients"),
-        "digest": _digest() if cluster is not None else {},
-        "start_timeout": float(flags.get_flag("session_timeout") or _START_SECONDS),
-        "stall_timeout": float(flags.get_flag("stall_timeout")),
-    }
+    group = ProcessGroup(
+        cluster=cluster,
+        devices=_devices(flags.get_flag("num_gpus")),
+        synchronous=flags.get_flag("sync_replicas") or cluster is None,
+        digest=_digest() if cluster is not None else {},
+        start_timeout=float(flags.get_flag("session_timeout") or _START_SECONDS),
+        stall_timeout=float(flags.get_flag("stall_timeout")),
+    )
+    return Placement(
+        group,
+        copied=_copied(update),
+        on_servers=update == "parameter_server" and cluster is not None,
+        trial=update == flags.AUTO,
+        compressed=flags.get_flag("compress_gradients"),
+    )
 
 
 def _devices(num_gpus: int) -> int:

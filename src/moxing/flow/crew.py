@@ -25,7 +25,7 @@ import tensorflow.compat.v1 as tf
 from moxing.cluster import reach
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
-from moxing.engine.job.job import TRAIN, Job
+from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError
 from moxing.flow import machines
@@ -49,9 +49,9 @@ class Crew:
         self.index = cluster.index
         self._steps, self._over = 0, False
         self._process = os.getpid()
-        self._job = _job(cluster)
+        self._group = _group(cluster)
         _say_role(cluster)
-        self._team = team.enter(self._job)
+        self._team = team.enter(self._group)
 
     @property
     def target(self) -> str:
@@ -60,7 +60,7 @@ class Crew:
 
     def configure(self, config: tf.ConfigProto) -> None:
         """Sets what a session must know of the machines."""
-        self._team.configure(config, self._job)
+        self._team.configure(config, self._group)
 
     def steps_begin(self, native: tf.Session) -> None:
         """From now on a step that waits for a lost machine is broken off."""
@@ -227,18 +227,11 @@ def _exchanged(op: tf.Operation) -> str:
     return f"{op.type} {op.outputs[0].dtype.name} {op.outputs[0].shape}"
 
 
-def _job(cluster: Cluster) -> Job:
+def _group(cluster: Cluster) -> ProcessGroup:
     """What the engine must know to bring the processes together."""
-
-    def none(*_: Any) -> Any:
-        raise NotImplementedError
-
     values = MACHINE.values
     shown = {k: str(v) for k, v in values.items() if k not in _PERSONAL}
-    return Job(
-        mode=TRAIN,
-        input_fn=none,
-        model_fn=none,
+    return ProcessGroup(
         cluster=cluster,
         devices=MACHINE.devices,
         digest={f"flow.config.{name}": value for name, value in shown.items()},

@@ -10,7 +10,17 @@ import tensorflow.compat.v1 as tf
 
 import moxing
 from moxing import logs, notices
-from moxing.engine.job.job import TRAIN, Job, Model
+from moxing.engine.job.job import (
+    TRAIN,
+    Data,
+    Job,
+    Logging,
+    Model,
+    Optimization,
+    Saving,
+    Summaries,
+)
+from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
 from moxing.keras import arguments, checks, data, evaluation, families, foreign, misfit, place
 from moxing.keras.callbacks import Callbacks
@@ -136,28 +146,34 @@ def fit(
     pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief)
     saves = arguments.count("save_every", save_every)
     save_secs = arguments.seconds("save_every_secs", save_every_secs)
-    job = Job(
-        mode=TRAIN,
-        input_fn=pipeline.input_fn,
-        model_fn=_presented(trained, model),
-        optimizer_fns=[trained.optimizer_fn],
-        max_steps=max_steps,
-        log_dir=directory,
-        log_every=arguments.count("log_every", log_every) or 1,
-        save_steps=saves,
-        save_secs=save_secs if save_secs is not None or saves else _SAVE_SECS,
-        keep=arguments.count("keep", keep),
-        pauses=pauses,
-        automatic_summaries=True,
-        devices=devices,
-        cluster=cluster,
-        on_servers=parameter_server and cluster is not None,
-        seed=seed,
-        names=arguments.option_names(epochs, steps),
+    group = ProcessGroup(
+        cluster,
+        devices,
         digest=place.digest(
             epochs=epochs, steps=steps, steps_per_epoch=per_epoch, batch_size=batch, seed=seed
         ),
         start_timeout=arguments.seconds("start_timeout", start_timeout) or _START_SECS,
+    )
+    job = Job(
+        mode=TRAIN,
+        data=Data(pipeline.input_fn),
+        model_fn=_presented(trained, model),
+        optimization=Optimization([trained.optimizer_fn]),
+        max_steps=max_steps,
+        log_dir=directory,
+        logging=Logging(
+            arguments.count("log_every", log_every) or 1,
+            names=arguments.option_names(epochs, steps),
+        ),
+        saving=Saving(
+            every_steps=saves,
+            every_secs=save_secs if save_secs is not None or saves else _SAVE_SECS,
+            keep=arguments.count("keep", keep),
+        ),
+        pauses=pauses,
+        summaries=Summaries(automatic=True),
+        seed=seed,
+        placement=Placement(group, on_servers=parameter_server and cluster is not None),
     )
     with misfit.told_in_steps("train_data", given.element, model):
         result = execution.execute(job)

@@ -16,12 +16,13 @@ import pytest
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
 from moxing.cluster.member import join
+from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 from moxing.engine.process.team import Team
 from moxing.launch.plan import free_ports
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from runs import make_job, messages  # noqa: E402
+from runs import messages  # noqa: E402
 
 SECONDS = 0.2  # To wait for processes at the start.
 
@@ -50,9 +51,9 @@ def run(chief: Callable[[Team], Any]) -> Any:
 
     def task(index: int) -> Any:
         cluster = Cluster(hosts, index=index)
-        job = make_job(cluster=cluster, start_timeout=SECONDS)
+        group = ProcessGroup(cluster, start_timeout=SECONDS)
         with join(cluster, digest={}, timeout=60, stall_timeout=30) as member, ExitStack() as stack:
-            crew = Team(member, job, stack)
+            crew = Team(member, group, stack)
             crew.escape.at_ease()
             return chief(crew) if index == 0 else crew.agree(None)
 

@@ -35,16 +35,16 @@ def test_the_fastest_is_kept_and_told_in_one_line(
     log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     speeds = {False: 10.0, True: 12.5}
-    monkeypatch.setattr(trial, "_rate", lambda job, *_: speeds[job.copied])
+    monkeypatch.setattr(trial, "_rate", lambda job, *_: speeds[job.placement.copied])
     asked = make_job(devices=2, trial=True)
     chosen = trial.choose(asked, None)
-    assert chosen == dataclasses.replace(asked, copied=True, trial=False)
+    assert chosen == make_job(devices=2, copied=True)
     assert said(log) == [
         "Of the placements tried for 50 steps each (parameter_server: 10.000, replicated: 12.500"
         " steps/s), replicated is used."
     ]
     speeds[False] = 13.0
-    assert trial.choose(asked, None) == dataclasses.replace(asked, copied=False, trial=False)
+    assert trial.choose(asked, None) == make_job(devices=2, copied=False)
 
 
 def test_training_is_as_if_nothing_had_been_tried(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from moxing.cluster.cluster import Cluster
+from moxing.engine.job.placement import ProcessGroup
 from moxing.estimator.running.steps import ENDLESS, of_worker, total
 
 THREE = Cluster(("h:1", "h:2", "h:3"), ("h:4",))
@@ -23,7 +24,7 @@ THREE = Cluster(("h:1", "h:2", "h:3"), ("h:4",))
 def test_each_worker_makes_its_part(
     cluster: Any, synchronous: bool, own: int, all_together: int
 ) -> None:
-    placed = {"cluster": cluster, "synchronous": synchronous}
-    assert of_worker(100, placed) == own
-    assert total(100, placed) == all_together
-    assert total(None, placed) >= ENDLESS
+    group = ProcessGroup(cluster, synchronous=synchronous)
+    assert of_worker(100, group) == own
+    assert total(100, group) == all_together
+    assert total(None, group) >= ENDLESS

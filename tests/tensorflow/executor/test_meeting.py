@@ -9,16 +9,17 @@ import tensorflow.compat.v1 as tf
 
 from moxing import flags
 from moxing.cluster.cluster import Cluster
+from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.errors import MoxNotSupportedError
 from moxing.tensorflow.executor.meeting import checked
 from moxing.tensorflow.optimizer import get_optimizer_wrapper_fn
 
 CLUSTER = Cluster(("127.0.0.1:1", "127.0.0.1:2"), ("127.0.0.1:3",))
-TOGETHER = {"cluster": CLUSTER, "synchronous": True, "on_servers": False}
-ALONE = {"cluster": None, "synchronous": True, "on_servers": False}
+TOGETHER, ALONE = Placement(ProcessGroup(CLUSTER)), Placement()
+APART = Placement(ProcessGroup(CLUSTER, synchronous=False))
 
 
-def make(name: str, placed: dict[str, Any], **arguments: Any) -> tf.train.Optimizer:
+def make(name: str, placed: Placement, **arguments: Any) -> tf.train.Optimizer:
     def optimizer_fn() -> tf.train.Optimizer:
         inside = tf.train.GradientDescentOptimizer(0.1)
         wrapped = get_optimizer_wrapper_fn(name, inside, **arguments)()
@@ -40,7 +41,7 @@ def test_workers_that_share_variables(name: str, arguments: dict[str, Any], meet
     for placed in (TOGETHER, ALONE):
         assert make(name, placed, **arguments)
     with pytest.raises(MoxNotSupportedError) as caught:
-        make(name, {**TOGETHER, "synchronous": False}, **arguments)
+        make(name, APART, **arguments)
     assert str(caught.value) == (
         f"{name} keeps something of each worker's own, and with --sync_replicas=false all variables"
         " are shared on parameter servers. Leave --sync_replicas out: workers then have variables"
@@ -49,12 +50,12 @@ def test_workers_that_share_variables(name: str, arguments: dict[str, Any], meet
 
 
 def test_one_batch_keeps_nothing() -> None:
-    assert make("batch_gradients", {**TOGETHER, "synchronous": False}, num_batches=1)
+    assert make("batch_gradients", APART, num_batches=1)
 
 
 def test_elastic_workers_need_weights_of_their_own() -> None:
     with pytest.raises(MoxNotSupportedError) as caught:
-        make("easgd", {**TOGETHER, "on_servers": True})
+        make("easgd", Placement(ProcessGroup(CLUSTER), on_servers=True))
     assert str(caught.value) == (
         "easgd lets each worker go its own way, which --variable_update=parameter_server does not."
         " Leave the flag out."

@@ -95,8 +95,8 @@ def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
 def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
     config = tf.ConfigProto(
         allow_soft_placement=True,
-        inter_op_parallelism_threads=job.inter_op_threads,
-        intra_op_parallelism_threads=job.intra_op_threads,
+        inter_op_parallelism_threads=job.threads.inter_op,
+        intra_op_parallelism_threads=job.threads.intra_op,
     )
     config.gpu_options.allow_growth = True
     if devices.has_gpu():  # On a CPU XLA gains nothing.
@@ -104,7 +104,7 @@ def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
     if job.devices > 1 and not devices.has_gpu():
         config.device_count["CPU"] = job.devices
     if team is not None:
-        team.configure(config, job)
+        team.configure(config, job.group)
     elif not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = tf_executor.choose(graph.get_operations())
     return config

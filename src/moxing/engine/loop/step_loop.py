@@ -96,7 +96,7 @@ class Loop:
         self._wish = program.team.wish if program.team is not None else None
         self._asked = self._left = False
         # Workers that do not wait for each other share the steps.
-        shares = crew is not None and not job.synchronous
+        shares = crew is not None and not job.group.synchronous
         self._workers = crew.cluster.size if crew is not None and shares else 1
         self._session = session
         self._hooks = hooks
@@ -167,7 +167,7 @@ class Loop:
             progress.step += 1
             if self._together:
                 self._hear(values)
-            if self._reports_rate and progress.step % self._job.summary_every == 0:
+            if self._reports_rate and progress.step % self._job.summaries.every == 0:
                 self._report_rate()
             if self._console.live:
                 self._console.tick(progress.step)
@@ -195,7 +195,7 @@ class Loop:
             self._asked = True
             self._crew.ask_to_stop()
             self._session.run(self._wish)
-        return wants if not self._job.synchronous else self._left
+        return wants if not self._job.group.synchronous else self._left
 
     def _hear(self, values: Mapping[str, Any]) -> None:
         """Takes what a step says of other processes."""
@@ -211,7 +211,7 @@ class Loop:
         self.progress.input_ended = True
         if self._together and self._crew is not None:
             self.progress.ended_by = self._crew.peer_ended(error, self.progress.step)
-            if self.progress.ended_by is None and self._job.synchronous:
+            if self.progress.ended_by is None and self._job.group.synchronous:
                 self._crew.input_ended(self.progress.step)
 
     def _ended_by_peer(self, error: tf.errors.OpError) -> bool:
@@ -236,7 +236,7 @@ class Loop:
     def _due(self, step: int) -> tuple[str, ...]:
         """The names of what this step fetches beside the train op."""
         due = ("team", *self._always) if self._together else self._always
-        if self._job.log_every and step % self._job.log_every == 0:
+        if self._job.logging.every and step % self._job.logging.every == 0:
             due = (*due, "log")
         if self._summaries.due(self.progress.first + step):
             due = (*due, "summary")
@@ -267,14 +267,15 @@ class Loop:
         """The first step after this one that needs more than the step itself."""
         job, first = self._job, self.progress.first
         due = [self._last_step()]
-        if job.log_every:
-            due.append(_next_multiple(step, job.log_every))
+        if job.logging.every:
+            due.append(_next_multiple(step, job.logging.every))
         if self._summaries.op is not None:
-            due.append(_next_multiple(first + step, job.summary_every) - first)
+            due.append(_next_multiple(first + step, job.summaries.every) - first)
         if self._reports_rate:
-            due.append(_next_multiple(step, job.summary_every))
-        if self._save is not None and job.save_secs is None and job.save_steps is not None:
-            due.append(_next_multiple(first + step, job.save_steps) - first)
+            due.append(_next_multiple(step, job.summaries.every))
+        saving = job.saving
+        if self._save is not None and saving.every_secs is None and saving.every_steps is not None:
+            due.append(_next_multiple(first + step, saving.every_steps) - first)
         if job.pauses is not None:
             due.append(self._pause_at - first)
         return min(due)
@@ -307,7 +308,7 @@ class Loop:
             real = [one["values"] for one in values["outputs"] if one.get("real", True)]
             self._outputs += real
             self._output_steps += 1
-            if self._output_steps >= self._job.output_every:
+            if self._output_steps >= self._job.outputs.every:
                 self._flush_outputs()
         if "log" in values:
             self._log(values["log"])
@@ -320,7 +321,7 @@ class Loop:
         before, step_before = self._mark
         self._mark = (now, progress.step + 1)
         steps, seconds = progress.step + 1 - step_before, now - before
-        batch = self._job.batch_size or logged.get("samples", self._samples)
+        batch = self._job.data.batch_size or logged.get("samples", self._samples)
         if batch is not None:
             batch = batch * len(self._counts)
         rate = None if batch is None else float(steps * batch / max(seconds, 1e-9))
@@ -354,8 +355,8 @@ class Loop:
 
     def _save_due(self) -> bool:
         """Whether to save now: not while processes keep what a checkpoint would lose."""
-        steps = self._job.save_steps
-        if self._job.save_secs is not None:
+        steps = self._job.saving.every_steps
+        if self._job.saving.every_secs is not None:
             wanted = self._save_time_has_come()
         else:
             wanted = steps is not None and self.progress.global_step % steps == 0
@@ -368,7 +369,7 @@ class Loop:
         return False
 
     def _save_time_has_come(self) -> bool:
-        seconds = self._job.save_secs
+        seconds = self._job.saving.every_secs
         return (
             seconds is not None
             and self._save is not None
@@ -376,10 +377,10 @@ class Loop:
         )
 
     def _flush_outputs(self) -> None:
-        if self._outputs and self._job.output_fn is not None:
+        if self._outputs and self._job.outputs.function is not None:
             outputs, self._outputs, self._output_steps = self._outputs, [], 0
             about = f"after step {self.progress.step} of {self._job.mode}"
-            user_calls.call("output_fn", self._job.output_fn, outputs, about=about)
+            user_calls.call("output_fn", self._job.outputs.function, outputs, about=about)
 
 
 def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, Any]:
@@ -403,7 +404,7 @@ def _fetches(job: Job, program: Program, summaries: SummaryWriter) -> dict[str, 
     }
     if program.team is not None:
         told = {} if program.team.agreed is None else {"agreed": program.team.agreed}
-        if not job.synchronous:
+        if not job.group.synchronous:
             told["global_step"] = program.global_step
         fetches["team"] = told
     if summaries.op is not None:
@@ -431,7 +432,7 @@ def _always(job: Job) -> tuple[str, ...]:
         names.append("means")
     elif job.mode == PREDICT:
         names.append("seen")
-    if job.output_fn is not None:
+    if job.outputs.function is not None:
         names.append("outputs")
     return tuple(names)
 

@@ -56,7 +56,8 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
     before = {variable.name for variable in first}
     feed.announce(Feed(seed=job.seed))
     with _collections_of_its_own():
-        made = inputs.build(job.input_fn, mode, job.batch_size, job.make_batches)
+        data = job.data
+        made = inputs.build(data.input_fn, mode, data.batch_size, data.make_batches)
         scope = tf.get_variable_scope()
         with (
             tf.variable_creator_scope(Reuse(first)),
@@ -71,9 +72,9 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
             " with tf.get_variable or tf.layers, under the same names in both modes."
         )
     tf.add_to_collection(_INTER, made)
-    workers = job.cluster.size if job.cluster is not None and job.synchronous else 1
+    workers = job.group.size if job.group.synchronous else 1
     tf.add_to_collection(_SHARES, job.devices * workers)
-    tf.add_to_collection(_LOG_DIR, LogDir(job.log_dir, not job.cluster or job.cluster.is_chief))
+    tf.add_to_collection(_LOG_DIR, LogDir(job.log_dir, job.group.is_chief))
     return Inter(made, model)
 
 

@@ -108,7 +108,8 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         if job.seed is not None:
             tf.set_random_seed(job.seed)
         global_step = tf.train.get_or_create_global_step()
-        per_step = job.batch_size if job.make_batches and job.batch_size else 1
+        data = job.data
+        per_step = data.batch_size if data.make_batches and data.batch_size else 1
         feed.announce(
             Feed(
                 start=input_steps * per_step * job.devices,
@@ -119,11 +120,11 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
             )
         )
         made = inputs.build(
-            job.input_fn, job.mode, job.batch_size, job.make_batches, may_lift, job.devices
+            data.input_fn, job.mode, data.batch_size, data.make_batches, may_lift, job.devices
         )
         updates.watch_keras()
         places = devices.local(job.devices) if job.devices > 1 else ("",)
-        copied = devices.has_gpu() if job.copied is None else job.copied
+        copied = devices.has_gpu() if job.placement.copied is None else job.placement.copied
         parts = replicas.build(
             places,
             copied and job.devices > 1,
@@ -144,7 +145,7 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         step_op = _reading_inputs(step_op, made)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
-        _check_reads(made, [step_op, *results, *shown], job.make_batches or job.devices > 1)
+        _check_reads(made, [step_op, *results, *shown], job.data.make_batches or job.devices > 1)
         if not model.hooks:  # Else one of them may update the metrics.
             streaming_metrics.check(model.log, [step_op, *results])
         if job.seed is not None:
@@ -168,7 +169,7 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         tuple(slots),
         team=team,
     )
-    if not job.export or not place.is_chief:
+    if not job.export.wanted or not place.is_chief:
         return program
     names = export.checkpoint_names(built)
     export_graph, signature = _build_export(job, made, names, f"the {job.mode} graph")
@@ -194,7 +195,7 @@ def _trained(parts: Sequence[Replica]) -> list[tf.Tensor | tf.Operation]:
 def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:
     """What log lines show: the first device's values, or means over devices."""
     first = parts[0].model.log
-    if job.log_first or len(parts) == 1:
+    if job.logging.first_device or len(parts) == 1:
         return first
     return {
         name: tf.add_n([tf.cast(part.model.log[name], tf.float32) for part in parts]) / len(parts)
@@ -229,9 +230,9 @@ def _call_on_device(job: Job, given: Any, place: Place, device: int) -> Model:
 def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
     """Calls model_fn; with a compute type, on inputs of that type and float32 variables."""
     scope: AbstractContextManager[None] = nullcontext()
-    if job.compute_dtype is not None:
+    if job.precision.compute_dtype is not None:
         tensors = [leaf for _, leaf in structure.leaves(given)]
-        cast = precision.cast_inputs(tensors, tf.as_dtype(job.compute_dtype))
+        cast = precision.cast_inputs(tensors, tf.as_dtype(job.precision.compute_dtype))
         given = structure.replace(given, cast)
         scope = precision.stored_as(tf.float32)
     about = f"mode {mode}, {structure.describe(given)}"
@@ -243,7 +244,7 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
 
 def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) -> tf.Operation:
     model = spread.replicas[0].model
-    functions: Sequence[Any] = job.optimizer_fns
+    functions: Sequence[Any] = job.optimization.optimizer_fns
     if len(functions) == 1:
         functions = [functions[0]] * len(model.losses)
     if len(functions) != len(model.losses):
@@ -252,8 +253,8 @@ def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) 
             f" {'loss' if len(model.losses) == 1 else 'losses'}. Give one optimizer_fn, or one for"
             " each loss."
         )
-    variables = train_op.trainable(job.trainable_include, job.trainable_exclude)
-    scale = precision.make_loss_scale(job.loss_scale, job.dynamic_loss_scale)
+    variables = train_op.trainable(job.optimization.include, job.optimization.exclude)
+    scale = precision.make_loss_scale(job.precision.loss_scale, job.precision.dynamic)
     update = train_op.train_op(spread, functions, variables, global_step, scale)
     return place.after(update)
 
@@ -271,7 +272,8 @@ def build_export(
     devices.has_gpu()
     with resource_variables():
         with tf.Graph().as_default():
-            made = inputs.build(job.input_fn, job.mode, job.batch_size, job.make_batches)
+            data = job.data
+            made = inputs.build(data.input_fn, job.mode, data.batch_size, data.make_batches)
         return _build_export(job, made, names, where)
 
 
@@ -280,14 +282,14 @@ def _build_export(
 ) -> tuple[tf.Graph, export.ExportSignature]:
     with tf.Graph().as_default() as built:
         tf.train.get_or_create_global_step()
-        fed = export.placeholders(made.structure, job.make_batches)
+        fed = export.placeholders(made.structure, job.data.make_batches)
         about = f"mode {EXPORT}, {structure.describe(fed)}"
         with keras_mode.following(False):
             model = user_calls.call("model_fn", job.model_fn, fed, EXPORT, about=about)
         if not isinstance(model.export, export.ExportSignature):
             raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")
         export.check(model.export, fed)
-        export.check_kinds(job.export_kinds, model.export)
+        export.check_kinds(job.export.kinds, model.export)
         export.check_variables(model.export, names, where)
     return built, model.export
 
@@ -295,7 +297,7 @@ def _build_export(
 def _summaries(made: Inputs, job: Job) -> list[tf.Tensor]:
     """The graph's summaries; without those of single samples, of which a step has no particular."""
     summaries: list[tf.Tensor] = tf.get_collection_ref(tf.GraphKeys.SUMMARIES)
-    if job.make_batches:
+    if job.data.make_batches:
         lost = [summary for summary in summaries if _reads(made, [summary]) is not None]
         summaries[:] = [summary for summary in summaries if summary not in lost]
         if lost:

@@ -20,6 +20,7 @@ from moxing.cluster.member import Member, join
 from moxing.cluster.serve import serve_ps, start_server
 from moxing.engine.graph import devices
 from moxing.engine.job.job import Job
+from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.parallel.place import CollectivePlace, Place, ServerPlace
 from moxing.engine.process import farewell
 from moxing.engine.process.escape import Escape
@@ -57,33 +58,34 @@ class Team:
         escape: the way out of a session that waits for a process that is lost.
     """
 
-    def __init__(self, member: Member, job: Job, stack: ExitStack) -> None:
+    def __init__(self, member: Member, group: ProcessGroup, stack: ExitStack) -> None:
         self.member, self.cluster, self.stack = member, member.cluster, stack
-        self.synchronous = job.synchronous
+        self.synchronous = group.synchronous
         self.request: StopRequest | None = None
         self._closed = False
         self.escape = Escape()
         self._on_servers = False
         self._runs = 0
         config = tf.ConfigProto()
-        self.configure(config, job)
+        self.configure(config, group)
         self._server = start_server(self.cluster, config=config)
         self.target = self._server.target
         member.on_failure(self._break_off)
 
-    def configure(self, config: tf.ConfigProto, job: Job) -> None:
+    def configure(self, config: tf.ConfigProto, group: ProcessGroup) -> None:
         """Sets what a server and its sessions must know of the cluster."""
         config.experimental.collective_group_leader = _LEADER
-        if job.devices > 1 and not devices.has_gpu():
-            config.device_count["CPU"] = job.devices
-        if self.cluster.ps and not job.synchronous:
+        if group.devices > 1 and not devices.has_gpu():
+            config.device_count["CPU"] = group.devices
+        if self.cluster.ps and not group.synchronous:
             # Each worker then starts and ends by itself.
             config.device_filters.extend(["/job:ps", f"/job:worker/task:{self.cluster.index}"])
 
-    def place(self, job: Job) -> Place:
+    def place(self, placement: Placement) -> Place:
         """Where the graph of a training run goes."""
         index, size = self.cluster.index, self.cluster.size
-        if job.on_servers or not job.synchronous:
+        synchronous = placement.group.synchronous
+        if placement.on_servers or not synchronous:
             if not self.cluster.ps:
                 raise MoxValueError(
                     "Training on parameter servers (--variable_update=parameter_server or"
@@ -91,8 +93,8 @@ class Team:
                 )
             servers = len(self.cluster.ps)
             self._on_servers = True
-            return ServerPlace(index, size, servers, job.synchronous, job.compressed)
-        return CollectivePlace(index, size, job.compressed)
+            return ServerPlace(index, size, servers, synchronous, placement.compressed)
+        return CollectivePlace(index, size, placement.compressed)
 
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
         """The chief's facts of a run, in every process.
@@ -149,13 +151,13 @@ class Team:
         if lost is not None:
             raise PeerFailureError(_told(lost, step))
 
-    def alive(self, session: tf.Session, job: Job, stack: ExitStack) -> tf.Session:
+    def alive(self, session: tf.Session, group: ProcessGroup, stack: ExitStack) -> tf.Session:
         """The session, or another on the same variables where `breaking` had to close it."""
         if not self._closed:
             return session
         self._closed = False
         config = tf.ConfigProto(allow_soft_placement=True)
-        self.configure(config, job)
+        self.configure(config, group)
         return stack.enter_context(tf.Session(self.target, graph=session.graph, config=config))
 
     def input_ended(self, step: int) -> None:
@@ -268,7 +270,7 @@ class Team:
         self.escape.take(saves_wait=self._on_servers and lost.startswith("ps"))
 
 
-def enter(job: Job) -> Team:
+def enter(group: ProcessGroup) -> Team:
     """This process's team; at the first call, waits until all of its processes are there.
 
     A parameter server stays inside, until every worker is done.
@@ -277,11 +279,11 @@ def enter(job: Job) -> Team:
         MoxRuntimeError, MoxValueError: the job can't start, with the reason.
         SystemExit: with 0, in a parameter server that is no longer needed.
     """
-    assert job.cluster is not None
+    assert group.cluster is not None
     if not _current:
-        _current.append(_start(job.cluster, job))
+        _current.append(_start(group.cluster, group))
     team = _current[0]
-    if team.cluster != job.cluster:
+    if team.cluster != group.cluster:
         raise MoxValueError(
             "This process is in a cluster already, and a process is in one cluster only. Start"
             " another process for another cluster."
@@ -324,9 +326,9 @@ def counted(job: Job) -> Job:
 
     Without synchronization, max_steps counts each worker's own.
     """
-    if job.synchronous or job.cluster is None:
+    if job.group.synchronous:
         return job
-    return dataclasses.replace(job, max_steps=job.max_steps * job.cluster.size)
+    return dataclasses.replace(job, max_steps=job.max_steps * job.group.size)
 
 
 def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bool]:
@@ -343,9 +345,9 @@ def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bo
     return count, False
 
 
-def _start(cluster: Cluster, job: Job) -> Team:
+def _start(cluster: Cluster, group: ProcessGroup) -> Team:
     facts = {
-        **job.digest,
+        **group.digest,
         "the version of TensorFlow": tf.__version__,
     }
     stack = ExitStack()
@@ -353,12 +355,12 @@ def _start(cluster: Cluster, job: Job) -> Team:
         join(
             cluster,
             digest=facts,
-            timeout=job.start_timeout,
-            stall_timeout=job.stall_timeout,
+            timeout=group.start_timeout,
+            stall_timeout=group.stall_timeout,
         )
     )
     farewell.at_exit(stack)
-    return Team(member, job, stack)
+    return Team(member, group, stack)
 
 
 def _is_of_peers(error: tf.errors.OpError) -> bool:

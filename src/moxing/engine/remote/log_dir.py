@@ -50,23 +50,25 @@ def run_at_home(job: Job, run: Callable[[Job], Result], last: Last | None = None
         CheckpointError: there is no checkpoint where `checkpoint_path` says.
         OSError: the store can't be read.
     """
-    away = [path for path in (job.log_dir, job.checkpoint_path) if path and file.is_remote(path)]
+    paths = (job.log_dir, job.restoring.checkpoint_path)
+    away = [path for path in paths if path and file.is_remote(path)]
     for path in away:
         settings.needs_endpoint(settings.current(), path)
-    if not away and not (job.cached and job.log_dir):
+    if not away and not (job.saving.cached and job.log_dir):
         return run(job)
     with open_room(tuning.staging_dir()) as room, ExitStack() as stack:
         here, names, whole = job, {}, True
-        if job.log_dir and (job.cached or file.is_remote(job.log_dir)):
+        if job.log_dir and (job.saving.cached or file.is_remote(job.log_dir)):
             local = os.path.join(room, "log_dir")
             names[tidy(job.log_dir)] = local
             fetched = stack.enter_context(_log_dir(job, tidy(job.log_dir), local, last))
             here = dataclasses.replace(here, log_dir=local)
             whole = fetched[""].found is None
-            if not whole and tidy(job.checkpoint_path or "") == tidy(job.log_dir):
-                here = dataclasses.replace(here, checkpoint_path=local)
-        if here.checkpoint_path and file.is_remote(here.checkpoint_path):
-            here = _with_checkpoint(here, tidy(here.checkpoint_path), room, stack, names, whole)
+            if not whole and tidy(job.restoring.checkpoint_path or "") == tidy(job.log_dir):
+                here = here.starting_from(local)
+        source = here.restoring.checkpoint_path
+        if source and file.is_remote(source):
+            here = _with_checkpoint(here, tidy(source), room, stack, names, whole)
         return _renamed(run(here), names)
 
 
@@ -172,7 +174,7 @@ def _with_checkpoint(
     base = name if file.is_directory(name) else name.rpartition("/")[0]
     stack.enter_context(standing(base, local))
     names.setdefault(base, local)
-    return dataclasses.replace(job, checkpoint_path=fetch_path(name, local, whole=whole))
+    return job.starting_from(fetch_path(name, local, whole=whole))
 
 
 def _renamed(result: Result, names: dict[str, str]) -> Result:

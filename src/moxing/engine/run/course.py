@@ -50,7 +50,7 @@ class Course:
         recorder: Recorder,
     ) -> None:
         self._job, self._program, self._start = job, built, start
-        self._recorder, self._profile = recorder, Profile(job.log_dir, job.profile)
+        self._recorder, self._profile = recorder, Profile(job.log_dir, job.logging.profile)
         input_steps = found.input_steps
         self._input_steps = input_steps if built.inputs.positioned else 0
         self._first = 0
@@ -60,7 +60,7 @@ class Course:
         if input_steps and not built.inputs.positioned:
             TENSORFLOW.info("%s", report.input_starts_over(input_steps))
         self.hooks = HookChain((*built.hooks, *self._profile.hooks))
-        self._listeners = Listeners(job.listeners)
+        self._listeners = Listeners(job.saving.listeners)
         before = {variable.name for variable in tf.global_variables()}
         self.hooks.begin()
         self._listeners.begin()
@@ -73,7 +73,7 @@ class Course:
         self._copies = replicas.copies_from_originals()
         self._saver = None
         if job.training and job.log_dir is not None:
-            self._saver = Saver(job.log_dir, variables, job.keep)
+            self._saver = Saver(job.log_dir, variables, job.saving.keep)
             self._finite = FiniteVariables(variables, tf.trainable_variables())
         self.committed = start.prefix if start is not None else ""
 
@@ -96,21 +96,21 @@ class Course:
             self._start,
             own,
             resume=self._start.resume,
-            include=job.restore_include,
-            exclude=job.restore_exclude,
+            include=job.restoring.include,
+            exclude=job.restoring.exclude,
             optional=(*self._program.slots, self._program.global_step),
         )
 
     def train_or_evaluate(self, stop: StopRequest) -> Progress:
         job, built = self._job, self._program
-        automatic = dict(built.model.log) if job.automatic_summaries else None
+        automatic = dict(built.model.log) if job.summaries.automatic else None
         with ExitStack() as stack:
             summaries = open_summaries(
                 job.log_dir if job.training else None,
                 built.graph,
-                job.summary_every,
+                job.summaries.every,
                 automatic,
-                replicas.originals(tf.trainable_variables()) if job.histograms else (),
+                replicas.originals(tf.trainable_variables()) if job.summaries.histograms else (),
             )
             stack.callback(summaries.close)
             stack.callback(self._profile.close)
@@ -132,7 +132,7 @@ class Course:
             stack.enter_context(session.threads_of_hooks(hook_threads))
             self.hooks.after_create_session(opened, hook_threads)
             first = self._first = int(opened.run(built.global_step))
-            if self._crew is not None and not job.synchronous:
+            if self._crew is not None and not job.group.synchronous:
                 # Who trains before another reads the step takes steps away from it.
                 self._crew.barrier("first", None)
             self._check_first(first)
@@ -164,7 +164,7 @@ class Course:
                 self._crew.request = stop
                 with self._crew.breaking(opened):
                     progress = loop.run()
-                opened = self._crew.alive(opened, job, stack)
+                opened = self._crew.alive(opened, job.group, stack)
                 self._end_together(opened, progress, stop)
             hook_threads.raise_requested_exception()
             if progress.input_ended:
@@ -192,7 +192,7 @@ class Course:
         opened.run(self._given)
         opened.run(self._copies)
         if self._crew is not None:
-            self._crew.barrier("variables", self._job.start_timeout)
+            self._crew.barrier("variables", self._job.group.start_timeout)
 
     def _end_together(self, opened: tf.Session, progress: Progress, stop: StopRequest) -> None:
         """Waits for workers that train on, and says what this one's data was not used for."""
@@ -201,7 +201,7 @@ class Course:
         if progress.ended_by is not None:
             dropped = team.drain(opened, program.sources(self._program.inputs))
             TENSORFLOW.warning("%s", report.dropped(progress.ended_by, progress.step, dropped))
-        if not self._job.synchronous:
+        if not self._job.group.synchronous:
             crew.barrier("end", None)
             progress.shared_step = int(opened.run(self._program.global_step))
         elif not progress.input_ended:

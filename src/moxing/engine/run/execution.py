@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import ExitStack
-from typing import Any
 
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import checkpoint, export
 from moxing.engine.checkpoint import Checkpoint
 from moxing.engine.graph.resources import resource_variables
-from moxing.engine.job.job import Job, Result
+from moxing.engine.job.job import Export, Job, Result
+from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
 from moxing.engine.parallel.place import ALONE
@@ -34,26 +34,29 @@ def execute(job: Job) -> Result:
         SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
             parameter server whose workers are done, and in an evaluator that is to train.
     """
-    with option_names.spoken(job.names):
-        if job.cluster is None or job.cluster.alone:
+    with option_names.spoken(job.logging.names):
+        cluster = job.group.cluster
+        if cluster is None or cluster.alone:
             return _execute(job)
-        return _execute_apart(job) if job.cluster.job == EVALUATOR else _execute_among(job)
+        return _execute_apart(job) if cluster.job == EVALUATOR else _execute_among(job)
 
 
 def _execute_apart(job: Job) -> Result:
     """What an evaluator makes of a job: it reads checkpoints, and the others do not know of it."""
     if job.training:
-        assert job.cluster is not None
+        assert job.group.cluster is not None
         TENSORFLOW.info(
             "%s does not train, so it ends here. Give it a program that evaluates or predicts.",
-            job.cluster.task,
+            job.group.cluster.task,
         )
         raise SystemExit(0)
-    return _execute(dataclasses.replace(job, cluster=None, synchronous=True, on_servers=False))
+    alone = ProcessGroup(devices=job.devices)
+    placement = dataclasses.replace(job.placement, group=alone, on_servers=False)
+    return _execute(dataclasses.replace(job, placement=placement))
 
 
 def _execute_among(job: Job) -> Result:
-    crew = team.enter(job)
+    crew = team.enter(job.group)
     try:
         return _execute_in(crew, job)
     except BaseException as error:
@@ -69,20 +72,21 @@ def _execute_in(crew: Team, job: Job) -> Result:
     if not job.training:
         crew.escape.at_ease()
         return _evaluate_as_chief(job, crew)
-    own = job if crew.cluster.is_chief else dataclasses.replace(job, **_NOT_CHIEF)
+    own = job if crew.cluster.is_chief else _without_files(job)
     try:
         return _execute(team.counted(own), crew)
     finally:
         crew.tell_kept()
 
 
-# Files are the chief's alone.
-_NOT_CHIEF: dict[str, Any] = {
-    "log_dir": None,
-    "checkpoint_path": None,
-    "listeners": (),
-    "export": False,
-}
+def _without_files(job: Job) -> Job:
+    """The job of a worker that is not the chief: files are the chief's alone."""
+    return dataclasses.replace(
+        job.starting_from(None),
+        log_dir=None,
+        saving=dataclasses.replace(job.saving, listeners=()),
+        export=Export(),
+    )
 
 
 def _evaluate_as_chief(job: Job, crew: Team) -> Result:
@@ -102,13 +106,13 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
         held, start = _claim(job, stack) if crew is None or crew.cluster.is_chief else (None, None)
         finished = start_state.already_finished(job, start)
         found = start_state.agree(job, start, finished is not None, crew)
-        if found.finished and (start is None or not job.export):
+        if found.finished and (start is None or not job.export.wanted):
             if finished is not None:
                 TENSORFLOW.info("%s", finished)
             return Result(found.step, 0, checkpoint=start.prefix if start else None)
-        if job.trial and job.training and not found.finished:
+        if job.placement.trial and job.training and not found.finished:
             job = trial.choose(job, crew)
-        place = crew.place(job) if crew is not None else ALONE
+        place = crew.place(job.placement) if crew is not None else ALONE
         built = program.build(job, found.input_steps, found.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
@@ -135,11 +139,12 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
 def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoint | None]:
     """The lock on log_dir, where something will be saved, and the checkpoint to start from."""
     held = None
-    if job.log_dir is not None and (job.training or job.export):
+    if job.log_dir is not None and (job.training or job.export.wanted):
         checkpoint.ensure_directory(job.log_dir)
     if job.log_dir is not None and job.training:
         held = stack.enter_context(checkpoint.lock(job.log_dir))
-    return held, checkpoint.choose(job.log_dir, job.checkpoint_path, job.training or job.untrained)
+    untrained = job.training or job.restoring.untrained
+    return held, checkpoint.choose(job.log_dir, job.restoring.checkpoint_path, untrained)
 
 
 def _export_target(job: Job, built: Program) -> str | None:
@@ -157,4 +162,4 @@ def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | 
         # Another run may have taken the number meanwhile.
         target = _export_target(job, built) or target
     assets = export.labels_beside(job.log_dir, prefix)
-    return export.write(built.export_graph, signature, prefix, target, job.export_kinds, assets)
+    return export.write(built.export_graph, signature, prefix, target, job.export.kinds, assets)

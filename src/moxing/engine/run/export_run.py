@@ -33,11 +33,14 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
         path = _source(job)
     directory = to or job.log_dir
     wanted = dataclasses.replace(
-        job, mode=EVAL, cached=False, log_dir=directory, checkpoint_path=path or job.checkpoint_path
+        job.starting_from(path or job.restoring.checkpoint_path),
+        mode=EVAL,
+        saving=dataclasses.replace(job.saving, cached=False),
+        log_dir=directory,
     )
 
     def here(moved: Job) -> Result:
-        given = moved.checkpoint_path
+        given = moved.restoring.checkpoint_path
         if path is not None and given is not None:
             start = checkpoint.locate(given)
         else:
@@ -54,7 +57,7 @@ def _source(job: Job) -> str | None:
     own = job.log_dir
     if own is not None and (file.is_remote(own) or checkpoint.newest(own) is not None):
         return own
-    return job.checkpoint_path
+    return job.restoring.checkpoint_path
 
 
 def _export(job: Job, start: Checkpoint, labels: str | None) -> Result:
@@ -64,6 +67,6 @@ def _export(job: Job, start: Checkpoint, labels: str | None) -> Result:
     checkpoint.ensure_directory(directory)
     target = export.target(directory, signature.version)
     assets = export.labels_beside(labels, start.prefix)
-    export.write(graph, signature, start.prefix, target, job.export_kinds, assets)
+    export.write(graph, signature, start.prefix, target, job.export.kinds, assets)
     TENSORFLOW.info("Exported the checkpoint %s to %s.", start.prefix, target)
     return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)

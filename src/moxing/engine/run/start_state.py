@@ -68,6 +68,6 @@ def already_finished(job: Job, start: Checkpoint | None) -> str | None:
         return None
     if start.step >= job.max_steps:
         return report.already_reached(job.log_dir, start.step, job.max_steps)
-    if not job.again and checkpoint.read_extra(start).get(INPUT_ENDED) == job.max_steps:
+    if not job.restoring.again and checkpoint.read_extra(start).get(INPUT_ENDED) == job.max_steps:
         return report.input_already_ended(job.log_dir, start.step)
     return None

@@ -12,14 +12,13 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry, structure
 from moxing.engine.graph.resources import resource_variables
-from moxing.engine.job.job import Job
+from moxing.engine.job.job import Export, Job, Outputs
 from moxing.engine.loop import session
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
@@ -32,12 +31,6 @@ from moxing.logs import TENSORFLOW
 
 STEPS = 50
 _WARM = 5
-
-# What a run on several devices or processes leaves alone while it tries.
-_NO_FILES: dict[str, Any] = {
-    **{"log_dir": None, "checkpoint_path": None, "export": False, "inter_mode": None},
-    **{"output_fn": None, "output_every": 0, "profile": None, "trial": False},
-}
 
 
 def choose(job: Job, crew: Team | None) -> Job:
@@ -56,8 +49,8 @@ def choose(job: Job, crew: Team | None) -> Job:
         return only
     rates: dict[str, float] = {}
     for number, (name, candidate) in enumerate(candidates.items(), 1):
-        quiet = dataclasses.replace(candidate, **_NO_FILES)
-        place = crew.place(quiet) if crew is not None else Place()
+        quiet = _quiet(candidate)
+        place = crew.place(quiet.placement) if crew is not None else Place()
         place.trial = f"openmox.trial.{number}"
         try:
             with _quietly():
@@ -74,7 +67,7 @@ def choose(job: Job, crew: Team | None) -> Job:
                 raise
             TENSORFLOW.warning("%s", report.not_tried(name, error.message.splitlines()[0]))
     if not rates:
-        return dataclasses.replace(job, trial=False)
+        return _decided(job, job.placement.on_servers, job.placement.copied)
     best = max(rates, key=lambda name: rates[name])
     if crew is not None:
         best = str(crew.agree({"placement": best})["placement"])
@@ -82,30 +75,51 @@ def choose(job: Job, crew: Team | None) -> Job:
     return candidates[best]
 
 
+def _decided(job: Job, on_servers: bool, copied: bool | None) -> Job:
+    """The job with one placement, which is not to be tried any more."""
+    placement = dataclasses.replace(
+        job.placement, on_servers=on_servers, copied=copied, trial=False
+    )
+    return dataclasses.replace(job, placement=placement)
+
+
+def _quiet(job: Job) -> Job:
+    """The job without all that a run leaves behind or tells others."""
+    return dataclasses.replace(
+        job.starting_from(None),
+        log_dir=None,
+        inter_mode=None,
+        outputs=Outputs(),
+        export=Export(),
+        logging=dataclasses.replace(job.logging, profile=None),
+    )
+
+
 def _candidates(job: Job) -> Mapping[str, Job]:
     """The placements that a job can have, by MoXing's names for them."""
 
     def placed(on_servers: bool, copied: bool | None) -> Job:
-        return dataclasses.replace(job, on_servers=on_servers, copied=copied, trial=False)
+        return _decided(job, on_servers, copied)
 
-    if job.cluster is None or job.cluster.alone:
+    cluster = job.group.cluster
+    if cluster is None or cluster.alone:
         if job.devices == 1:
             return {"one device": placed(False, None)}
         return {"parameter_server": placed(False, False), "replicated": placed(False, True)}
-    if not job.synchronous:
+    if not job.group.synchronous:
         return {"parameter_server": placed(True, False)}
     found = {"distributed_replicated": placed(False, True if job.devices > 1 else None)}
     if job.devices > 1:
         found["distributed_replicated (one set a worker)"] = placed(False, False)
-    if job.cluster.ps:
+    if cluster.ps:
         found["parameter_server"] = placed(True, False)
     return found
 
 
 def _why_alone(job: Job) -> str:
-    if job.cluster is None or job.cluster.alone:
+    if job.group.alone:
         return "there is one device in one process"
-    if not job.synchronous:
+    if not job.group.synchronous:
         return "workers without --sync_replicas meet on parameter servers"
     return "there are no --ps_hosts, and each worker has one device"
 
@@ -119,7 +133,7 @@ def _rate(
         opened.run(given)
         opened.run(copies)
         if crew is not None:
-            crew.barrier(f"{place.trial} begins", job.start_timeout)
+            crew.barrier(f"{place.trial} begins", job.group.start_timeout)
 
     with ExitStack() as stack:
         stack.enter_context(built.graph.as_default())
@@ -144,7 +158,7 @@ def _rate(
             step(*values)
         seconds = time.perf_counter() - started
     if crew is not None:
-        crew.barrier(f"{place.trial} ends", job.start_timeout)
+        crew.barrier(f"{place.trial} ends", job.group.start_timeout)
         if crew.cluster.is_chief:
             tf.Session.reset(crew.target, [place.trial])
     return STEPS / seconds

@@ -34,7 +34,7 @@ def evaluate(
     training = recorders.of_graph()
     if training is None and checkpoint_path and checkpoint_path == estimator.latest_checkpoint():
         # So that the run is in the metrics and the report of the model's directory.
-        job = dataclasses.replace(job, log_dir=estimator.model_dir, checkpoint_path=None)
+        job = dataclasses.replace(job.starting_from(None), log_dir=estimator.model_dir)
     done = execution.execute(job)
     step = done.global_step or checkpoints.step(checkpoint_path)
     values = {"loss": done.metrics["loss"], **results}

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.job.job import EVAL, PREDICT, TRAIN, Job, Loss, Model
+from moxing.engine.job.job import EVAL, PREDICT, TRAIN, Data, Job, Loss, Model, Saving
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.estimator.described import Described
 from moxing.estimator.modeling import functions, metrics
@@ -33,8 +33,8 @@ def training(
     """A training up to a global step; None: to the end of the data."""
     config = estimator.config
     updates = Updates()
-    fields = runtime.fields(config, TRAIN, estimator.model_dir)
-    chief = fields["cluster"] is None or fields["cluster"].is_chief
+    placed = runtime.placed(config, TRAIN)
+    chief = placed.group.is_chief
     shares = config.train_distribute is not None
     seconds, every = config.save_checkpoints_secs, config.save_checkpoints_steps
     starts = None if estimator.latest_checkpoint() else estimator.warm_start_settings
@@ -59,24 +59,26 @@ def training(
             losses=tuple(Loss(spec.loss) for _ in noted), log={"loss": spec.loss}, hooks=own
         )
 
-    several = fields["devices"]
+    several = placed.devices
     return Job(
         mode=TRAIN,
-        input_fn=_input_fn(estimator, input_fn, ModeKeys.TRAIN, shares, several),
+        data=Data(_input_fn(estimator, input_fn, ModeKeys.TRAIN, shares, several)),
         model_fn=_presented(estimator, model_fn),
-        optimizer_fns=[updates.optimizer_fn],
-        max_steps=of_worker(max_steps, fields),
+        optimization=runtime.optimization(updates.optimizer_fn),
+        max_steps=of_worker(max_steps, placed.group),
+        seed=runtime.seed(config),
         log_dir=estimator.model_dir,
-        checkpoint_path=None if estimator.latest_checkpoint() else estimator.warm_start,
-        log_every=config.log_step_count_steps or ENDLESS,
-        summary_every=config.save_summary_steps or ENDLESS,
-        save_secs=saving.seconds,
-        save_steps=saving.steps,
-        keep=config.keep_checkpoint_max,
-        listeners=saving.listeners,
-        again=again,
-        automatic_summaries=config.save_summary_steps is not None,
-        **fields,
+        placement=placed,
+        saving=Saving(saving.seconds, saving.steps, config.keep_checkpoint_max, saving.listeners),
+        restoring=runtime.restoring(
+            None if estimator.latest_checkpoint() else estimator.warm_start, again
+        ),
+        logging=runtime.logging(TRAIN, config.log_step_count_steps or ENDLESS, estimator.model_dir),
+        summaries=runtime.summaries(
+            config.save_summary_steps or ENDLESS, config.save_summary_steps is not None
+        ),
+        precision=runtime.precision(),
+        threads=runtime.threads(config.session_config),
     )
 
 
@@ -103,17 +105,22 @@ def evaluation(
         log = {"loss": spec.loss, **found.scalars}
         return Model(log=log, outputs=found.updates, hooks=own)
 
-    fields = runtime.fields(estimator.config, EVAL, None)
+    config = estimator.config
+    placed = runtime.placed(config, EVAL)
     check = endless.refuse if steps is None else None
     return Job(
         mode=EVAL,
-        input_fn=_input_fn(estimator, input_fn, ModeKeys.EVAL, check=check),
+        data=Data(_input_fn(estimator, input_fn, ModeKeys.EVAL, check=check)),
         model_fn=_presented(estimator, model_fn),
+        optimization=runtime.optimization(),
         max_steps=ENDLESS if steps is None else steps,
-        checkpoint_path=checkpoint_path,
-        untrained=checkpoint_path is None,
-        log_every=ENDLESS,
-        **fields,
+        seed=runtime.seed(config),
+        placement=placed,
+        restoring=runtime.restoring(checkpoint_path, untrained=checkpoint_path is None),
+        logging=runtime.logging(EVAL, ENDLESS),
+        summaries=runtime.summaries(),
+        precision=runtime.precision(),
+        threads=runtime.threads(config.session_config),
     )
 
 
@@ -135,15 +142,21 @@ def prediction(
             starting.check(spec.scaffold, estimator.model_dir)
         return Model(outputs=_chosen(spec.predictions, wanted), hooks=own)
 
+    config = estimator.config
+    placed = runtime.placed(config, PREDICT)
     return Job(
         mode=PREDICT,
-        input_fn=_input_fn(estimator, input_fn, ModeKeys.PREDICT),
+        data=Data(_input_fn(estimator, input_fn, ModeKeys.PREDICT)),
         model_fn=_presented(estimator, model_fn),
+        optimization=runtime.optimization(),
         max_steps=ENDLESS,
-        checkpoint_path=checkpoint_path,
-        untrained=checkpoint_path is None,
-        log_every=0,
-        **runtime.fields(estimator.config, PREDICT, None),
+        seed=runtime.seed(config),
+        placement=placed,
+        restoring=runtime.restoring(checkpoint_path, untrained=checkpoint_path is None),
+        logging=runtime.logging(PREDICT, 0),
+        summaries=runtime.summaries(),
+        precision=runtime.precision(),
+        threads=runtime.threads(config.session_config),
     )
 
 

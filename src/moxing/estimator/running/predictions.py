@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moxing.engine.job.job import Job
+from moxing.engine.job.job import Job, Outputs
 from moxing.engine.run import execution
 from moxing.errors import MoxValueError
 from moxing.estimator.running.jobs import SINGLE
@@ -51,7 +51,7 @@ def predictions(job: Job, single_examples: bool) -> Iterator[Any]:
 
     def work() -> None:
         try:
-            execution.execute(dataclasses.replace(job, output_fn=output_fn, output_every=1))
+            execution.execute(dataclasses.replace(job, outputs=Outputs(output_fn, 1)))
         except _Closed:
             pass
         except BaseException as error:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing import flags
 from moxing.engine.graph import devices
-from moxing.engine.job.job import EVAL, PREDICT, TRAIN
+from moxing.engine.job.job import (
+    EVAL,
+    PREDICT,
+    TRAIN,
+    Logging,
+    Optimization,
+    Precision,
+    Restoring,
+    Summaries,
+    Threads,
+)
+from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import asked_devices
 from moxing.flags import hello, recording
@@ -45,44 +58,93 @@ def cluster() -> Cluster | None:
         MoxValueError: a description that can't be.
     """
     begin()
-    return placement()["cluster"]
+    return placement().group.cluster
 
 
-def fields(config: RunConfig, mode: str, model_dir: str | None) -> dict[str, Any]:
-    """The fields of a Job that do not depend on functions.
+def group(config: RunConfig) -> ProcessGroup:
+    """The processes of a training, and what this one needs to meet the others."""
+    return placed(config, TRAIN).group
+
+
+def placed(config: RunConfig, mode: str) -> Placement:
+    """Where a run computes; all modes but TRAIN take one device of this process."""
+    begin()
+    found = placement()
+    devices.has_gpu()  # The first look, which is noisy, before a server takes it.
+    if mode != TRAIN:
+        alone = dataclasses.replace(found.group, devices=1, cluster=None, digest={})
+        return dataclasses.replace(found, group=alone)
+    timeout, given = found.group.start_timeout, config.session_creation_timeout_secs
+    if given != _DEFAULT_TIMEOUT and "session_timeout" not in flags.given():
+        timeout = float(given)
+    count = _devices(config, found.group.devices)
+    together = dataclasses.replace(found.group, devices=count, start_timeout=timeout)
+    return dataclasses.replace(found, group=together)
+
+
+def logging(mode: str, every: int, model_dir: str | None = None) -> Logging:
+    """What a run says of itself.
 
     Args:
-        config: of the estimator.
-        mode: of the engine; all but TRAIN take one device of this process.
-        model_dir: None: no files.
+        mode: of the engine.
+        every: steps between log lines.
+        model_dir: where a profile goes; None: no files.
     """
-    begin()
-    placed = placement()
-    devices.has_gpu()  # The first look, which is noisy, before a server takes it.
-    if mode == TRAIN:
-        placed["devices"] = _devices(config, placed["devices"])
-        given = config.session_creation_timeout_secs
-        if given != _DEFAULT_TIMEOUT and "session_timeout" not in flags.given():
-            placed["start_timeout"] = float(given)
-    else:
-        placed |= {"devices": 1, "cluster": None, "digest": {}}
-    seed = flags.get_flag("seed")
-    return {
-        **placed,
-        "names": _NAMES
-        if mode == TRAIN
-        else _NAMES | {"input_fn": f"the {_DOING[mode]}'s input_fn"},
-        **_threads(config.session_config),
-        "compute_dtype": "bfloat16" if flags.get_flag("use_bf16") else None,
-        "restore_include": flags.patterns("checkpoint_include_patterns"),
-        "restore_exclude": flags.patterns("checkpoint_exclude_patterns"),
-        "trainable_include": flags.patterns("trainable_include_patterns"),
-        "trainable_exclude": flags.patterns("trainable_exclude_patterns"),
-        "histograms": flags.get_flag("summary_verbosity") >= 2,
-        "profile": recording.profile_steps(flags.get_flag("profile_steps"), model_dir),
-        "settings": recording.settings(),
-        "seed": config.tf_random_seed if seed is None else seed,
-    }
+    names = _NAMES
+    if mode != TRAIN:
+        names = _NAMES | {"input_fn": f"the {_DOING[mode]}'s input_fn"}
+    return Logging(
+        every,
+        first_device=flags.get_flag("log_first_clone"),
+        profile=recording.profile_steps(flags.get_flag("profile_steps"), model_dir),
+        settings=recording.settings(),
+        names=names,
+    )
+
+
+def restoring(path: str | None, again: bool = False, untrained: bool = False) -> Restoring:
+    """Which values a run starts from, where model_dir has no checkpoint."""
+    return Restoring(
+        path,
+        flags.patterns("checkpoint_include_patterns"),
+        flags.patterns("checkpoint_exclude_patterns"),
+        again,
+        untrained,
+    )
+
+
+def optimization(optimizer_fn: Callable[[], tf.train.Optimizer] | None = None) -> Optimization:
+    """Which variables a run moves, and by which optimizer."""
+    return Optimization(
+        () if optimizer_fn is None else (optimizer_fn,),
+        flags.patterns("trainable_include_patterns"),
+        flags.patterns("trainable_exclude_patterns"),
+    )
+
+
+def summaries(every: int = Summaries.every, automatic: bool = False) -> Summaries:
+    """What a run writes for TensorBoard."""
+    return Summaries(every, automatic, flags.get_flag("summary_verbosity") >= 2)
+
+
+def precision() -> Precision:
+    """In which types a model computes."""
+    return Precision("bfloat16" if flags.get_flag("use_bf16") else None)
+
+
+def seed(config: RunConfig) -> int | None:
+    """What fixes the random numbers of a run: the flag, or else the RunConfig."""
+    flagged = flags.get_flag("seed")
+    return config.tf_random_seed if flagged is None else flagged
+
+
+def threads(session_config: Any) -> Threads:
+    """Sizes of thread pools: the flags', or else the RunConfig's."""
+    inter, intra = flags.get_flag("num_inter_threads"), flags.get_flag("num_intra_threads")
+    if session_config is not None:
+        inter = inter or session_config.inter_op_parallelism_threads
+        intra = intra or session_config.intra_op_parallelism_threads
+    return Threads(inter, intra)
 
 
 _DEFAULT_TIMEOUT = 7200
@@ -108,11 +170,3 @@ def _devices(config: RunConfig, flagged: int) -> int:
     if "num_gpus" not in flags.given() and devices.has_gpu():
         return len(tf.config.list_physical_devices("GPU"))
     return flagged
-
-
-def _threads(session_config: Any) -> dict[str, int]:
-    inter, intra = flags.get_flag("num_inter_threads"), flags.get_flag("num_intra_threads")
-    if session_config is not None:
-        inter = inter or session_config.inter_op_parallelism_threads
-        intra = intra or session_config.intra_op_parallelism_threads
-    return {"inter_op_threads": inter, "intra_op_threads": intra}

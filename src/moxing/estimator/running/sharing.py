@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from moxing.engine.job.job import Job
+from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 
 _KEY = "estimator's evaluation"
@@ -28,20 +28,20 @@ def training() -> Iterator[None]:
         _inside.reset(token)
 
 
-def of_chief(job: Job, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def of_chief(group: ProcessGroup, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `make` returns in the chief, in every worker; inside of a training, in this one only.
 
     Args:
-        job: says where this process is. A parameter server stays inside.
+        group: says where this process is. A parameter server stays inside.
         make: called in the chief only; returns numbers and arrays by name.
 
     Raises:
         MoxRuntimeError: the chief did not come to it.
         PeerFailureError: it was lost, or failed.
     """
-    if job.cluster is None or job.cluster.alone or _inside.get():
+    if group.alone or _inside.get():
         return make()
-    crew = team.enter(job)
+    crew = team.enter(group)
     if not crew.cluster.is_chief:
         return _decoded(crew.member.broadcast(_KEY, None, _LIMIT_SECONDS))
     made = make()

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from moxing.engine.job.job import Job
+from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 
 # A limit that no run reaches: it ends with its data.
 ENDLESS = sys.maxsize
 
 
-def of_worker(max_steps: int | None, placed: Mapping[str, Any]) -> int:
+def of_worker(max_steps: int | None, group: ProcessGroup) -> int:
     """What a Job has as `max_steps`, so that the global step ends at that number.
 
     Workers that do not update together count their own steps, and the global step those of all.
 
     Args:
         max_steps: of the global step; None: there is no limit.
-        placed: the fields `cluster` and `synchronous` of the job.
+        group: the processes of the job.
     """
     limit = ENDLESS if max_steps is None else max_steps
-    return -(-limit // _counting(placed))
+    return -(-limit // _counting(group))
 
 
-def total(max_steps: int | None, placed: Mapping[str, Any]) -> int:
+def total(max_steps: int | None, group: ProcessGroup) -> int:
     """Where the global step of such a training ends: each worker makes whole steps."""
-    return of_worker(max_steps, placed) * _counting(placed)
+    return of_worker(max_steps, group) * _counting(group)
 
 
 def counted_from_here(job: Job, steps: int, here: Callable[[], int]) -> Job:
@@ -40,14 +40,13 @@ def counted_from_here(job: Job, steps: int, here: Callable[[], int]) -> Job:
         steps: how many.
         here: the global step of the newest checkpoint; asked in the chief only.
     """
-    if job.cluster is None or job.cluster.alone:
+    if job.group.alone:
         return dataclasses.replace(job, max_steps=here() + steps)
-    crew = team.enter(job)
+    crew = team.enter(job.group)
     known = crew.agree({"step": here()} if crew.cluster.is_chief else None)
-    placed = {"cluster": job.cluster, "synchronous": job.synchronous}
-    return dataclasses.replace(job, max_steps=of_worker(int(known["step"]) + steps, placed))
+    limit = of_worker(int(known["step"]) + steps, job.group)
+    return dataclasses.replace(job, max_steps=limit)
 
 
-def _counting(placed: Mapping[str, Any]) -> int:
-    cluster = placed["cluster"]
-    return 1 if cluster is None or placed["synchronous"] else cluster.size
+def _counting(group: ProcessGroup) -> int:
+    return 1 if group.synchronous else group.size

@@ -328,8 +328,7 @@ def _model_size(value: Any) -> str | None:
 
 
 def _refuse_several_processes() -> None:
-    cluster = placement()["cluster"]
-    if cluster is not None and not cluster.alone:
+    if not placement().group.alone:
         raise MoxNotSupportedError(
             "mox.auto.search works in one process: run it once without the cluster's flags, and"
             " give what it chose to mox.auto.run(param_spec=...)."

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing import flags
+from moxing.engine.job.placement import Placement
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer
@@ -18,14 +19,14 @@ _MakeOptimizer = Callable[[], tf.train.Optimizer]
 
 
 def optimizers(
-    functions: Sequence[_MakeOptimizer], batch_size: int | None, placed: Mapping[str, Any]
+    functions: Sequence[_MakeOptimizer], batch_size: int | None, placed: Placement
 ) -> Sequence[_MakeOptimizer]:
     """The optimizer functions, with compression around them where the flags ask for it.
 
     Args:
         functions: of the program.
         batch_size: samples that a device takes in a step.
-        placed: the fields of a Job that say where it runs.
+        placed: where the run computes.
 
     Raises:
         MoxNotSupportedError: processes that can't exchange compressed gradients.
@@ -33,12 +34,11 @@ def optimizers(
     """
     if not functions or flags.get_flag("variable_update") != flags.COMPRESSED:
         return functions
-    cluster = placed["cluster"]
-    workers = 1 if cluster is None else cluster.size
+    workers = placed.group.size
     if workers > 1:
         _check_workers(placed)
     arguments: dict[str, Any] = {
-        "steps_per_epoch": _steps_per_epoch(batch_size, placed["devices"] * workers),
+        "steps_per_epoch": _steps_per_epoch(batch_size, placed.devices * workers),
         "sparsity": _sparsity(),
         "momentum": float(flags.get_flag("dgc_momentum")),
         "momentum_type": flags.get_flag("dgc_momentum_type"),
@@ -65,8 +65,8 @@ def _around(function: _MakeOptimizer, arguments: Mapping[str, Any]) -> _MakeOpti
     return make
 
 
-def _check_workers(placed: Mapping[str, Any]) -> None:
-    if not placed["synchronous"]:
+def _check_workers(placed: Placement) -> None:
+    if not placed.group.synchronous:
         raise MoxNotSupportedError(
             f"--variable_update={flags.COMPRESSED} needs workers that update together, and"
             " --sync_replicas=false was given. Leave one of the two out."

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from moxing.engine.job.job import Job
+from moxing.engine.job.job import Export, Job
 from moxing.engine.run.export_run import export_checkpoint
 from moxing.tensorflow.executor import arguments
 
@@ -70,6 +70,6 @@ def end_with_export(job: Job, request: Request) -> NoReturn:
     Raises:
         Exported: always, where nothing else is raised.
     """
-    wanted = dataclasses.replace(job, export=True, export_kinds=request.kinds)
+    wanted = dataclasses.replace(job, export=Export(True, request.kinds))
     export_checkpoint(wanted, request.checkpoint, request.to)
     raise Exported(0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing import flags
+from moxing.engine.job.placement import Placement
 from moxing.errors import MoxNotSupportedError
 from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer
@@ -19,22 +20,19 @@ from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
 _MakeOptimizer = Callable[[], tf.train.Optimizer]
 
 
-def checked(
-    functions: Sequence[_MakeOptimizer], placed: Mapping[str, Any]
-) -> Sequence[_MakeOptimizer]:
+def checked(functions: Sequence[_MakeOptimizer], placed: Placement) -> Sequence[_MakeOptimizer]:
     """The optimizer functions, which raise MoxNotSupportedError for what can't meet.
 
     Args:
         functions: of the program.
-        placed: the fields of a Job that say where it runs.
+        placed: where the run computes.
     """
-    cluster = placed["cluster"]
-    if cluster is None or cluster.alone:
+    if placed.group.alone:
         return functions
     return [_around(function, placed) for function in functions]
 
 
-def _around(function: _MakeOptimizer, placed: Mapping[str, Any]) -> _MakeOptimizer:
+def _around(function: _MakeOptimizer, placed: Placement) -> _MakeOptimizer:
     @functools.wraps(function)
     def make() -> tf.train.Optimizer:
         made = function()
@@ -51,11 +49,11 @@ def _layers(optimizer: Any) -> Iterator[OptimizerWrapper]:
         optimizer = optimizer.optimizer
 
 
-def _check(layer: OptimizerWrapper, placed: Mapping[str, Any]) -> None:
+def _check(layer: OptimizerWrapper, placed: Placement) -> None:
     name = next((name for kind, name in _OWN.items() if isinstance(layer, kind)), None)
     if name is None or getattr(layer, "num_batches", 0) == 1:
         return
-    if not placed["synchronous"]:
+    if not placed.group.synchronous:
         raise MoxNotSupportedError(
             f"{name} keeps something of each worker's own, and with --sync_replicas=false all"
             " variables are shared on parameter servers. Leave --sync_replicas out: workers then"
@@ -63,8 +61,8 @@ def _check(layer: OptimizerWrapper, placed: Mapping[str, Any]) -> None:
         )
     if name != OptimizerWrapperKeys.EASGD:
         return
-    if placed["on_servers"] or flags.get_flag("dynamic_loss_scale"):
-        flag = "--variable_update=parameter_server" if placed["on_servers"] else _DYNAMIC
+    if placed.on_servers or flags.get_flag("dynamic_loss_scale"):
+        flag = "--variable_update=parameter_server" if placed.on_servers else _DYNAMIC
         raise MoxNotSupportedError(
             f"{name} lets each worker go its own way, which {flag} does not. Leave the flag out."
         )

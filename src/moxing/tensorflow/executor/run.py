@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from moxing import flags
 from moxing.engine.export import ExportSignature
-from moxing.engine.job.job import Job, Loss, Model, Result
+from moxing.engine.job.job import (
+    Data,
+    Export,
+    Job,
+    Logging,
+    Loss,
+    Model,
+    Optimization,
+    Outputs,
+    Precision,
+    Restoring,
+    Result,
+    Saving,
+    Summaries,
+    Threads,
+)
+from moxing.engine.job.placement import Placement
 from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.flags import hello, idle, recording
@@ -98,57 +114,61 @@ def run(
     seconds, steps = _save_schedule(save_model_secs, save_model_steps)
     exporting = arguments.check_export(export_model, directory, mode)
     placed = placement()
+    verbosity = flags.get_flag("summary_verbosity")
     job = Job(
         mode=mode,
-        input_fn=label_file.kept_beside(
-            directory if wanted is None else None,
-            positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
+        data=Data(
+            label_file.kept_beside(
+                directory if wanted is None else None,
+                positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
+            ),
+            batch,
+            make_batches=arguments.check_flag("auto_batch", auto_batch) and batch is not None,
         ),
         model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
-        optimizer_fns=meeting.checked(
-            compression.optimizers(
-                [
-                    positional("optimizer_fn", function, 0)
-                    for function in arguments.check_optimizers(optimizer_fn, mode)
-                ],
-                batch,
-                placed,
-            ),
-            placed,
+        optimization=Optimization(
+            _optimizers(arguments.check_optimizers(optimizer_fn, mode), batch, placed),
+            flags.patterns("trainable_include_patterns"),
+            flags.patterns("trainable_exclude_patterns"),
         ),
-        batch_size=batch,
-        make_batches=arguments.check_flag("auto_batch", auto_batch) and batch is not None,
         max_steps=arguments.check_steps(max_number_of_steps, mode),
         inter_mode=arguments.check_inter_mode(inter_mode, mode),
         log_dir=directory,
-        cached=cache.wanted(),
-        checkpoint_path=arguments.check_path("checkpoint_path", checkpoint_path),
-        log_every=arguments.check_count("log_every_n_steps", log_every_n_steps, 1),
-        output_fn=_output_fn(output_fn),
-        output_every=_output_every(output_fn, output_every_n_steps),
-        summary_every=arguments.check_count("save_summary_steps", save_summary_steps, 1),
-        save_secs=seconds,
-        save_steps=steps,
-        export=bool(exporting),
-        export_kinds=exporting,
-        restore_include=flags.patterns("checkpoint_include_patterns"),
-        restore_exclude=flags.patterns("checkpoint_exclude_patterns"),
-        trainable_include=flags.patterns("trainable_include_patterns"),
-        trainable_exclude=flags.patterns("trainable_exclude_patterns"),
-        compute_dtype=_compute_dtype(),
-        **_loss_scale(),
-        automatic_summaries=flags.get_flag("summary_verbosity") >= 1,
-        histograms=flags.get_flag("summary_verbosity") >= 2,
-        profile=recording.profile_steps(flags.get_flag("profile_steps"), directory),
-        settings=recording.settings(),
-        inter_op_threads=flags.get_flag("num_inter_threads"),
-        intra_op_threads=flags.get_flag("num_intra_threads"),
+        restoring=Restoring(
+            arguments.check_path("checkpoint_path", checkpoint_path),
+            flags.patterns("checkpoint_include_patterns"),
+            flags.patterns("checkpoint_exclude_patterns"),
+        ),
+        logging=Logging(
+            arguments.check_count("log_every_n_steps", log_every_n_steps, 1),
+            first_device=flags.get_flag("log_first_clone"),
+            profile=recording.profile_steps(flags.get_flag("profile_steps"), directory),
+            settings=recording.settings(),
+        ),
+        outputs=Outputs(_output_fn(output_fn), _output_every(output_fn, output_every_n_steps)),
+        summaries=Summaries(
+            arguments.check_count("save_summary_steps", save_summary_steps, 1),
+            automatic=verbosity >= 1,
+            histograms=verbosity >= 2,
+        ),
+        saving=Saving(every_secs=seconds, every_steps=steps, cached=cache.wanted()),
+        export=Export(bool(exporting), exporting),
+        precision=_precision(),
+        threads=Threads(flags.get_flag("num_inter_threads"), flags.get_flag("num_intra_threads")),
         seed=flags.get_flag("seed"),
-        **placed,
+        placement=placed,
     )
     if wanted is not None:
         export_only.end_with_export(job, wanted)
     return engine.execute(job)
+
+
+def _optimizers(
+    functions: Sequence[Callable[..., Any]], batch: int | None, placed: Placement
+) -> Sequence[Callable[[], Any]]:
+    """The program's optimizer functions, with what flags put around them."""
+    called = [positional("optimizer_fn", function, 0) for function in functions]
+    return meeting.checked(compression.optimizers(called, batch, placed), placed)
 
 
 def _compute_dtype() -> str | None:
@@ -159,14 +179,15 @@ def _compute_dtype() -> str | None:
     return "bfloat16" if flags.get_flag("use_bf16") else None
 
 
-def _loss_scale() -> dict[str, Any]:
-    """A dynamic scale starts high: it finds its place from above."""
+def _precision() -> Precision:
+    """A dynamic loss scale starts high: it finds its place from above."""
+    compute_dtype = _compute_dtype()
     scale, dynamic = float(flags.get_flag("loss_scale")), flags.get_flag("dynamic_loss_scale")
     if not 0 < scale < float("inf"):
         raise MoxValueError(f"--loss_scale={scale}: it must be a finite number above 0.")
     if dynamic and scale == 1.0:
         scale = _DYNAMIC_LOSS_SCALE
-    return {"loss_scale": scale, "dynamic_loss_scale": dynamic}
+    return Precision(compute_dtype, scale, dynamic)
 
 
 def _refuse_fetch_strategy(fetch_strategy_fn: Any) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import platform
 import re
 import sys
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -16,34 +16,74 @@ import tensorflow.compat.v1 as tf
 
 import moxing
 from moxing.engine.graph import devices
-from moxing.engine.job.job import Job
+from moxing.engine.job.job import Data, Job
 from moxing.engine.remote import path_alias
 
 FORMAT: Final = 1
-# Told in every case; other fields only where they are not at their defaults.
-_TOLD: Final = ("log_dir", "batch_size", "max_steps", "log_every", "summary_every", "save_secs")
-# Fields of a job that say nothing to a reader, or are told elsewhere.
-_UNTOLD: Final = ("digest", "settings", "histograms", "automatic_summaries", "profile")
+# Where a job has what is told in every case, by the name that records have for it.
+_TOLD: Final = {
+    "mode": "mode",
+    "log_dir": "log_dir",
+    "batch_size": "data.batch_size",
+    "max_steps": "max_steps",
+    "log_every": "logging.every",
+    "summary_every": "summaries.every",
+    "save_secs": "saving.every_secs",
+}
+# What is told only where it is not at its default.
+_UNUSUAL: Final = {
+    "make_batches": "data.make_batches",
+    "inter_mode": "inter_mode",
+    "cached": "saving.cached",
+    "checkpoint_path": "restoring.checkpoint_path",
+    "untrained": "restoring.untrained",
+    "output_every": "outputs.every",
+    "save_steps": "saving.every_steps",
+    "keep": "saving.keep",
+    "again": "restoring.again",
+    "export": "export.wanted",
+    "export_kinds": "export.kinds",
+    "restore_include": "restoring.include",
+    "restore_exclude": "restoring.exclude",
+    "trainable_include": "optimization.include",
+    "trainable_exclude": "optimization.exclude",
+    "compute_dtype": "precision.compute_dtype",
+    "loss_scale": "precision.loss_scale",
+    "dynamic_loss_scale": "precision.dynamic",
+    "inter_op_threads": "threads.inter_op",
+    "intra_op_threads": "threads.intra_op",
+    "seed": "seed",
+    "devices": "placement.group.devices",
+    "copied": "placement.copied",
+    "log_first": "logging.first_device",
+    "synchronous": "placement.group.synchronous",
+    "on_servers": "placement.on_servers",
+    "trial": "placement.trial",
+    "compressed": "placement.compressed",
+    "start_timeout": "placement.group.start_timeout",
+    "stall_timeout": "placement.group.stall_timeout",
+}
 _USER_OF_URL: Final = re.compile(r"(\w+://)[^/@\s]*@")
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
 def describe(job: Job) -> dict[str, Any]:
     """The job's fields that are plain values, those that matter first."""
-    told: dict[str, Any] = {"mode": job.mode, **{name: getattr(job, name) for name in _TOLD}}
-    for field in dataclasses.fields(job):
-        value = getattr(job, field.name)
-        if field.name not in _UNTOLD and field.default not in (dataclasses.MISSING, value):
-            told[field.name] = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+    usual = Job(job.mode, Data(job.data.input_fn), job.model_fn)
+    told: dict[str, Any] = {name: attrgetter(path)(job) for name, path in _TOLD.items()}
+    for name, path in _UNUSUAL.items():
+        value = attrgetter(path)(job)
+        if value != attrgetter(path)(usual):
+            told[name] = ", ".join(map(str, value)) if isinstance(value, tuple) else value
     told = {name: harmless(value) for name, value in told.items() if isinstance(value, _PLAIN)}
-    if job.cluster is not None:
-        told["processes"] = job.cluster.size
+    if job.group.cluster is not None:
+        told["processes"] = job.group.cluster.size
     return told
 
 
 def settings(job: Job) -> dict[str, Any]:
     """The flags of the run, as the dialect tells them."""
-    return {name: harmless(value) for name, value in job.settings.items()}
+    return {name: harmless(value) for name, value in job.logging.settings.items()}
 
 
 def environment() -> dict[str, Any]:
