@@ -12,6 +12,18 @@ from typing import Any
 __version__ = "0.1.0"
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext moxing` in a notebook: its cells see TensorFlow 1.x, as `mox run` shows it.
+
+    Args:
+        shell: IPython's.
+
+    Raises:
+        MoxRuntimeError: TensorFlow was imported before.
+    """
+    importlib.import_module("moxing.legacy.program.notebook").load(shell)
+
+
 def __getattr__(name: str) -> Any:
     if name == "file":
         # Not an import statement: this package is below its parts, and imports none of them.

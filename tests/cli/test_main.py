@@ -98,17 +98,37 @@ def test_what_cannot_be_run_is_said_before_tensorflow_is_imported(
 
 def test_everything_after_the_script_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(launcher, "run", lambda script, rest: calls.append((script, rest)) or 5)
+    monkeypatch.setattr(launcher, "run", lambda *given: calls.append(given) or 5)
 
     assert run.main(["x.py", "--help", "--version", "-h", "--", "y"]) == 5
-    assert calls == [("x.py", ["--help", "--version", "-h", "--", "y"])]
+    assert run.main(["--face=a,b", "--face", "c", "-m", "x.y", "-m", "--face=d"]) == 5
+    assert calls == [
+        ("x.py", ["--help", "--version", "-h", "--", "y"], False, []),
+        ("x.y", ["-m", "--face=d"], True, ["a", "b", "c"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        ([], "script: mox run SCRIPT.py"),
+        (["-m"], "module: mox run -m PACKAGE.MODULE"),
+        (["--face=", "x.py"], "package: mox run --face=PACKAGE SCRIPT.py"),
+        (["--face"], "package: mox run --face=PACKAGE SCRIPT.py"),
+    ],
+)
+def test_what_run_lacks(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], want: str
+) -> None:
+    assert run.main(arguments) == 2
+    assert capsys.readouterr().err == f"mox: error: name the {want} [flags]\n"
 
 
 def test_help_of_run_lists_the_runtime_flags(capsys: pytest.CaptureFixture[str]) -> None:
     code, output, _ = _mox(capsys, "run", "--help")
 
     assert code == 0
-    assert output.startswith("usage: mox run SCRIPT.py [flags]\n")
+    assert output.startswith("usage: mox run [--face=PACKAGE] SCRIPT.py [flags]\n")
     assert "  --num_gpus=1  (integer) " in output
 
 

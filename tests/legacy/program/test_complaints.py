@@ -26,7 +26,7 @@ def run(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("MOX_DEBUG", raising=False)
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
-    users = importer.install(str(tmp_path), Faces({"face": Spec(roots=("json",))}))
+    users = importer.install(Faces({"face": Spec(roots=("json",))}))
     before = set(sys.modules)
 
     def run(source: str) -> str:
@@ -37,7 +37,9 @@ def run(
         try:
             exec(compile(source, str(path), "exec"), main.__dict__)
         except BaseException as error:
-            code = complaints.report(error, str(path), users.owns)
+            code = complaints.report(
+                error, str(path), lambda file: users.owns(file) and str(tmp_path) in file
+            )
             output = capsys.readouterr()
             assert output.out == ""
             # Python versions underline different parts of a line.
@@ -46,7 +48,7 @@ def run(
         raise AssertionError("the program did not fail")
 
     yield run
-    importer.uninstall(users)
+    importer.uninstall()
     for name in set(sys.modules) - before:
         sys.modules.pop(name, None)
 

@@ -122,6 +122,9 @@ def make_faces(
     flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
     run = app.runner(values, command_line)
     oneflow: dict[str, Spec] = {}
+    gone: dict[str, Spec] = {}
+    if importlib.util.find_spec("imp") is None:
+        gone["imp"] = Spec(roots=("moxing.legacy.face.imp_face",))
     if importlib.util.find_spec("oneflow") is None:
         oneflow["oneflow"] = Spec(roots=("moxing.flow",), deep=True)
     tensorflow = tensorflow_spec(flags, run) if dialect.old_names else current_spec()
@@ -131,6 +134,7 @@ def make_faces(
     faces = Faces(
         {
             **oneflow,
+            **gone,
             "tensorflow": tensorflow,
             **keras,
             **libraries.specs(),

@@ -11,15 +11,14 @@ from __future__ import annotations
 import builtins
 import importlib.machinery
 import os
-import sys
 import sysconfig
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import moxing
 from moxing.errors import MoxError, MoxImportError
-from moxing.legacy.face import source
+from moxing.legacy.face import loading
 from moxing.legacy.face.faces import Faces
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
@@ -30,14 +29,10 @@ _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 class UserCode:
     """What belongs to the program, and the builtins that its modules get."""
 
-    def __init__(self, root: str, faces: Faces) -> None:
-        """Args: root: the folder of the script. faces: what its modules see."""
-        self._root = os.path.realpath(root)
-        # What PYTHONPATH names was put there for the program, as its own additions are.
-        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        own = {_real(entry) for entry in given if entry}
-        self._path_at_start = {_real(entry) for entry in sys.path} - own
+    def __init__(self, faces: Faces, named: Collection[str] = ()) -> None:
+        """Args: faces: what the modules see. named: packages whose modules see it too."""
         self._not_ours = tuple(_real(folder) + os.sep for folder in _foreign_folders())
+        self._named = (*_ALSO_OURS, *named)
         self.faces = faces
         self.builtins = types.ModuleType("builtins", builtins.__doc__)
         self.builtins.__dict__.update(builtins.__dict__)
@@ -46,19 +41,18 @@ class UserCode:
     def owns(self, path: str) -> bool:
         """Whether a source file is one of the user's own.
 
-        Those are the files below the script's folder and below folders that PYTHONPATH or the
-        program itself adds to `sys.path`, unless they belong to Python or to an installed library.
+        Those are all files but Python's, openmox's, and those in a folder of installed libraries.
         """
-        real = os.path.realpath(path)
-        if real.startswith(self._not_ours) or any(
-            f"{os.sep}{folder}{os.sep}" in real for folder in _LIBRARY_FOLDERS
-        ):
+        if not path or path.startswith("<"):
             return False
-        return any(real.startswith(folder + os.sep) for folder in self._folders())
+        real = os.path.realpath(path)
+        return not real.startswith(self._not_ours) and not any(
+            f"{os.sep}{folder}{os.sep}" in real for folder in _LIBRARY_FOLDERS
+        )
 
-    def _folders(self) -> list[str]:
-        added = [_real(entry) for entry in sys.path]
-        return [self._root, *(entry for entry in added if entry not in self._path_at_start)]
+    def has(self, name: str, path: str) -> bool:
+        """Whether the module `name`, in the file `path`, sees the faces."""
+        return name.partition(".")[0] in self._named or self.owns(path)
 
     def prepare(self, module: types.ModuleType) -> types.ModuleType:
         """Lets a new module see the faces."""
@@ -72,46 +66,8 @@ class UserCode:
         return frame.f_builtins is self.builtins.__dict__ and self.owns(frame.f_code.co_filename)
 
 
-class UserLoader(importlib.machinery.SourceFileLoader):
-    """Python's loader of source files, for the user's own modules."""
-
-    def __init__(self, fullname: str, path: str, code: UserCode) -> None:
-        super().__init__(fullname, path)
-        self._code = code
-
-    def get_code(self, fullname: str) -> types.CodeType | None:
-        if fullname.partition(".")[0] in _ALSO_OURS:
-            return super().get_code(fullname)
-        package = fullname if self.is_package(fullname) else fullname.rpartition(".")[0]
-        data = self.get_data(self.path)
-        return source.compiled(data, self.path, bool(package)) or super().get_code(fullname)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return self._code.prepare(types.ModuleType(spec.name))
-
-
-class UserFinder:
-    """Finds what Python's path finder finds, and gives the user's modules to `UserLoader`."""
-
-    def __init__(self, code: UserCode) -> None:
-        self._code = code
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None = None,
-        target: types.ModuleType | None = None,
-    ) -> importlib.machinery.ModuleSpec | None:
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or type(spec.loader) is not importlib.machinery.SourceFileLoader:
-            return spec
-        origin = spec.loader.path
-        if fullname.partition(".")[0] in _ALSO_OURS or self._code.owns(origin):
-            spec.loader = UserLoader(fullname, origin, self._code)
-        return spec
-
-    def invalidate_caches(self) -> None:
-        importlib.machinery.PathFinder.invalidate_caches()
+class MainLoader(importlib.machinery.SourceFileLoader):
+    """The loader of the main program; `startup` knows by it that `mox run` has its own words."""
 
 
 class _MirroredBuiltins(types.ModuleType):
@@ -134,26 +90,21 @@ def _mirror(module: types.ModuleType) -> dict[str, Any]:
 _MIRROR = "__mox_mirror__"
 
 
-def install(root: str, faces: Faces) -> UserCode:
-    """From now on the user's modules, those below `root`, see the faces.
+def install(faces: Faces, named: Collection[str] = ()) -> UserCode:
+    """From now on the user's modules, and packages that are `named`, see the faces.
 
     Modules that were imported before keep what they have.
     """
-    code = UserCode(root, faces)
-    place = len(sys.meta_path)
-    if importlib.machinery.PathFinder in sys.meta_path:
-        place = sys.meta_path.index(importlib.machinery.PathFinder)
-    sys.meta_path.insert(place, UserFinder(code))
+    code = UserCode(faces, named)
+    loading.install(code)
     builtins.__dict__[_MIRROR] = code.builtins.__dict__
     builtins.__class__ = _MirroredBuiltins
     return code
 
 
-def uninstall(code: UserCode) -> None:
+def uninstall() -> None:
     """Takes back what `install` did; modules that are loaded keep what they see."""
-    sys.meta_path[:] = [
-        finder for finder in sys.meta_path if getattr(finder, "_code", None) is not code
-    ]
+    loading.uninstall()
     builtins.__class__ = types.ModuleType
     builtins.__dict__.pop(_MIRROR, None)
 
@@ -208,4 +159,4 @@ def _foreign_folders() -> list[str]:
 
 
 def _real(entry: str) -> str:
-    return os.path.realpath(entry or os.getcwd())
+    return os.path.realpath(entry)

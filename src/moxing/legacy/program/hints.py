@@ -22,7 +22,7 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
     """
     found = [_about_store(error)]
     if users:
-        found += [advice.about(error), _about_module(error, folder)]
+        found += [advice.about(error), _about_module(error, folder), _about_relative(error)]
     return [sentence for sentence in found if sentence]
 
 
@@ -34,6 +34,23 @@ def _about_store(error: BaseException) -> str:
             " mox.file.* or mox.file.shift('os','mox')."
         )
     return ""
+
+
+def _about_relative(error: BaseException) -> str:
+    """How to run a file that takes itself for a part of a package."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if not main or not isinstance(error, ImportError):
+        return ""
+    if "no known parent package" not in str(error):
+        return ""
+    above, name = os.path.split(os.path.abspath(main).removesuffix(".py"))
+    while not name.count(".") or os.path.isfile(os.path.join(above, "__init__.py")):
+        above, part = os.path.split(above)
+        name = f"{part}.{name}"
+    return (
+        f"{os.path.basename(main)} is a part of a package: run it as a module,"
+        f" `mox run -m {name}`, in the folder {above}."
+    )
 
 
 def _about_module(error: BaseException, folder: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from moxing import notices
 from moxing.errors import MoxError, MoxValueError
@@ -19,18 +20,23 @@ from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.keras import arrival
 from moxing.legacy.plain import dialect
 from moxing.legacy.plain.dialect import Dialect
-from moxing.legacy.program import complaints, modern, spawn
+from moxing.legacy.program import children, complaints, modern, modules, spawn
 
 USAGE = 2
 _V1_PROGRAM = Dialect()
 
 
-def run(script: str, arguments: Sequence[str]) -> int:
+def run(
+    script: str, arguments: Sequence[str], as_module: bool = False, named: Collection[str] = ()
+) -> int:
     """Runs a program in this process.
 
     Args:
-        script: path of a Python file.
+        script: path of a Python file, or the dotted name of a module.
         arguments: the rest of the command line, the program's own flags and openmox's.
+        as_module: whether it is a module: it belongs to its package, and the current folder is
+            searched for modules instead of its own.
+        named: installed packages that see what the program sees.
 
     Returns:
         The exit code: 0, 1 after an error, 2 if it could not start, 130 after Ctrl-C.
@@ -40,12 +46,14 @@ def run(script: str, arguments: Sequence[str]) -> int:
     """
     try:
         # Before TensorFlow, which takes seconds to import.
+        spec = modules.find(script) if as_module else None
+        script = str(spec.origin) if spec else script
         code = read_program(script)
         found = dialect.of(script)
         if _is_current(code, found):
             if found.bare and found.keras == 3:
                 complaints.say(f"{arrival.told(found)}.")
-            return modern.run(script, arguments)
+            return modern.run(script, arguments, spec.name if spec else "")
         if found.eager:
             # The real strategies of tf.distribute look there.
             arguments = modern.take_cluster(arguments)
@@ -64,12 +72,11 @@ def run(script: str, arguments: Sequence[str]) -> int:
     if told := arrival.told(found):
         complaints.say(f"{told}.")
     sys.argv = [script, *command_line.arguments]
-    folder = os.path.dirname(os.path.realpath(script))
-    _put_first_on_path(folder)
-    users = show_v1_face(folder, command_line, found)
+    _put_first_on_path(os.getcwd() if spec else os.path.dirname(os.path.realpath(script)))
+    users = show_v1_face(command_line, found, named)
     try:
         with _quiet():
-            _execute(code, users)
+            _execute(code, users, spec)
     except Exception as error:
         # What was ignored may be why it failed.
         command_line.warn_unknown()
@@ -172,14 +179,14 @@ def _is_current(code: types.CodeType, found: Dialect) -> bool:
 
 
 def show_v1_face(
-    folder: str, command_line: CommandLine, found: Dialect = _V1_PROGRAM
+    command_line: CommandLine, found: Dialect = _V1_PROGRAM, named: Collection[str] = ()
 ) -> importer.UserCode:
-    """Changes this process so that the modules below `folder` see TensorFlow as of its time.
+    """Changes this process so that the user's modules see TensorFlow as of their time.
 
     Args:
-        folder: of the program.
         command_line: the program's.
         found: what TensorFlow and Keras it is written for.
+        named: installed packages that see it too.
 
     Returns:
         What belongs to the program.
@@ -192,9 +199,10 @@ def show_v1_face(
     with _quiet():
         if not found.eager:
             tf.disable_v2_behavior()
-    users = importer.install(folder, catalog.make_faces(command_line, dialect=found))
+    users = importer.install(catalog.make_faces(command_line, dialect=found), named)
     argparse_face.install(command_line, users.is_user_frame)
-    spawn.install(folder, command_line, found)
+    spawn.install(command_line, found, named)
+    children.install(users.owns, named)
     notices.before_first_run(command_line.warn_unknown)
     # Of Python 2; "as many steps as there is data" in many programs.
     sys.maxint = sys.maxsize  # type: ignore[attr-defined]
@@ -212,14 +220,19 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _execute(code: types.CodeType, users: importer.UserCode) -> None:
+def _execute(
+    code: types.CodeType, users: importer.UserCode, spec: modules.Spec | None = None
+) -> None:
     path = code.co_filename
     main = users.prepare(types.ModuleType("__main__"))
     main.__dict__.update(
         __file__=path,
         __cached__=None,
-        __package__=None,
-        __loader__=importer.UserLoader("__main__", path, users),
+        __package__=spec.parent if spec else None,
+        __spec__=spec,
+        __loader__=importer.MainLoader("__main__", path),
     )
     sys.modules["__main__"] = main
+    if spec and spec.parent:
+        importlib.import_module(spec.parent)
     exec(code, main.__dict__)

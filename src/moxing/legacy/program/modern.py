@@ -29,12 +29,13 @@ def is_modern(code: types.CodeType) -> bool:
     return any(is_modern(c) for c in code.co_consts if isinstance(c, types.CodeType))
 
 
-def run(script: str, arguments: Sequence[str]) -> int:
+def run(script: str, arguments: Sequence[str], module: str = "") -> int:
     """Runs such a program in this process.
 
     Args:
         script: its path.
         arguments: the rest of the command line.
+        module: its name, if it is run as a module.
 
     Returns:
         The exit code: 0, 1 after an error, 130 after Ctrl-C, or that of a lost process's error.
@@ -43,14 +44,17 @@ def run(script: str, arguments: Sequence[str]) -> int:
         SystemExit: the program ended itself.
     """
     path = os.path.realpath(script)
-    folder = os.path.dirname(path)
+    folder = os.getcwd() if module else os.path.dirname(path)
     sys.argv = [script, *take_cluster(arguments)]
     if sys.flags.safe_path or not sys.path:
         sys.path.insert(0, folder)
     else:
         sys.path[0] = folder
     try:
-        runpy.run_path(script, run_name="__main__")
+        if module:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(script, run_name="__main__")
     except Exception as error:
         return complaints.report(error, path, lambda name: name.startswith(folder + os.sep))
     except KeyboardInterrupt as error:

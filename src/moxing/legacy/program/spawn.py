@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from multiprocessing import spawn
 from typing import Any
 
@@ -22,24 +22,29 @@ _KEY = "mox_v1_face"
 class _Face:
     """Unpickled in a new process, shows the face there."""
 
-    def __init__(self, folder: str, command_line: CommandLine, found: Dialect) -> None:
-        self._arguments = (folder, list(command_line.arguments), dict(command_line.given), found)
+    def __init__(self, command_line: CommandLine, found: Dialect, named: Collection[str]) -> None:
+        self._arguments = (
+            *(list(command_line.arguments), dict(command_line.given)),
+            *(found, list(named)),
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return enter, self._arguments
 
 
-def install(folder: str, command_line: CommandLine, found: Dialect) -> None:
-    """From now on spawned processes get the face for the modules below `folder`."""
+def install(command_line: CommandLine, found: Dialect, named: Collection[str]) -> None:
+    """From now on spawned processes get the face."""
     real = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        return {**real(name), _KEY: _Face(folder, command_line, found)}
+        return {**real(name), _KEY: _Face(command_line, found, named)}
 
     spawn.get_preparation_data = get_preparation_data
 
 
-def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str], found: Dialect) -> None:
+def enter(
+    arguments: Sequence[str], given: Mapping[str, str], found: Dialect, named: Collection[str]
+) -> None:
     """Shows the face in a process that was just spawned, before it imports the main program."""
     from moxing.legacy.face import importer
     from moxing.legacy.program import launcher
@@ -48,13 +53,11 @@ def enter(folder: str, arguments: Sequence[str], given: Mapping[str, str], found
     texts = [f"--{name}={text}" for name, text in given.items()]
     # The parent has warned already.
     command_line = launcher.take_runtime_flags([*texts, *arguments], quiet=True)
-    users = launcher.show_v1_face(folder, command_line, found)
+    users = launcher.show_v1_face(command_line, found, named)
 
     def import_main(path: str) -> None:
         main = users.prepare(types.ModuleType("__mp_main__"))
-        main.__dict__.update(
-            __file__=path, __loader__=importer.UserLoader("__mp_main__", path, users)
-        )
+        main.__dict__.update(__file__=path, __loader__=importer.MainLoader("__mp_main__", path))
         sys.modules["__main__"] = sys.modules["__mp_main__"] = main
         exec(launcher.read_program(path), main.__dict__)
 

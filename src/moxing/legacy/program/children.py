@@ -1,0 +1,117 @@
+"""Python programs that the program starts itself see what it sees.
+
+A program that calls `subprocess.run([sys.executable, "evaluate.py"])` or names `python` expects
+its own interpreter and its own TensorFlow; so the new process runs `mox run evaluate.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from moxing.errors import MoxValueError
+from moxing.legacy.plain import texts
+from moxing.legacy.program import complaints, modules
+
+_LIBRARIES = ("tensorflow", "keras", "moxing", "oneflow")
+_ALONE = frozenset("bBdEOqsSuv")
+_WITH_VALUE = ("-W", "-X")
+
+
+def install(owns: Callable[[str], bool], named: Collection[str] = ()) -> None:
+    """From now on processes of the user's Python files are started under `mox run`.
+
+    Args:
+        owns: whether a file is the user's.
+        named: installed packages that see the face too.
+    """
+    popen: Any = subprocess.Popen
+    start = popen.__init__
+    if hasattr(start, "mox_before"):
+        start = start.mox_before
+    said: set[str] = set()
+
+    def __init__(self: Any, args: Any, *rest: Any, **options: Any) -> None:
+        plain = not options.get("shell") and options.get("executable") is None and len(rest) < 2
+        if plain and isinstance(args, list | tuple):
+            changed = command(args, owns, named, options.get("cwd"))
+            if changed is not None:
+                args, what = changed
+                if what not in said:
+                    said.add(what)
+                    complaints.say(f"the program starts {what}: it runs as `mox run` does.")
+        start(self, args, *rest, **options)
+
+    __init__.mox_before = start  # type: ignore[attr-defined]
+    popen.__init__ = __init__
+
+
+def command(
+    args: Sequence[Any], owns: Callable[[str], bool], named: Collection[str], folder: Any = None
+) -> tuple[list[str], str] | None:
+    """The command that starts a program of the user's under `mox run`.
+
+    Args:
+        args: the command that the program gave.
+        owns: whether a file is the user's.
+        named: installed packages that see the face too.
+        folder: where the process will run; None: here.
+
+    Returns:
+        That command and the program's name, or None where the command is to stay as it is.
+    """
+    words = [os.fsdecode(word) for word in args if isinstance(word, str | bytes | os.PathLike)]
+    if len(words) != len(args) or not words or not _is_python(words[0]):
+        return None
+    count = _options(words)
+    options, rest = words[1:count], words[count:]
+    if not rest:
+        return None
+    if rest[0] == "-m":
+        path = _module(rest[1]) if len(rest) > 1 and folder is None else ""
+        what = " ".join(rest[:2])
+    else:
+        path, what = os.path.join(folder or "", rest[0]), rest[0]
+    if not path.endswith(".py") or not os.path.isfile(path) or not owns(os.path.abspath(path)):
+        return None
+    if not any(use.path.partition(".")[0] in _LIBRARIES for use in texts.uses(path, _LIBRARIES)):
+        return None
+    faces = [f"--face={name}" for name in named]
+    # -P: a file moxing.py in that folder must not be taken for the package.
+    return [words[0], *options, "-P", "-m", "moxing", "run", *faces, *rest], what
+
+
+def _is_python(word: str) -> bool:
+    if not os.path.basename(word).startswith("python"):
+        return word == sys.executable
+    found = shutil.which(word)
+    return found is not None and os.path.realpath(found) == os.path.realpath(sys.executable)
+
+
+def _options(words: Sequence[str]) -> int:
+    """Where Python's own options end."""
+    count = 1
+    while count < len(words):
+        word = words[count]
+        if word in _WITH_VALUE:
+            count += 2
+        elif word.startswith(_WITH_VALUE) or (len(word) > 1 and _only_letters(word)):
+            count += 1
+        else:
+            break
+    return count
+
+
+def _only_letters(word: str) -> bool:
+    return word[0] == "-" and set(word[1:]) <= _ALONE
+
+
+def _module(name: str) -> str:
+    try:
+        return str(modules.find(name).origin)
+    except MoxValueError:
+        return ""

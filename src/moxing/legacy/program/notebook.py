@@ -1,0 +1,49 @@
+"""`%load_ext moxing`: cells of a notebook, and programs that `%run` runs, see TensorFlow 1.x."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import types
+from typing import Any
+
+from moxing.errors import MoxRuntimeError
+from moxing.legacy.program import launcher
+
+
+def load(shell: Any) -> None:
+    """Shows the face to the user's code in IPython's shell, from the next statement on.
+
+    Raises:
+        MoxRuntimeError: TensorFlow was imported before, as its current self.
+    """
+    if getattr(shell, "mox_users", None) is not None:
+        return
+    if "tensorflow" in sys.modules:
+        raise MoxRuntimeError(
+            "TensorFlow is imported already, as TensorFlow 2.x. Restart the kernel and make"
+            " %load_ext moxing the first line that runs."
+        )
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    users = launcher.show_v1_face(launcher.take_runtime_flags([]))
+    new_main_module = shell.new_main_mod
+
+    def new_main_mod(*arguments: Any, **named: Any) -> types.ModuleType:
+        # IPython has put the words behind %run into sys.argv.
+        sys.argv[1:] = launcher.take_runtime_flags(sys.argv[1:]).arguments
+        module = new_main_module(*arguments, **named)
+        module.__dict__["__builtins__"] = users.builtins
+        return module
+
+    def before_each_cell(*_: Any) -> None:
+        # `get_ipython` and `display` come and go with the cell; %run puts back what was there.
+        for name in ("get_ipython", "display"):
+            if name in builtins.__dict__:
+                users.builtins.__dict__[name] = builtins.__dict__[name]
+        shell.user_module.__dict__["__builtins__"] = users.builtins
+
+    shell.new_main_mod = new_main_mod
+    shell.events.register("pre_run_cell", before_each_cell)
+    before_each_cell()
+    shell.mox_users = users

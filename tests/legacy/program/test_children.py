@@ -1,0 +1,75 @@
+"""Processes of the user's Python files run under `mox run`; all others stay as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from moxing.legacy.program import children
+
+PREFIX = ["-P", "-m", "moxing", "run"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "train.py").write_text("import tensorflow as tf\ntf.placeholder\n")
+    (tmp_path / "plain.py").write_text("import json\n")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "train.py").write_text("import tensorflow as tf\ntf.Session()\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(args: Sequence[object], cwd: object = None) -> list[str] | None:
+    changed = children.command(
+        args, lambda path: not re.search("site-packages|src/moxing", path), [], cwd
+    )
+    return changed[0] if changed else None
+
+
+def test_programs_of_the_user_run_under_mox(folder: Path) -> None:
+    python = sys.executable
+
+    assert command([python, "train.py", "--x=1"]) == [python, *PREFIX, "train.py", "--x=1"]
+    assert command([python, "-u", "-W", "ignore", folder / "train.py"]) == [
+        *(python, "-u", "-W", "ignore", *PREFIX, str(folder / "train.py"))
+    ]
+    assert command((python, "-m", "package.train", "-m")) == [
+        *(python, *PREFIX, "-m", "package.train", "-m")
+    ]
+    assert command([python, "train.py"], folder / "package") == [python, *PREFIX, "train.py"]
+    named = children.command([python, "train.py"], lambda path: True, ["tensorlayer"])
+    assert named == ([python, *PREFIX, "--face=tensorlayer", "train.py"], "train.py")
+
+
+def test_the_same_python_by_another_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python3").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", str(folder / "bin"), prepend=os.pathsep)
+
+    assert command(["python3", "train.py"]) == ["python3", *PREFIX, "train.py"]
+
+
+def test_everything_else_stays(folder: Path) -> None:
+    python = sys.executable
+    library = folder / "site-packages"
+    library.mkdir()
+    (library / "train.py").write_text("import tensorflow\n")
+
+    for args in (
+        ["ls", "train.py"],
+        [python, "plain.py"],
+        [python, "none.py"],
+        [python, "-c", "import tensorflow"],
+        [python, "-m", "pip", "list"],
+        [python, "-m", "moxing", "run", "train.py"],
+        [python, str(library / "train.py")],
+        [python],
+        [],
+    ):
+        assert command(args) is None, args

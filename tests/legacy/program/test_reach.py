@@ -1,0 +1,79 @@
+"""`mox run -m` of a package, with modules on PYTHONPATH and processes of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+FILES = {
+    "translate/__init__.py": "",
+    "translate/part.py": """
+        import tensorflow as tf
+        import shared
+        found = tf.contrib is shared.tf.contrib
+        """,
+    "library/shared.py": "import tensorflow as tf\nimport oneflow as flow\n",
+    "translate/evaluate.py": """
+        import sys
+        import tensorflow as tf
+        print('evaluate', tf.placeholder.__name__, *sys.argv[1:], flush=True)
+        """,
+    "translate/train.py": """
+        import multiprocessing
+        import subprocess
+        import sys
+        import tensorflow as tf
+        from . import part
+        from .part import shared
+
+        tf.flags.DEFINE_integer('steps', 1, '')
+
+        def names(queue):
+            queue.put((tf.contrib.slim.__name__, shared.flow.__name__, part.found))
+
+        def main(argv):
+            print(__package__, __spec__.name, tf.flags.FLAGS.steps, argv[1:], part.found)
+            for way in ('fork', 'spawn'):
+                context = multiprocessing.get_context(way)
+                queue = context.Queue()
+                process = context.Process(target=names, args=(queue,))
+                process.start()
+                print(way, *queue.get(timeout=120), flush=True)
+                process.join()
+            subprocess.check_call([sys.executable, 'translate/evaluate.py', '--x'])
+
+        if __name__ == '__main__':
+            tf.app.run()
+        """,
+}
+
+
+@pytest.mark.slow
+def test_a_package_with_modules_on_pythonpath(tmp_path: Path) -> None:
+    for name, source in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(source))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "moxing", "run", "-m", "translate.train", "--steps=3", "word"],
+        cwd=tmp_path,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": "library"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "translate translate.train 3 ['word'] True",
+        "fork tensorflow.contrib.slim oneflow True",
+        "spawn tensorflow.contrib.slim oneflow True",
+        "evaluate placeholder --x",
+    ]
+    assert "starts translate/evaluate.py: it runs as `mox run` does." in done.stderr
