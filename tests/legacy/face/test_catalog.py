@@ -177,7 +177,6 @@ def test_what_contrib_estimator_has(faces: Faces) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tensorflow.contrib.seq2seq", "Use tf.nn.dynamic_rnn or tf.nn.raw_rnn instead."),
         ("tensorflow.contrib.tensor_forest", "openmox restores layers, slim, framework"),
         ("tensorflow.examples.speech_commands", "tutorials.mnist.input_data has a stand-in."),
         (

@@ -34,6 +34,8 @@ IMPORTANT = """
     python.framework.tensor_shape.scalar python.util.nest.is_sequence python.ops.constant_op
     python.ops.resource_variable_ops._from_proto_fn python.ops.rnn_cell_impl._linear
     python.training.training_ops python.ops.spectral_ops
+    contrib.seq2seq.sequence_loss contrib.seq2seq.AttentionWrapper contrib.seq2seq.dynamic_decode
+    contrib.seq2seq.python.ops.attention_wrapper._compute_attention
     python.training.checkpointable.base python.training.tracking.tracking
 """
 

@@ -129,6 +129,18 @@ _LEGACY_SEQ2SEQ = Spec(
     roots=(f"{_HERE}.legacy_seq2seq",),
     names={"python": _python("legacy_seq2seq", "ops", "seq2seq")},
 )
+_SEQ2SEQ_FILES = (
+    "attention_wrapper",
+    "basic_decoder",
+    "beam_search_decoder",
+    "beam_search_ops",
+    "decoder",
+    "helper",
+    "loss",
+)
+_SEQ2SEQ = Spec(
+    roots=(f"{_HERE}.seq2seq",), names={"python": _python("seq2seq", "ops", *_SEQ2SEQ_FILES)}
+)
 _CRF = Spec(roots=(f"{_HERE}.crf",), names={"python": _python("crf", "ops", "crf")})
 
 _DATA = Spec(
@@ -207,6 +219,7 @@ CONTRIB = Spec(
             deep=True,
         ),
         "rnn": _RNN,
+        "seq2seq": _SEQ2SEQ,
         "signal": f"{_V1}.signal",
         "slim": _SLIM,
         "staging": Spec(names={"StagingArea": "tensorflow.python.ops.data_flow_ops:StagingArea"}),
@@ -226,7 +239,6 @@ CONTRIB = Spec(
         "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
         "opt": "Use an optimizer of tf.train or mox.get_optimizer_fn instead.",
         "quantize": "Quantize the exported model with tf.lite instead.",
-        "seq2seq": "Use tf.nn.dynamic_rnn or tf.nn.raw_rnn instead.",
         "summary": "Use tf.summary instead.",
     },
     otherwise=" tf.contrib was removed with TensorFlow 2.0; openmox restores layers, slim,"

@@ -1,0 +1,84 @@
+"""`tf.contrib.seq2seq`: decoders, their helpers, attention and beam search."""
+
+from __future__ import annotations
+
+from moxing.legacy.contrib.seq2seq.attention import (
+    AttentionMechanism,
+    BahdanauAttention,
+    LuongAttention,
+    hardmax,
+)
+from moxing.legacy.contrib.seq2seq.attention import (
+    BaseAttentionMechanism as _BaseAttentionMechanism,
+)
+from moxing.legacy.contrib.seq2seq.beam import (
+    BeamSearchDecoder,
+    BeamSearchDecoderOutput,
+    BeamSearchDecoderState,
+    FinalBeamSearchDecoderOutput,
+    tile_batch,
+)
+from moxing.legacy.contrib.seq2seq.decoding import (
+    BasicDecoder,
+    BasicDecoderOutput,
+    Decoder,
+    dynamic_decode,
+)
+from moxing.legacy.contrib.seq2seq.helpers import (
+    CustomHelper,
+    GreedyEmbeddingHelper,
+    Helper,
+    InferenceHelper,
+    SampleEmbeddingHelper,
+    ScheduledEmbeddingTrainingHelper,
+    ScheduledOutputTrainingHelper,
+    TrainingHelper,
+)
+from moxing.legacy.contrib.seq2seq.monotonic import (
+    BahdanauMonotonicAttention,
+    LuongMonotonicAttention,
+    monotonic_attention,
+    safe_cumprod,
+)
+from moxing.legacy.contrib.seq2seq.trees import gather_tree, gather_tree_from_array
+from moxing.legacy.contrib.seq2seq.wrapper import (
+    AttentionWrapper,
+    AttentionWrapperState,
+)
+from moxing.legacy.contrib.seq2seq.wrapper import compute_attention as _compute_attention
+from moxing.legacy.contrib.seq2seq_losses import sequence_loss
+
+__all__ = [
+    "AttentionMechanism",
+    "AttentionWrapper",
+    "AttentionWrapperState",
+    "BahdanauAttention",
+    "BahdanauMonotonicAttention",
+    "BasicDecoder",
+    "BasicDecoderOutput",
+    "BeamSearchDecoder",
+    "BeamSearchDecoderOutput",
+    "BeamSearchDecoderState",
+    "CustomHelper",
+    "Decoder",
+    "FinalBeamSearchDecoderOutput",
+    "GreedyEmbeddingHelper",
+    "Helper",
+    "InferenceHelper",
+    "LuongAttention",
+    "LuongMonotonicAttention",
+    "SampleEmbeddingHelper",
+    "ScheduledEmbeddingTrainingHelper",
+    "ScheduledOutputTrainingHelper",
+    "TrainingHelper",
+    "_BaseAttentionMechanism",
+    "_compute_attention",
+    "dynamic_decode",
+    "gather_tree",
+    "gather_tree_from_array",
+    "hardmax",
+    "monotonic_attention",
+    "safe_cumprod",
+    "sequence_loss",
+    "tile_batch",
+]
