@@ -116,20 +116,10 @@ def test_a_strategy_that_is_used_as_one_becomes_one(shown: ModuleType) -> None:
     ("name", "message"),
     [
         (
-            "DNNClassifier",
-            "tf.estimator.DNNClassifier is not here: of the ready-made models none is. Write its"
-            " model_fn for tf.estimator.Estimator, or build it with tf.keras and give it to"
-            " tf.keras.estimator.model_to_estimator or mox.run.",
-        ),
-        (
-            "BestExporter",
-            "tf.estimator.BestExporter is not supported. Use tf.estimator.FinalExporter, or"
-            " export_saved_model after training.",
-        ),
-        (
-            "WarmStartSettings",
-            "tf.estimator.WarmStartSettings is not supported. Pass the path of a checkpoint as"
-            " warm_start_from.",
+            "BoostedTreesClassifier",
+            "tf.estimator.BoostedTreesClassifier is not supported: TensorFlow no longer has the"
+            " operations that grow trees. Use HistGradientBoosting of scikit-learn, XGBoost or YDF"
+            " on the same table, or tf.estimator.DNNLinearCombinedClassifier and its kin.",
         ),
     ],
 )
@@ -156,12 +146,12 @@ def test_a_misspelled_name() -> None:
     with pytest.raises(MoxAttributeError) as caught:
         _ = tfe.EstimatorSpecs
     assert str(caught.value) == (
-        "tf.estimator has no 'EstimatorSpecs'. Did you mean 'EstimatorSpec' or 'Estimator'?"
+        "tf.estimator has no 'EstimatorSpecs'. Did you mean 'EstimatorSpec' or 'Estimator' or 'DNNEstimator'?"
     )
     with pytest.raises(MoxNotSupportedError) as unsupported:
-        _ = tfe.experimental.InMemoryEvaluatorHook
+        _ = tfe.experimental.KMeans
     assert str(unsupported.value) == (
-        "tf.estimator.experimental.InMemoryEvaluatorHook is not supported. To stop early, use"
-        " make_early_stopping_hook(estimator, should_stop_fn), or mox.EarlyStoppingHook with"
-        " mox.run."
+        "tf.estimator.experimental.KMeans is not supported. It is not trained by gradients of a"
+        " loss, which is what a run here takes part in. Use sklearn.cluster.KMeans or"
+        " MiniBatchKMeans."
     )

@@ -14,7 +14,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
-from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError
+from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError
 from moxing.estimator import evaluator
 
 Read = Callable[..., Any]
@@ -254,9 +254,9 @@ def test_the_evaluator_does_not_wait_for_ever(often: tfe.Estimator, read: Read) 
         ),
         (
             lambda fn: tfe.EvalSpec(fn, exporters=[7]),
-            MoxNotSupportedError,
-            "EvalSpec has the exporter 7; only tf.estimator.FinalExporter is supported. Export with"
-            " estimator.export_saved_model(directory, serving_input_receiver_fn) after training.",
+            MoxTypeError,
+            "EvalSpec has the exporter 7; it must be a tf.estimator.Exporter, such as"
+            " FinalExporter, LatestExporter or BestExporter.",
         ),
     ],
 )

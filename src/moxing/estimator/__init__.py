@@ -18,10 +18,14 @@ from moxing.estimator import tpu as tpu
 from moxing.estimator.absent import AbsentError
 from moxing.estimator.config import RunConfig as RunConfig
 from moxing.estimator.estimator import Estimator as Estimator
+from moxing.estimator.extenders import add_metrics as add_metrics
 from moxing.estimator.from_keras.model import model_to_estimator as model_to_estimator
 from moxing.estimator.modeling.spec import EstimatorSpec as EstimatorSpec
 from moxing.estimator.modeling.spec import ModeKeys as ModeKeys
+from moxing.estimator.serving.exporters import BestExporter as BestExporter
+from moxing.estimator.serving.exporters import Exporter as Exporter
 from moxing.estimator.serving.exporters import FinalExporter as FinalExporter
+from moxing.estimator.serving.exporters import LatestExporter as LatestExporter
 from moxing.estimator.specs import EvalSpec as EvalSpec
 from moxing.estimator.specs import TrainSpec as TrainSpec
 from moxing.estimator.training import train_and_evaluate as train_and_evaluate
@@ -48,15 +52,18 @@ StopAtStepHook = _tf.train.StopAtStepHook
 SummarySaverHook = _tf.train.SummarySaverHook
 
 __all__ = [
+    "BestExporter",
     "CheckpointSaverHook",
     "CheckpointSaverListener",
     "Estimator",
     "EstimatorSpec",
     "EvalSpec",
+    "Exporter",
     "FeedFnHook",
     "FinalExporter",
     "FinalOpsHook",
     "GlobalStepWaiterHook",
+    "LatestExporter",
     "LoggingTensorHook",
     "ModeKeys",
     "NanLossDuringTrainingError",
@@ -74,6 +81,7 @@ __all__ = [
     "TrainSpec",
     "VocabInfo",
     "WarmStartSettings",
+    "add_metrics",
     "experimental",
     "export",
     "inputs",
@@ -87,12 +95,6 @@ _BOOSTED = (
     " HistGradientBoosting of scikit-learn, XGBoost or YDF on the same table, or"
     " tf.estimator.DNNLinearCombinedClassifier and its kin."
 )
-_OTHERS = {
-    "BestExporter": "Use tf.estimator.FinalExporter, or export_saved_model after training.",
-    "LatestExporter": "Use tf.estimator.FinalExporter, or export_saved_model after training.",
-    "Exporter": "Use tf.estimator.FinalExporter, or export_saved_model after training.",
-    "add_metrics": "Add the metric to eval_metric_ops in model_fn.",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -100,8 +102,6 @@ def __getattr__(name: str) -> Any:
         return _canned.get(name)
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
-    if name in _OTHERS:
-        raise AbsentError(f"tf.estimator.{name} is not supported. {_OTHERS[name]}")
     if name.startswith("BoostedTrees"):
         raise AbsentError(_BOOSTED.format(name=f"tf.estimator.{name}"))
     near = near_matches(name, [*__all__, *_canned.NAMES])

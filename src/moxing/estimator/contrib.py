@@ -1,4 +1,4 @@
-"""`tf.contrib.estimator`: what of it is here under other names, and advice for the rest."""
+"""`tf.contrib.estimator`: what is here under other names, its heads, and advice for the rest."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ from typing import Any
 
 from moxing import estimator
 from moxing.errors import MoxAttributeError, near_matches
+from moxing.estimator import experimental
 from moxing.estimator.absent import AbsentError
-from moxing.estimator.experimental import make_early_stopping_hook as make_early_stopping_hook
+from moxing.estimator.extenders import add_metrics as add_metrics
+from moxing.estimator.extenders import clip_gradients_by_norm as clip_gradients_by_norm
+from moxing.estimator.extenders import forward_features as forward_features
+from moxing.estimator.hooks.asking import make_early_stopping_hook as make_early_stopping_hook
+from moxing.estimator.running.records import read_eval_metrics as read_eval_metrics
+from moxing.estimator.serving.exporters import StepsExporter as StepsExporter
 
-_STOP = (
-    "Use make_early_stopping_hook(estimator, should_stop_fn) with a function of your own, or"
-    " mox.EarlyStoppingHook with mox.run."
-)
-_HEAD = (
-    "Return a tf.estimator.EstimatorSpec from model_fn: its loss from tf.losses, its predictions,"
-    " its eval_metric_ops from tf.metrics and its train_op from optimizer.minimize."
-)
+# Its functions, by the classes that they became.
+_HEADS = {
+    "binary_classification_head": "BinaryClassHead",
+    "logistic_regression_head": "LogisticRegressionHead",
+    "multi_class_head": "MultiClassHead",
+    "multi_head": "MultiHead",
+    "multi_label_head": "MultiLabelHead",
+    "poisson_regression_head": "PoissonRegressionHead",
+    "regression_head": "RegressionHead",
+}
 _TOWERS = (
     "Leave it out: model_fn is called once for each device of --num_gpus, and the gradients are"
     " averaged."
 )
 _OTHERS = {
-    "InMemoryEvaluatorHook": "Use tf.estimator.train_and_evaluate, which evaluates in between.",
+    "SavedModelEstimator": "Train the Estimator that wrote the model, from its checkpoint.",
     "TowerOptimizer": _TOWERS,
-    "add_metrics": "Add the metric to eval_metric_ops in model_fn.",
-    "clip_gradients_by_norm": (
-        "In model_fn, clip what optimizer.compute_gradients returns with tf.clip_by_norm, and give"
-        " it to optimizer.apply_gradients."
-    ),
-    "forward_features": "Put the features among the predictions of model_fn.",
+    "export_all_saved_models": "Of a model only predictions are exported: export_saved_model.",
+    "export_saved_model_for_mode": "Of a model only predictions are exported: export_saved_model.",
     "replicate_model_fn": _TOWERS,
 }
 
@@ -37,16 +41,14 @@ _OTHERS = {
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
-    advice = _OTHERS.get(name)
-    if advice is None and name.startswith("stop_if_"):
-        advice = _STOP
-    if advice is None and (name.endswith("_head") or name.endswith("Head")):
-        advice = _HEAD
-    if advice is not None:
-        raise AbsentError(f"tf.contrib.estimator.{name} is not supported. {advice}")
-    if hasattr(estimator, name):
-        return getattr(estimator, name)
-    if name.endswith(("Classifier", "Regressor", "Estimator")):
-        return getattr(estimator, name)  # Which says what to do.
-    near = near_matches(name, ["make_early_stopping_hook", *_OTHERS])
+    if name in _HEADS:
+        return getattr(estimator, _HEADS[name])
+    if name in _OTHERS:
+        raise AbsentError(f"tf.contrib.estimator.{name} is not supported. {_OTHERS[name]}")
+    if name.startswith(("boosted_trees", "BoostedTrees")):
+        return estimator.BoostedTreesEstimator  # Which says what to do.
+    for place in (estimator, experimental):
+        if hasattr(place, name):
+            return getattr(place, name)
+    near = near_matches(name, [*globals(), *_HEADS])
     raise MoxAttributeError(f"tf.contrib.estimator has no {name!r}.{near}", name=name)

@@ -25,6 +25,7 @@ def follow(
     limit: int,
     spec: EvalSpec,
     timeout: float,
+    notify: Callable[[dict[str, Any], str], None] = lambda values, path: None,
     idle: float = _IDLE_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -36,6 +37,7 @@ def follow(
         limit: the global step at which the training ends, if its data does not end before.
         spec: how to evaluate; its times count.
         timeout: seconds to wait for the first checkpoint, beside start_delay_secs.
+        notify: told of each evaluation but the last: its metrics, and the checkpoint.
         idle: seconds to wait for the next.
         sleep, clock: of the process.
 
@@ -70,6 +72,8 @@ def follow(
             values = estimator.evaluate(
                 spec.input_fn, spec.steps, spec.hooks, checkpoint_path=newest, name=spec.name
             )
+            if not _is_last(newest, limit):
+                notify(values, newest)
         except (CheckpointError, OSError):
             if checkpoints.newest(estimator.model_dir) == newest:
                 raise

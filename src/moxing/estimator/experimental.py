@@ -1,57 +1,40 @@
-"""`tf.estimator.experimental`: its hooks, as far as they are here."""
+"""`tf.estimator.experimental`: hooks, and builders of logits."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
-from moxing.errors import MoxAttributeError, MoxNotSupportedError, MoxValueError
+from moxing.errors import MoxAttributeError, near_matches
 from moxing.estimator import canned
+from moxing.estimator.absent import AbsentError
+from moxing.estimator.hooks.asking import make_early_stopping_hook as make_early_stopping_hook
+from moxing.estimator.hooks.early_stopping import stop_if_higher_hook as stop_if_higher_hook
+from moxing.estimator.hooks.early_stopping import stop_if_lower_hook as stop_if_lower_hook
+from moxing.estimator.hooks.early_stopping import (
+    stop_if_no_decrease_hook as stop_if_no_decrease_hook,
+)
+from moxing.estimator.hooks.early_stopping import (
+    stop_if_no_increase_hook as stop_if_no_increase_hook,
+)
+from moxing.estimator.hooks.in_memory import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 
-
-def make_early_stopping_hook(
-    estimator: Any,
-    should_stop_fn: Any,
-    run_every_secs: float | None = 60,
-    run_every_steps: int | None = None,
-) -> tf.train.SessionRunHook:
-    """A hook that asks a function now and then whether training is to stop.
-
-    Args:
-        estimator: not used.
-        should_stop_fn: called without arguments in every process that trains.
-        run_every_secs, run_every_steps: how often; one of them is given.
-
-    Raises:
-        MoxValueError: both or none of them is given.
-    """
-    del estimator
-    if (run_every_secs is None) == (run_every_steps is None):
-        raise MoxValueError("Give one of run_every_secs and run_every_steps, the other as None.")
-    return _Asks(should_stop_fn, tf.train.SecondOrStepTimer(run_every_secs, run_every_steps))
-
-
-class _Asks(tf.train.SessionRunHook):
-    def __init__(self, should_stop: Any, timer: tf.train.SecondOrStepTimer) -> None:
-        self._should_stop, self._timer, self._steps = should_stop, timer, 0
-
-    def after_run(self, run_context: Any, run_values: Any) -> None:
-        del run_values
-        self._steps += 1
-        if self._timer.should_trigger_for_step(self._steps):
-            self._timer.update_last_triggered_step(self._steps)
-            if self._should_stop():
-                run_context.request_stop()
+_NO_GRADIENT = "It is not trained by gradients of a loss, which is what a run here takes part in."
+_OTHERS = {
+    "KMeans": f"{_NO_GRADIENT} Use sklearn.cluster.KMeans or MiniBatchKMeans.",
+    "LinearSDCA": f"{_NO_GRADIENT} Use tf.estimator.LinearClassifier with its default optimizer.",
+    "build_raw_supervised_input_receiver_fn": "Of a model only predictions are exported: use"
+    " tf.estimator.export.build_raw_serving_input_receiver_fn.",
+    "make_stop_at_checkpoint_step_hook": "Use max_steps: all processes end after the same step.",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in canned.EXPERIMENTAL:
         return canned.get_experimental(name)
+    if name in _OTHERS:
+        raise AbsentError(f"tf.estimator.experimental.{name} is not supported. {_OTHERS[name]}")
     if name.startswith("_"):
         raise MoxAttributeError(f"module {__name__!r} has no attribute {name!r}.", name=name)
-    raise MoxNotSupportedError(
-        f"tf.estimator.experimental.{name} is not supported. To stop early, use"
-        " make_early_stopping_hook(estimator, should_stop_fn), or mox.EarlyStoppingHook with"
-        " mox.run."
-    )
+    known = [item for item in globals() if not item.startswith("_")]
+    near = near_matches(name, [*known, *canned.EXPERIMENTAL])
+    raise MoxAttributeError(f"tf.estimator.experimental has no {name!r}.{near}", name=name)

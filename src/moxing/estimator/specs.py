@@ -8,14 +8,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.estimator.counts import whole
-from moxing.estimator.serving.exporters import FinalExporter
-
-_UNUSABLE = (
-    "only tf.estimator.FinalExporter is supported. Export with"
-    " estimator.export_saved_model(directory, serving_input_receiver_fn) after training"
-)
+from moxing.estimator.serving.exporters import Exporter
 
 
 @dataclass(frozen=True)
@@ -55,13 +50,12 @@ class EvalSpec:
         steps: batches of an evaluation; None: all that there are.
         name: of the evaluation: its summaries are in `eval_<name>` of the model's directory.
         hooks: called around every step.
-        exporters: one or several `FinalExporter`.
+        exporters: one or several, called after each evaluation.
         start_delay_secs: seconds that an evaluator process waits before it starts.
         throttle_secs: seconds between the starts of two evaluations, at least.
 
     Raises:
         MoxTypeError, MoxValueError: something no evaluation could use.
-        MoxNotSupportedError: another exporter.
     """
 
     input_fn: Callable[..., Any]
@@ -79,10 +73,18 @@ class EvalSpec:
         given = self.exporters or ()
         given = tuple(given) if isinstance(given, list | tuple | set) else (given,)
         for exporter in given:
-            if not isinstance(exporter, FinalExporter):
-                raise MoxNotSupportedError(
-                    f"EvalSpec has the exporter {shown(exporter)}; {_UNUSABLE}."
+            if not isinstance(exporter, Exporter):
+                raise MoxTypeError(
+                    f"EvalSpec has the exporter {shown(exporter)}; it must be a"
+                    " tf.estimator.Exporter, such as FinalExporter, LatestExporter or BestExporter."
                 )
+        names = [exporter.name for exporter in given]
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double is not None:
+            raise MoxValueError(
+                f"EvalSpec has two exporters of the name {double!r}, which is that of their folder."
+                " Give each its own."
+            )
         object.__setattr__(self, "exporters", given)
         for name in ("start_delay_secs", "throttle_secs"):
             value = getattr(self, name)

@@ -16,6 +16,7 @@ from moxing.engine.run import execution
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.estimator import Estimator
 from moxing.estimator.evaluator import follow
+from moxing.estimator.exports import Exports
 from moxing.estimator.running import checkpoints, jobs, runtime, sharing
 from moxing.estimator.running.evaluations import evaluate
 from moxing.estimator.running.steps import total
@@ -56,15 +57,15 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
                 f" tf.estimator.{kind.__name__}."
             )
     cluster = runtime.cluster()
-    for exporter in eval_spec.exporters:
-        exporter.check(estimator)
+    exports = Exports(estimator, eval_spec.exporters)
+    exports.check()
     if cluster is not None and cluster.job == EVALUATOR:
         group = runtime.group(estimator.config)
         limit = total(train_spec.max_steps, group)
-        values = follow(estimator, limit, eval_spec, group.start_timeout)
-        return values, _export(estimator, eval_spec)
+        values = follow(estimator, limit, eval_spec, group.start_timeout, notify=exports.evaluated)
+        return values, exports.last(values)
     evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
-    evaluations = _Evaluations(estimator, eval_spec)
+    evaluations = _Evaluations(estimator, eval_spec, exports)
     job = jobs.training(
         estimator,
         train_spec.input_fn,
@@ -77,7 +78,8 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
         execution.execute(job)
     if not evaluates:
         return None, []
-    return evaluations.last(), _export(estimator, eval_spec)
+    values = evaluations.last()
+    return values, exports.last(values)
 
 
 def _has_evaluator() -> bool:
@@ -86,23 +88,24 @@ def _has_evaluator() -> bool:
     return bool(text) and bool(json.loads(text).get("cluster", {}).get(EVALUATOR))
 
 
-def _export(estimator: Estimator, spec: EvalSpec) -> list[bytes]:
-    return [exporter.export(estimator) for exporter in spec.exporters]
-
-
 class _Evaluations(tf.train.CheckpointSaverListener):
     """Evaluates checkpoints as they are committed, not too often.
 
     Args:
         estimator: whose checkpoints.
         spec: how.
+        exports: told of each evaluation but that after training.
         clock: seconds.
     """
 
     def __init__(
-        self, estimator: Estimator, spec: EvalSpec, clock: Callable[[], float] = time.monotonic
+        self,
+        estimator: Estimator,
+        spec: EvalSpec,
+        exports: Exports,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._estimator, self._spec, self._clock = estimator, spec, clock
+        self._estimator, self._spec, self._exports, self._clock = estimator, spec, exports, clock
         self._started = clock()
         self._step: int | None = None
         self._values: dict[str, Any] | None = None
@@ -118,7 +121,9 @@ class _Evaluations(tf.train.CheckpointSaverListener):
         if early or global_step_value == self._step:
             return
         try:
-            self._evaluate(global_step_value)
+            path = self._evaluate(global_step_value)
+            assert self._values is not None
+            self._exports.evaluated(self._values, path)
         except SystemExit as end:
             if end.code not in (_SIGNALED + signal.SIGTERM, _SIGNALED + signal.SIGINT):
                 raise
@@ -133,7 +138,7 @@ class _Evaluations(tf.train.CheckpointSaverListener):
         assert self._values is not None
         return self._values
 
-    def _evaluate(self, step: int) -> None:
+    def _evaluate(self, step: int) -> str:
         self._started, self._step = self._clock(), step
         estimator, spec = self._estimator, self._spec
         TENSORFLOW.info("Evaluating the checkpoint of step %d.", step)
@@ -141,3 +146,4 @@ class _Evaluations(tf.train.CheckpointSaverListener):
         assert path is not None
         # Not for all processes: they train on.
         self._values = evaluate(estimator, spec.input_fn, spec.steps, spec.hooks, path, spec.name)
+        return path

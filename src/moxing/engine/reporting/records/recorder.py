@@ -84,8 +84,9 @@ class Recorder:
     ) -> None:
         """Records an evaluation; of a hook, after the step that the loop is in, or `after`."""
         inside = self._job.mode != EVAL
-        step = self.progress.global_step + 1 if inside else self.progress.first
-        step = step if after is None else after
+        step = after
+        if step is None:
+            step = self.progress.global_step + 1 if inside else self.progress.first
         known = (
             {"seconds": seconds} if samples is None else {"samples": samples, "seconds": seconds}
         )

@@ -1,0 +1,1 @@
+"""Hooks that end a training early, or evaluate inside of it."""
