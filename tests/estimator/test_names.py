@@ -146,7 +146,8 @@ def test_a_misspelled_name() -> None:
     with pytest.raises(MoxAttributeError) as caught:
         _ = tfe.EstimatorSpecs
     assert str(caught.value) == (
-        "tf.estimator has no 'EstimatorSpecs'. Did you mean 'EstimatorSpec' or 'Estimator' or 'DNNEstimator'?"
+        "tf.estimator has no 'EstimatorSpecs'. Did you mean 'EstimatorSpec' or 'Estimator' or"
+        " 'DNNEstimator'?"
     )
     with pytest.raises(MoxNotSupportedError) as unsupported:
         _ = tfe.experimental.KMeans

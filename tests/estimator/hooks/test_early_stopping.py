@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.estimator.contrib import read_eval_metrics
 
 hooks = tfe.experimental
 
@@ -96,7 +97,7 @@ def test_mistakes(evaluated: tfe.Estimator) -> None:
 def test_evaluations_of_variables_in_memory(estimator: tfe.Estimator, read: Any, said: Any) -> None:
     hook = hooks.InMemoryEvaluatorHook(estimator, read(100, epochs=1), every_n_iter=10, name="in")
     estimator.train(read(), hooks=[hook], max_steps=25)
-    found = tfe.contrib.read_eval_metrics(estimator.eval_dir("in"))
+    found = read_eval_metrics(estimator.eval_dir("in"))
     assert list(found) == [0, 10, 20, 25]
     assert found[25]["accuracy"] > 0.9 > found[0]["accuracy"]
     assert found[25]["accuracy"] == pytest.approx(
