@@ -17,7 +17,7 @@ unexport PYTHONPATH
 PIP_LINES := sed -un -e 's/^ *\(Downloading .*MB)\).*/  \1/p' -e 's/^Installing collected.*/  Installing .../p'
 PIP_INSTALL = $(BIN)/python -m pip install --no-input --editable .
 
-.PHONY: help demo test test-fast lint format docs clean
+.PHONY: help demo test test-fast lint format migration docs clean
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -39,6 +39,10 @@ lint: $(VENV)/.installed-dev ## check format, style, types and the direction of 
 format: $(VENV)/.installed-dev ## format the code and mend what can be mended
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+migration: $(VENV)/.installed-dev ## list what old programs use that is missing; make that page's tables
+	@$(BIN)/python tools/migration.py tests/programs/tf1
+	@$(BIN)/python tools/migration.py --page
 
 docs: $(VENV)/.installed-dev ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
