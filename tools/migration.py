@@ -1,6 +1,6 @@
 """Lists what programs of TensorFlow 1.x use that openmox does not show them.
 
-    python tools/migration.py FOLDER...   a table of the folders, and what is missing, with sentences
+    python tools/migration.py FOLDER...   a table of the folders, and sentences on what is missing
     python tools/migration.py --page      writes the tables of docs/migrating.md anew
 
 A folder is a program with its modules, or holds programs. Names are read from the text of its
@@ -259,7 +259,7 @@ def _programs() -> str:
         text = path.read_text(encoding="utf-8")
         found = re.match(r'"""(.+?): ([^:]+)\."""', text)
         if found is None:
-            raise ValueError(f"{path}: the first line has to be what it is, a colon, what it reaches")
+            raise ValueError(f"{path}: its first line is no `kind: what it reaches`")
         lines.append(f"| [{found[1]}]({_link(path)}) | {found[2]} |")
     return "\n".join(lines)
 

@@ -34,7 +34,7 @@ def test_programs_end(group: int, tmp_path: Path, data_dir: Path) -> None:
     scripts = [FOLDER / name for name in PROGRAMS if name != ALONE][group::GROUPS]
     runner = FOLDER.parent / "tf1_runner.py"
     result = subprocess.run(
-        [sys.executable, runner, tmp_path, *scripts],
+        [sys.executable, "-m", "moxing", "run", runner, tmp_path, *scripts],
         env=_environment(data_dir),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

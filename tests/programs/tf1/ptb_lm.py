@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 TEXT = ("the cat sat on the mat <eos> a dog ran in the park <eos> "
-        "the bird sang in a tree <eos> ") * 150
+        "the bird sang in a tree <eos> ") * 80
 
 
 class Config(object):
@@ -17,8 +17,8 @@ class Config(object):
     num_layers = 1
     num_steps = 8
     hidden_size = 32
-    max_epoch = 6
-    max_max_epoch = 8
+    max_epoch = 3
+    max_max_epoch = 5
     keep_prob = 0.9
     lr_decay = 0.5
     batch_size = 10
