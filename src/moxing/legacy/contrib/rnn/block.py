@@ -171,7 +171,7 @@ class LSTMBlockWrapper(tf.layers.Layer):
 
 
 def _size(tensor: Any, axis: int) -> Any:
-    static = tensor.shape[axis]
+    static = tf.dimension_value(tensor.shape[axis])
     return tf.shape(tensor)[axis] if static is None else static
 
 
@@ -210,7 +210,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
     def build(self, input_shape: Any) -> None:
         """Makes the variables."""
         shape = tf.TensorShape(input_shape)
-        if shape.ndims is None or shape[-1] is None:
+        if shape.ndims is None or tf.dimension_value(shape[-1]) is None:
             raise MoxValueError("LSTMBlockFusedCell needs a known last dimension of its inputs.")
         rows = int(shape[-1]) + self._num_units
 

@@ -265,7 +265,7 @@ def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
         if not values.shape.ndims:
             raise MoxValueError(f"tile_batch needs [batch, ...], not the shape {values.shape}.")
         result = tf.repeat(values, multiplier, axis=0)
-        batch = values.shape[0]
+        batch = tf.dimension_value(values.shape[0])
         result.set_shape([None if batch is None else batch * multiplier, *values.shape[1:]])
         return result
 

@@ -384,7 +384,8 @@ def _time_major(values: Any) -> Any:
 
 
 def _static_or_not(vector: Any) -> Any:
-    return tf.size(vector) if vector.shape[0] is None else vector.shape[0]
+    static = tf.dimension_value(vector.shape[0])
+    return tf.size(vector) if static is None else static
 
 
 def _probability(value: Any) -> Any:
