@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from moxing.errors import MoxAttributeError, near_matches
 from moxing.framework.file import hints as _hints
+from moxing.framework.file import watch as _watch
 from moxing.framework.file.background import background_sync_copy
 from moxing.framework.file.changes import copy, make_dirs, mk_dir, remove, rename
 from moxing.framework.file.content import append, append_remote, read, write
@@ -77,6 +78,7 @@ __all__ = [
 
 # What `open('s3://...')` says of itself does not help.
 _hints.install()
+_watch.install()
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -110,5 +110,11 @@ RENAMED = {
         otherwise=" Only tensorflow.models.rnn was a part of TensorFlow, until 0.12.",
     ),
     "nn": NN,
-    "train": Spec(roots=(f"{_V1}.train",), names={"SummaryWriter": f"{_OLD}:summary_writer"}),
+    "train": Spec(
+        roots=(f"{_V1}.train",),
+        names={
+            "Server": "moxing.legacy.sessions.servers:Server",
+            "SummaryWriter": f"{_OLD}:summary_writer",
+        },
+    ),
 }

@@ -11,7 +11,7 @@ import types
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 
-from moxing import notices
+from moxing import native_noise, notices
 from moxing.errors import MoxError, MoxValueError
 from moxing.legacy.face import importer
 from moxing.legacy.face import source as users_source
@@ -21,6 +21,7 @@ from moxing.legacy.keras import arrival
 from moxing.legacy.plain import dialect
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import children, complaints, modern, modules, spawn
+from moxing.legacy.sessions import quiet
 
 USAGE = 2
 _V1_PROGRAM = Dialect()
@@ -59,6 +60,7 @@ def run(
             arguments = modern.take_cluster(arguments)
         # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
         os.environ["TF_USE_LEGACY_KERAS"] = "1"
+        quiet.before_tensorflow()
         command_line = take_runtime_flags(arguments)
     except SyntaxError as error:
         complaints.say(f"error: {complaints.about_syntax(error)}")
@@ -191,14 +193,20 @@ def show_v1_face(
     Returns:
         What belongs to the program.
     """
-    import tensorflow.compat.v1 as tf
+    with native_noise.dropped():
+        import tensorflow.compat.v1 as tf
 
-    from moxing.legacy.face import catalog, marks
+        from moxing.legacy.face import catalog, marks
+        from moxing.legacy.sessions import old_graphs
 
     marks.leave_out()
+    quiet.install()
+    old_graphs.install()
     with _quiet():
         if not found.eager:
             tf.disable_v2_behavior()
+    # Says so when the program hands a URL to Python's own functions.
+    importlib.import_module("moxing.framework.file")
     users = importer.install(catalog.make_faces(command_line, dialect=found), named)
     argparse_face.install(command_line, users.is_user_frame)
     spawn.install(command_line, found, named)

@@ -10,6 +10,7 @@ from typing import Any
 
 from moxing.errors import MoxRuntimeError
 from moxing.legacy.program import launcher
+from moxing.legacy.sessions import quiet
 
 
 def load(shell: Any) -> None:
@@ -26,6 +27,7 @@ def load(shell: Any) -> None:
             " %load_ext moxing the first line that runs."
         )
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    quiet.before_tensorflow()
     users = launcher.show_v1_face(launcher.take_runtime_flags([]))
     new_main_module = shell.new_main_mod
 

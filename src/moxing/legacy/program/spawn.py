@@ -15,6 +15,7 @@ from typing import Any
 
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.plain.dialect import Dialect
+from moxing.legacy.sessions import quiet
 
 _KEY = "mox_v1_face"
 
@@ -50,6 +51,7 @@ def enter(
     from moxing.legacy.program import launcher
 
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    quiet.before_tensorflow()
     texts = [f"--{name}={text}" for name, text in given.items()]
     # The parent has warned already.
     command_line = launcher.take_runtime_flags([*texts, *arguments], quiet=True)
