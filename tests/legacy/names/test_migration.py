@@ -98,9 +98,7 @@ def test_names_that_several_public_programs_use_are_there_or_explained(faces: Fa
 
     assert not wrong, "\n".join(wrong)
     # What no kernel is left for: TPUs.
-    assert [name for name in gone if ".tpu" not in name.lower()] == [
-        "tensorflow.contrib.graph_editor"
-    ]
+    assert [name for name in gone if ".tpu" not in name.lower()] == []
 
 
 def test_a_part_of_tensorboard_says_where_it_is(faces: Faces) -> None:

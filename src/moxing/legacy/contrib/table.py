@@ -141,6 +141,37 @@ _SEQ2SEQ_FILES = (
 _SEQ2SEQ = Spec(
     roots=(f"{_HERE}.seq2seq",), names={"python": _python("seq2seq", "ops", *_SEQ2SEQ_FILES)}
 )
+_OPT = Spec(
+    roots=(f"{_HERE}.opt",),
+    names={"python": Spec(names={"training": Spec(roots=(f"{_HERE}.opt",), deep=True)})},
+    gone={
+        name: "Use LazyAdamOptimizer, AdamWOptimizer or an optimizer of tf.train instead."
+        for name in (
+            "AGNOptimizer",
+            "AdamGSOptimizer",
+            "GGTOptimizer",
+            "LazyAdamGSOptimizer",
+            "RegAdagradOptimizer",
+            "ShampooOptimizer",
+            "MultitaskOptimizerWrapper",
+        )
+    }
+    | {
+        name: "Run the program with several workers: mox run averages their gradients."
+        for name in (
+            "DropStaleGradientOptimizer",
+            "ElasticAverageOptimizer",
+            "ModelAverageOptimizer",
+        )
+    },
+)
+_GRAPH_EDITOR = Spec(
+    roots=(f"{_HERE}.graph_editor",),
+    names={
+        module: "face:tensorflow.contrib.graph_editor"
+        for module in ("edit", "reroute", "select", "subgraph", "transform", "util")
+    },
+)
 _CRF = Spec(roots=(f"{_HERE}.crf",), names={"python": _python("crf", "ops", "crf")})
 
 _DATA = Spec(
@@ -191,6 +222,7 @@ CONTRIB = Spec(
         "distributions": f"{_V1}.distributions",
         "estimator": f"{_ESTIMATOR}.contrib",
         "framework": _FRAMEWORK,
+        "graph_editor": _GRAPH_EDITOR,
         "image": Spec(roots=(f"{_HERE}.image",)),
         "keras": "face:tensorflow.keras",
         "layers": _LAYERS,
@@ -218,6 +250,7 @@ CONTRIB = Spec(
             names={"python": Spec(names={"ops": "tf_slim.metrics"})},
             deep=True,
         ),
+        "opt": _OPT,
         "rnn": _RNN,
         "seq2seq": _SEQ2SEQ,
         "signal": f"{_V1}.signal",
@@ -237,7 +270,6 @@ CONTRIB = Spec(
         "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
         "eager": "openmox runs graphs; write a model_fn instead.",
         "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
-        "opt": "Use an optimizer of tf.train or mox.get_optimizer_fn instead.",
         "quantize": "Quantize the exported model with tf.lite instead.",
         "summary": "Use tf.summary instead.",
     },
