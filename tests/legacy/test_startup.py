@@ -139,6 +139,15 @@ def test_programs_of_tensorflow_1_get_one_sentence(
     assert (code, error) == (1, _sentence(environment, what.replace("ENV", str(site)), other))
 
 
+def test_a_program_of_horovod_gets_one_sentence() -> None:
+    error = ModuleNotFoundError("No module named 'horovod'", name="horovod.keras")
+
+    sentence = startup.about_absent(error, "train.py")
+
+    assert sentence.startswith("horovod is not installed: run this program with `mox run train.py`")
+    assert "`mox launch --workers=N train.py`" in sentence
+
+
 def test_programs_of_oneflow_get_one_sentence(environment: Path) -> None:
     program = _script(environment, "import oneflow as flow\n")
     told = _python(environment, program)

@@ -42,7 +42,7 @@ def explain(
     ours = type(getattr(main, "__loader__", None)).__module__.startswith("moxing.")
     if script is None or ours or os.environ.get("MOX_DEBUG") == "1":
         return False
-    if (sentence := about_oneflow(error, script)) and _in_users_code(trace):
+    if (sentence := about_absent(error, script)) and _in_users_code(trace):
         print(f"mox: error: {sentence}", file=sys.stderr)
         return True
     if not (_about_tensorflow(error) and _in_users_code(trace) and imports_us(script)):
@@ -59,13 +59,19 @@ def explain(
     return True
 
 
-def about_oneflow(error: BaseException, script: str) -> str:
-    """The sentence on a program that imports OneFlow where it is not installed, or an empty one."""
+def about_absent(error: BaseException, script: str) -> str:
+    """The sentence on a program that imports what openmox has a face of; else an empty one."""
     if not isinstance(error, ModuleNotFoundError):
         return ""
-    if (error.name or "").partition(".")[0] != "oneflow":
-        return ""
+    missing = (error.name or "").partition(".")[0]
     name = os.path.relpath(script) if os.path.isabs(script) else script
+    if missing == "horovod":
+        return (
+            f"horovod is not installed: run this program with `mox run {name}`, or N processes"
+            f" of it with `mox launch --workers=N {name}`; both give it moxing.horovod."
+        )
+    if missing != "oneflow":
+        return ""
     return (
         f"oneflow is not installed: run this program with `mox run {name}`, which gives it"
         " moxing.flow, or write `import moxing.flow as flow`."

@@ -121,27 +121,32 @@ def make_faces(
     values = TolerantFlags(command_line, absl_values)
     flags = Spec(roots=("absl.flags",), names=flags_face.names(values))
     run = app.runner(values, command_line)
-    oneflow: dict[str, Spec] = {}
-    gone: dict[str, Spec] = {}
+    absent = {
+        name: Spec(roots=(root,), deep=True)
+        for name, root in (("oneflow", "moxing.flow"), ("horovod", "moxing.horovod"))
+        if importlib.util.find_spec(name) is None
+    }
     if importlib.util.find_spec("imp") is None:
-        gone["imp"] = Spec(roots=("moxing.legacy.face.imp_face",))
-    if importlib.util.find_spec("oneflow") is None:
-        oneflow["oneflow"] = Spec(roots=("moxing.flow",), deep=True)
+        absent["imp"] = Spec(roots=("moxing.legacy.face.imp_face",))
     tensorflow = tensorflow_spec(flags, run) if dialect.old_names else current_spec()
     if not dialect.old_names:
         tensorflow = replace(tensorflow, names={**tensorflow.names, "flags": flags})
-    keras = {"keras": keras_spec.bare(dialect.eager)} if dialect.keras == 2 else {}
+    shown = {
+        "tensorflow": tensorflow,
+        "absl": Spec(
+            roots=("absl",),
+            names={"flags": "face:tensorflow.flags", "app": _app("absl.app", run)},
+        ),
+    }
+    if dialect.keras == 2:
+        shown["keras"] = keras_spec.bare(dialect.eager)
+    elif not dialect.old_names:
+        del shown["tensorflow"], shown["absl"]  # Today's, with today's Keras.
     faces = Faces(
         {
-            **oneflow,
-            **gone,
-            "tensorflow": tensorflow,
-            **keras,
+            **absent,
+            **shown,
             **libraries.specs(),
-            "absl": Spec(
-                roots=("absl",),
-                names={"flags": "face:tensorflow.flags", "app": _app("absl.app", run)},
-            ),
             "importlib": Spec(
                 roots=("importlib",), names={"import_module": lambda: faces.import_module}
             ),

@@ -37,6 +37,7 @@ class Dialect:
         keras: 2 or 3.
         why: what shows which Keras; empty where nothing does.
         bare: whether `keras` is imported by this name.
+        horovod: whether it imports horovod.
         graphs: whether something shows that it builds graphs.
     """
 
@@ -46,12 +47,13 @@ class Dialect:
     why: str = ""
     bare: bool = False
     graphs: bool = False
+    horovod: bool = False
 
 
 def of(script: str) -> Dialect:
     """Reads a program and the modules beside it."""
     graph, switched, at_once, strategy = False, False, False, ""
-    estimators, bare = False, False
+    estimators, bare, horovod = False, False, False
     shows: dict[int, str] = {}
     for use in texts.uses(script, _ROOTS):
         first, _, rest = use.path.partition(".")
@@ -59,6 +61,7 @@ def of(script: str) -> Dialect:
             bare = True
             if (version := _keras_of(rest.split("."), use)) and version not in shows:
                 shows[version] = str(use)
+        horovod |= first == "horovod"
         if first in ("moxing", "oneflow"):
             graph |= not (rest == "keras" or rest.startswith("keras."))
         if first == "tensorflow":
@@ -78,14 +81,15 @@ def of(script: str) -> Dialect:
             shows.setdefault(2, str(use))
         if use.call is not None and any(k.arg == "lr" for k in use.call.keywords):
             shows.setdefault(2, f"lr= ({use.where})")
-    eager = switched or (not graph and (at_once or bool(strategy and not estimators)))
     keras = 3 if 3 in shows and 2 not in shows else 2
-    return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph)
+    alone = keras == 3 or bool(strategy and not estimators)
+    eager = switched or (not graph and (at_once or alone))
+    return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph, horovod)
 
 
 def is_plain_keras_3(found: Dialect) -> bool:
-    """Whether a program is of Keras 3 and has nothing of TensorFlow 1.x."""
-    return found.bare and found.keras == 3 and not found.graphs
+    """Whether a program is of Keras 3 and needs nothing that has ended since."""
+    return found.bare and found.keras == 3 and not found.graphs and not found.horovod
 
 
 def _of_graphs(use: Use) -> bool:

@@ -52,7 +52,10 @@ def is_lost(name: Sequence[str]) -> bool:
 
 def is_new(name: Sequence[str]) -> bool:
     """Whether TensorFlow 2.x shows a name below `tensorflow` that TensorFlow 1.x did not."""
-    return is_in("tensorflow", ("_api", "v2"), name) and not is_in("tensorflow", _V1, name)
+    new = is_in("tensorflow", ("_api", "v2"), name)
+    if name[0] in _OF_KERAS:
+        new = len(name) == 1 or is_in("tf_keras", ("api", "_v2", "keras"), name)
+    return new and not is_in("tensorflow", _V1, name)
 
 
 def is_in(package: str, folder: Sequence[str], name: Sequence[str]) -> bool:

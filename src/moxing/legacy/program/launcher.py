@@ -58,8 +58,9 @@ def run(
         if found.eager:
             # The real strategies of tf.distribute look there.
             arguments = modern.take_cluster(arguments)
-        # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
-        os.environ["TF_USE_LEGACY_KERAS"] = "1"
+        if found.keras == 2 or not found.eager:
+            # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
+            os.environ["TF_USE_LEGACY_KERAS"] = "1"
         quiet.before_tensorflow()
         command_line = take_runtime_flags(arguments)
     except SyntaxError as error:

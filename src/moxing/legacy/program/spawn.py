@@ -50,7 +50,8 @@ def enter(
     from moxing.legacy.face import importer
     from moxing.legacy.program import launcher
 
-    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    if found.keras == 2 or not found.eager:
+        os.environ["TF_USE_LEGACY_KERAS"] = "1"
     quiet.before_tensorflow()
     texts = [f"--{name}={text}" for name, text in given.items()]
     # The parent has warned already.

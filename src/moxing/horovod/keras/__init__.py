@@ -1,0 +1,92 @@
+"""`horovod.keras`, and `horovod.tensorflow.keras`, which is the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.horovod import callbacks as _callbacks
+from moxing.horovod.compression import Compression
+from moxing.horovod.gradients import distributed_optimizer as DistributedOptimizer
+from moxing.horovod.keras import callbacks
+from moxing.horovod.operations import (
+    Adasum,
+    Average,
+    Max,
+    Min,
+    Sum,
+    allgather,
+    allreduce,
+    broadcast,
+    broadcast_object,
+)
+from moxing.horovod.variables import broadcast_global_variables
+from moxing.horovod.world import (
+    cross_rank,
+    cross_size,
+    gloo_built,
+    gloo_enabled,
+    init,
+    is_initialized,
+    local_rank,
+    local_size,
+    mpi_built,
+    mpi_enabled,
+    mpi_threads_supported,
+    nccl_built,
+    rank,
+    shutdown,
+    size,
+)
+
+__all__ = [
+    "Adasum",
+    "Average",
+    "Compression",
+    "DistributedOptimizer",
+    "Max",
+    "Min",
+    "Sum",
+    "allgather",
+    "allreduce",
+    "broadcast",
+    "broadcast_global_variables",
+    "broadcast_object",
+    "callbacks",
+    "cross_rank",
+    "cross_size",
+    "gloo_built",
+    "gloo_enabled",
+    "init",
+    "is_initialized",
+    "load_model",
+    "local_rank",
+    "local_size",
+    "mpi_built",
+    "mpi_enabled",
+    "mpi_threads_supported",
+    "nccl_built",
+    "rank",
+    "shutdown",
+    "size",
+]
+
+
+def load_model(
+    filepath: Any,
+    custom_optimizers: Any = None,
+    custom_objects: Any = None,
+    compression: Any = Compression.none,
+) -> Any:
+    """A saved model, with its optimizer made distributed.
+
+    Args:
+        filepath: of the model.
+        custom_optimizers: classes of optimizers of the program.
+        custom_objects: layers and functions of the program by name.
+        compression: as of `DistributedOptimizer`.
+    """
+    objects = {kind.__name__: kind for kind in custom_optimizers or ()}
+    objects |= dict(custom_objects or {})
+    model = _callbacks.keras().models.load_model(filepath, custom_objects=objects)
+    model.optimizer = DistributedOptimizer(model.optimizer, compression=compression)
+    return model

@@ -1,0 +1,22 @@
+"""`horovod.keras.callbacks`: made when first asked for, for the Keras that is there by then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.horovod import callbacks as _callbacks
+
+_NAMES = (
+    "BroadcastGlobalVariablesCallback",
+    "LearningRateScheduleCallback",
+    "LearningRateWarmupCallback",
+    "MetricAverageCallback",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'horovod.keras.callbacks' has no attribute {name!r}")
+    for each, kind in vars(_callbacks.make()).items():
+        globals()[each] = kind
+    return globals()[name]

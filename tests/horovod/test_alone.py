@@ -1,0 +1,55 @@
+"""Horovod's calls in a process that is alone, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import moxing.horovod.tensorflow as hvd
+from moxing import horovod
+from moxing.errors import MoxAttributeError, MoxNotSupportedError, MoxTypeError, MoxValueError
+
+
+@pytest.fixture
+def initialized() -> Iterator[None]:
+    hvd.init()
+    yield
+    hvd.shutdown()
+
+
+def test_before_init_its_name_is_said() -> None:
+    with pytest.raises(MoxValueError, match=r"use hvd\.init\(\)"):
+        hvd.rank()
+
+
+def test_alone_everything_is_as_it_is(initialized: None) -> None:
+    assert (hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size()) == (0, 1, 0, 1)
+    tensor = tf.constant([1.0, 2.0])
+    for result in (hvd.allreduce(tensor), hvd.allgather(tensor), hvd.broadcast(tensor, 0)):
+        np.testing.assert_array_equal(result, [1.0, 2.0])
+    assert hvd.allreduce(tensor, prescale_factor=3.0).numpy().tolist() == [3.0, 6.0]
+    assert hvd.broadcast_object({"a": 1}) == {"a": 1}
+    with tf.GradientTape() as tape:
+        weight = tf.Variable(2.0)
+        loss = weight * weight
+    assert hvd.DistributedGradientTape(tape).gradient(loss, [weight])[0] == 4.0
+
+
+def test_what_is_refused(initialized: None) -> None:
+    with pytest.raises(MoxValueError, match="root_rank=1, and there are 1 ranks"):
+        hvd.broadcast(tf.constant(1.0), 1)
+    with pytest.raises(MoxNotSupportedError, match=r"Use hvd\.Average"):
+        hvd.allreduce(tf.constant(1.0), op=hvd.Adasum)
+    with pytest.raises(MoxNotSupportedError, match="a batch that is larger by this factor"):
+        hvd.DistributedOptimizer(tf.optimizers.SGD(), backward_passes_per_step=2)
+    with pytest.raises(MoxTypeError, match=r"needs an optimizer of tf\.train or of Keras"):
+        hvd.DistributedOptimizer(3)
+    with pytest.raises(MoxNotSupportedError, match="mox launch --workers=N"):
+        horovod.run(print, np=2)
+    with pytest.raises(MoxAttributeError, match=r"horovod\.torch is not here"):
+        _ = horovod.torch
+    with pytest.raises(MoxNotSupportedError, match="--max_restarts=N"):
+        _ = hvd.elastic

@@ -1,0 +1,66 @@
+"""Programs of Horovod: equal weights in all processes, and equal to one with the whole batch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.slow
+
+
+def _launch(folder: Path, script: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "moxing", "launch", "--workers=2", *flags, str(script)],
+        cwd=folder,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize("name", ["horovod_graph.py", "horovod_eager.py", "horovod_fit.py"])
+def test_two_processes_train_as_one(tmp_path: Path, name: str) -> None:
+    result = _launch(tmp_path, _HERE / name)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    for rank in range(2):
+        assert f"equal {rank} 2" in result.stdout + result.stderr
+
+
+def test_keras_3_too(tmp_path: Path) -> None:
+    text = (_HERE / "horovod_fit.py").read_text() + "assert keras.ops.shape(X) == (64, 4)\n"
+    (tmp_path / "train.py").write_text(text)
+
+    result = _launch(tmp_path, tmp_path / "train.py")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "equal 1 2 Keras 3" in result.stdout + result.stderr
+
+
+def test_a_process_that_is_killed_ends_the_others(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import os, signal, sys\n"
+        "import horovod.tensorflow as hvd\n"
+        "import tensorflow as tf\n"
+        "tf.random.set_seed(1)\n"
+        "hvd.init()\n"
+        "for step in range(5):\n"
+        "  if step == 3 and hvd.rank() == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "  hvd.allreduce(tf.ones([3]))\n"
+    )
+    started = time.monotonic()
+
+    result = _launch(tmp_path, tmp_path / "train.py")
+
+    assert result.returncode != 0
+    assert time.monotonic() - started < 120
+    assert f"worker 1 failed first: killed by {signal.SIGKILL.name}" in result.stderr, result.stderr
