@@ -89,7 +89,7 @@ def make() -> SimpleNamespace:
             if initial_lr is None:
                 raise MoxTypeError("This callback needs initial_lr=, the rate that it multiplies.")
             self.initial_lr, self.staircase = float(initial_lr), staircase
-            self.multiplier = multiplier if callable(multiplier) else lambda epoch: multiplier
+            self.multiplier: Any = multiplier if callable(multiplier) else lambda _: multiplier
             self.start_epoch, self.end_epoch = start_epoch, end_epoch
             self.steps_per_epoch, self.current_epoch = steps_per_epoch, 0
 
@@ -176,7 +176,7 @@ def _broadcast(model: Any, root: int) -> None:
         return
     from tf_keras.src import backend
 
-    session = backend.get_session()
+    session: Any = backend.get_session()
     with session.graph.as_default():
         session.run(broadcast_variables(variables, root))
 
