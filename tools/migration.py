@@ -260,12 +260,8 @@ def _programs() -> str:
         found = re.match(r'"""(.+?): ([^:]+)\."""', text)
         if found is None:
             raise ValueError(f"{path}: its first line is no `kind: what it reaches`")
-        lines.append(f"| [{found[1]}]({_link(path)}) | {found[2]} |")
+        lines.append(f"| {found[1]} (`{path.name}`) | {found[2]} |")
     return "\n".join(lines)
-
-
-def _link(path: Path) -> str:
-    return f"https://github.com/openmox/openmox/blob/main/{path.relative_to(ROOT)}"
 
 
 def _rows_of_contrib(spec: Any) -> Iterator[str]:
@@ -327,7 +323,10 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     parser.add_argument("--each", action="store_true", help="a row for each folder in FOLDER")
     parser.add_argument("--page", action="store_true", help="write docs/migrating.md")
+    parser.add_argument("--check", action="store_true", help="fail if that page is out of date")
     given = parser.parse_args()
+    if given.check:
+        return int(page() != PAGE.read_text(encoding="utf-8"))
     if given.page:
         PAGE.write_text(page(), encoding="utf-8")
         return 0

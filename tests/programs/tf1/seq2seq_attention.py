@@ -58,8 +58,9 @@ tiled = [tf.contrib.seq2seq.tile_batch(part, WIDTH) for part in (memory, encoder
 beam_cell, beam_start = decoder(tiled[0], tiled[1], tiled[2], size * WIDTH, True)
 beam = tf.contrib.seq2seq.BeamSearchDecoder(
     beam_cell, decoder_table, tf.fill([size], GO), EOS, beam_start, WIDTH, output_layer=projection)
-beam_out, _, _ = tf.contrib.seq2seq.dynamic_decode(
-    beam, maximum_iterations=LENGTH + 1, scope="decoder")
+with tf.variable_scope(tf.get_variable_scope(), reuse=True):
+    beam_out, _, _ = tf.contrib.seq2seq.dynamic_decode(
+        beam, maximum_iterations=LENGTH + 1, scope="decoder")
 
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
