@@ -17,7 +17,7 @@ unexport PYTHONPATH
 PIP_LINES := sed -un -e 's/^ *\(Downloading .*MB)\).*/  \1/p' -e 's/^Installing collected.*/  Installing .../p'
 PIP_INSTALL = $(BIN)/python -m pip install --no-input --editable .
 
-.PHONY: help demo test test-fast lint format migration docs clean
+.PHONY: help demo test test-fast test-real lint format migration docs clean
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -29,6 +29,10 @@ test: $(VENV)/.installed-dev ## run all tests
 
 test-fast: $(VENV)/.installed-dev ## run the tests that take less than about five seconds each
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
+
+test-real: $(VENV)/.installed-dev ## run what needs a real Slurm and sshd, on two machines made for it (root)
+	@$(BIN)/python tools/two_hosts.py --install --limit=900 $(OPTIONAL) \
+		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real
 
 lint: $(VENV)/.installed-dev ## check format, style, types and the direction of imports
 	@$(BIN)/ruff format --check .

@@ -57,33 +57,40 @@ def test_only_pods_of_the_job_reach_its_ports(capsys: pytest.CaptureFixture[str]
 
 
 # Runs a task for each code of a line of the file `codes`, a line a start; ends with the highest of
-# theirs, and passes SIGTERM on, as srun does.
+# theirs, and answers SIGTERM by killing them, as srun does.
 SRUN = """#!/bin/bash
 printf '%s\\n' "$@" > "$FOLDER/arguments"
 echo x >> "$FOLDER/starts"
 while [[ $1 == --* ]]; do shift; done
-told=0
-trap 'told=1; for one in $tasks; do kill -TERM -- "-$one"; done' TERM
+trap 'for one in $tasks; do kill -KILL -- "-$one"; done; exit 137' TERM
 for code in $(sed -n "$(wc -l < "$FOLDER/starts")p" "$FOLDER/codes"); do
-  CODE=$code setsid "$@" &
+  CODE=$code setsid bash -c 'echo $$ >> "$FOLDER/tasks"; exec "$@"' - "$@" &
   tasks+=" $!"
 done
 highest=0
 for one in $tasks; do
   wait "$one"; code=$?
-  [[ $told == 1 ]] && { told=0; wait "$one"; code=$?; }
   (( code > highest )) && highest=$code
 done
 exit $highest
 """
-# A task: ends with its code, or saves when it is told to stop.
+# Signals the tasks of a step, as Slurm's step daemons do.
+SCANCEL = """#!/bin/bash
+echo "$@" >> "$FOLDER/scancels"
+for one in $(cat "$FOLDER/tasks"); do kill -"${1#--signal=}" "$one"; done
+"""
+# A task: ends with its code, or takes a moment to save when it is told to stop.
 PYTHON = """#!/bin/bash
 [[ $CODE != saves ]] && exit "$CODE"
-trap 'echo saved >> "$FOLDER/saved"; exit 143' TERM
+trap 'echo told >> "$FOLDER/told"' TERM
 echo $$ >> "$FOLDER/ready"
-while :; do /bin/sleep 0.02; done
+until [[ -s $FOLDER/told ]]; do /bin/sleep 0.02; done
+for ((i = 0; i < 75; i++)); do /bin/sleep 0.02; done
+echo saved >> "$FOLDER/saved"
+exit 143
 """
 SLEEP = """#!/bin/bash
+case $1 in 0.5|2147483647) exec /bin/sleep "$1";; esac  # No pause between two starts.
 echo "$1" >> "$FOLDER/pauses"
 exec /bin/sleep "$SECONDS_OF_PAUSE"
 """
@@ -95,13 +102,17 @@ def submitted(
     """The emitted script, as Slurm runs it, with a line of codes for each start of the tasks."""
     (folder / "job.sh").write_text(emitted(capsys, "--emit=slurm", "--workers=2", *flags))
     (folder / "codes").write_text("".join(f"{one}\n" for one in codes))
-    for name, text in (("srun", SRUN), ("python", PYTHON), ("sleep", SLEEP)):
+    for name, text in (
+        *(("srun", SRUN), ("scancel", SCANCEL)),
+        *(("python", PYTHON), ("sleep", SLEEP)),
+    ):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     environment = {
         **os.environ,
         "PATH": f"{folder}:{os.environ['PATH']}",
         "FOLDER": str(folder),
+        "SLURM_JOB_ID": "7",
         "SECONDS_OF_PAUSE": str(pause),
     }
     return subprocess.Popen(
@@ -170,6 +181,25 @@ def test_slurm_s_own_shell_is_told_and_tells_the_tasks(
     process.communicate(timeout=120)
 
     assert (process.returncode, starts(tmp_path)) == (143, 1)
+    assert (tmp_path / "told").read_text() == "told\n" * 2  # Once each, however often it is sent.
+    assert (tmp_path / "saved").read_text() == "saved\n" * 2
+    assert (tmp_path / "scancels").read_text().splitlines()[0] == "--signal=USR2 7.0"
+
+
+@pytest.mark.parametrize("all_processes", [False, True])
+def test_a_signal_of_slurm_reaches_the_program_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, all_processes: bool
+) -> None:
+    """It goes to a task's first process alone, or to all, as the site's ProctrackType says."""
+    process = submitted(capsys, tmp_path, ["saves saves"], "--max_restarts=0")
+    ready(tmp_path)
+    for number in map(int, (tmp_path / "tasks").read_text().split()):
+        (os.killpg if all_processes else os.kill)(number, signal.SIGTERM)
+
+    process.communicate(timeout=120)
+
+    assert process.returncode == 143
+    assert (tmp_path / "told").read_text() == "told\n" * 2
     assert (tmp_path / "saved").read_text() == "saved\n" * 2
 
 
@@ -199,6 +229,7 @@ def test_what_slurm_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
         "--gpus-per-node=8",
         "--output=%x-%j.log",
         "--open-mode=append",
+        "--requeue",
         "--signal=B:TERM@120",
     ]
 

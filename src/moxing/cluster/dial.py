@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import select
+import selectors
 import socket
 import time
 from collections.abc import Mapping
@@ -70,11 +70,12 @@ class _Dialer:
         """The job's name; None when the connection ended without a verdict."""
         try:
             while link.lost is None:
-                ready, _, _ = select.select(
-                    [link], [link] if link.unsent else [], [], _RETRY_SECONDS
-                )
+                with selectors.DefaultSelector() as selector:  # select() knows no file above 1,023.
+                    wanted = selectors.EVENT_WRITE if link.unsent else 0
+                    selector.register(link, selectors.EVENT_READ | wanted)
+                    selector.select(_RETRY_SECONDS)
                 link.flush()
-                messages = link.receive() if ready else []
+                messages = link.receive()
                 while messages:
                     message = messages.pop(0)
                     if message["kind"] == "start":

@@ -20,36 +20,77 @@ _SCRIPT = """\
 #SBATCH --ntasks-per-node=1
 {gpus}#SBATCH --output=%x-%j.log
 #SBATCH --open-mode=append
+# After the death of a node, or to make room for another job, Slurm starts all of this again.
+#SBATCH --requeue
 # So many seconds before the time limit the tasks save their step and end with 143. B: this shell
 # is told, and tells them, so that it knows which 143 it has asked for.
 #SBATCH --signal=B:TERM@{grace}
 
+# What runs on each node: the program, which is told to stop once, however many signals come. This
+# shell sends USR2, again and again. Slurm itself sends TERM: to this process alone, or to all that
+# it started, as ProctrackType says; whether the canary is dead tells which.
 # srun returns the highest code of all its tasks. One that has lost a partner ends with 143, and
 # must not hide the error of that partner: the program's own codes, 1 to 94, become 161 to 254.
-task='trap : TERM INT
-"$@"
-code=$?
+task='told= early= signals=0 program=
+tell() {{
+  signals=$((signals + 1))
+  if [ -z "$program" ]; then early=$1; return; fi
+  if [ -n "$told" ]; then return; fi
+  told=$1
+  if [ "$1" = USR2 ]; then kill -TERM "$program"; return; fi
+  sleep 0.5
+  if kill -0 "$canary" 2>/dev/null; then kill -"$1" "$program"; fi
+}}
+trap "tell USR2" USR2
+trap "tell TERM" TERM
+trap "tell INT" INT
+(trap "" USR2; trap - INT; exec sleep 2147483647) >/dev/null 2>&1 &
+canary=$!
+disown "$canary"
+(trap "" USR2; trap - INT; exec "$@") &
+program=$!
+if [ -n "$early" ]; then tell "$early"; fi
+before=-1
+while [ "$before" -ne "$signals" ]; do
+  before=$signals
+  wait "$program"
+  code=$?
+done
+kill -KILL "$canary" 2>/dev/null
 if [ "$code" -ge 1 ] && [ "$code" -le 94 ]; then exit $((code + 160)); fi
 if [ "$code" -ge 95 ] && [ "$code" -le 128 ] || [ "$code" -ge 160 ]; then exit 255; fi
 exit "$code"'
 
-stopped=0
-running=
-# scancel tells this shell and the tasks; the second SIGTERM so soon does them no harm.
-trap 'stopped=$((stopped + 1)); kill -TERM $running 2>/dev/null' TERM INT
+stopped=0 running= telling= pausing=
+trap 'stopped=$((stopped + 1)); tell_tasks; kill $pausing 2>/dev/null' TERM INT
+
+# Not by a signal to srun, which would kill the tasks. A signal that comes before they run is lost,
+# so it is sent until srun has ended. Not at once: at the end of a job Slurm tells the tasks too,
+# and a second SIGTERM would cut their save.
+tell_tasks() {{
+  if [ -z "$running" ] || [ -n "$telling" ]; then return; fi
+  while sleep 1 && kill -0 "$running"; do
+    scancel --signal=USR2 "$SLURM_JOB_ID.$restarts"
+    sleep 4
+  done >/dev/null 2>&1 &
+  telling=$!
+}}
 
 # A signal ends `wait`, and not what is waited for.
 await() {{
-  # It may have come before there was anything to pass it on to.
-  if [ "$stopped" -gt 0 ]; then kill -TERM "$running" 2>/dev/null; fi
+  if [ "$stopped" -gt 0 ]; then tell_tasks; fi
   before=-1
   while [ "$before" -ne "$stopped" ]; do
     before=$stopped
     wait "$running"
     code=$?
   done
+  running=
+  kill $telling 2>/dev/null
 }}
 
+# One of an array's jobs has the number of the whole array.
+job=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}
 pause=1
 for restarts in $(seq 0 {max_restarts}); do
   # Every task finds the others in Slurm's variables. After a death the others end within seconds;
@@ -64,10 +105,17 @@ for restarts in $(seq 0 {max_restarts}); do
   if [ "$code" -gt 160 ]; then exit $((code - 160)); fi
   # Up to 128 it is srun's own. A signal, or 143 that nobody asked for: tasks died or lost others.
   if [ "$code" -le 128 ] || [ "$restarts" -eq {max_restarts} ]; then exit "$code"; fi
-  echo "srun ended with $code; starting again in $pause s" >&2
+  if scontrol show job "$job" 2>/dev/null | grep -q "PreemptTime=[0-9]"; then
+    echo "srun ended with $code; another job gets the nodes" >&2
+    pause=3600  # Slurm ends this shell, and starts it again where it said so.
+  else
+    echo "srun ended with $code; starting again in $pause s" >&2
+  fi
   sleep "$pause" &
-  running=$!
-  await
+  pausing=$!
+  if [ "$stopped" -gt 0 ]; then kill "$pausing"; fi
+  wait "$pausing"
+  pausing=
   if [ "$stopped" -gt 0 ]; then exit 143; fi
   pause=$((pause < 30 ? pause * 2 : 60))
 done

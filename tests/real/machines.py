@@ -1,0 +1,49 @@
+"""The two machines, as tests use them, and how to wait for what happens on them."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def until(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
+    """Waits for a condition to hold; fails with what was waited for."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
+        time.sleep(0.1)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine.
+
+    Attributes:
+        name: which the other one knows it by.
+        address: on their network.
+        pid: a process in its namespaces.
+    """
+
+    name: str
+    address: str
+    pid: int
+
+    def inside(self, *command: str) -> list[str]:
+        """A command that runs on this machine."""
+        return ["nsenter", "-t", str(self.pid), "-n", "-u", "-m", "--", *command]
+
+    def run(self, *command: str) -> str:
+        """What a command prints that runs there for a moment."""
+        done = subprocess.run(
+            self.inside(*command), capture_output=True, text=True, timeout=60, check=True
+        )
+        return done.stdout
+
+    def unplug(self) -> None:
+        """Nothing comes or goes through its network any more."""
+        subprocess.run(["ip", "link", "set", f"to-{self.name}", "down"], check=True)
+
+    def plug_in(self) -> None:
+        subprocess.run(["ip", "link", "set", f"to-{self.name}", "up"], check=True)
