@@ -10,7 +10,6 @@ import tensorflow.compat.v1 as tf
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine.run import execution
 from moxing.errors import (
-    CheckpointError,
     MoxNotSupportedError,
     MoxValueError,
     near_matches,
@@ -255,5 +254,5 @@ class Estimator(Described):
         """
         found = self._start(path)
         if found is None:
-            raise CheckpointError(starting.untrained(self.model_dir))
+            raise starting.missing(self.model_dir)
         return found

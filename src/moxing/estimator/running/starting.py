@@ -28,7 +28,7 @@ def check(scaffold: tf.train.Scaffold | None, model_dir: str) -> None:
     initializers = [v.initializer for v in tf.global_variables() if v.initializer is not None]
     reads = any(op.type in _READS for op in ancestry.behind(initializers))
     if not given and not reads:
-        raise CheckpointError(untrained(model_dir))
+        raise missing(model_dir)
     TENSORFLOW.info(
         "No checkpoint in model_dir %s: the model starts from the weights that model_fn reads.",
         model_dir,
@@ -38,9 +38,9 @@ def check(scaffold: tf.train.Scaffold | None, model_dir: str) -> None:
 _READS = ("RestoreV2", "RestoreSlice", "Restore")
 
 
-def untrained(model_dir: str) -> str:
-    """The sentence for a model_dir without a checkpoint."""
-    return (
+def missing(model_dir: str) -> CheckpointError:
+    """The error for a model_dir without a checkpoint."""
+    return CheckpointError(
         f"Could not find a trained model in model_dir {model_dir!r}: it has no checkpoint. Train"
         " first, or pass checkpoint_path."
     )

@@ -12,15 +12,13 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.resources import resource_variables
-from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxTypeError, shown
 from moxing.estimator.described import Described
-from moxing.estimator.export import ExportOutput, PredictOutput, ServingInputReceiver
-from moxing.estimator.modeling.spec import EstimatorSpec, ModeKeys
+from moxing.estimator.export import ServingInputReceiver
+from moxing.estimator.modeling.spec import ModeKeys
 from moxing.estimator.running import checkpoints, jobs
-from moxing.estimator.serving import publishing
+from moxing.estimator.serving import publishing, signatures
 from moxing.logs import TENSORFLOW
-
-_DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 def export(
@@ -77,7 +75,7 @@ def _write(
                 " tf.estimator.export.ServingInputReceiver."
             )
         spec = jobs.call_on(estimator, receiver.features, None, ModeKeys.PREDICT)
-        signatures = _signatures(receiver, spec)
+        made = signatures.of_model(receiver, spec)
         scaffold = spec.scaffold
         variables = tf.global_variables() + tf.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS)
         own = scaffold.saver if scaffold is not None else None
@@ -93,7 +91,7 @@ def _write(
             builder.add_meta_graph_and_variables(
                 session,
                 [tf.saved_model.SERVING],
-                signature_def_map=signatures,
+                signature_def_map=made,
                 assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) or None,
                 clear_devices=True,
                 main_op=initialize,
@@ -101,42 +99,3 @@ def _write(
                 saver=saver if own is None else None,
             )
         builder.save(as_text)
-
-
-def _signatures(receiver: ServingInputReceiver, spec: EstimatorSpec) -> dict[str, Any]:
-    """A signature for each export output, and for each other way to feed it."""
-    outputs = dict(spec.export_outputs or {_DEFAULT: PredictOutput(spec.predictions)})
-    for name, output in outputs.items():
-        if not isinstance(output, ExportOutput):
-            raise MoxTypeError(
-                f"export_outputs[{name!r}] is {shown(output)}; it must be a PredictOutput,"
-                " ClassificationOutput or RegressionOutput of tf.estimator.export."
-            )
-    if len(outputs) == 1:
-        outputs = {_DEFAULT: next(iter(outputs.values())), **outputs}
-    if _DEFAULT not in outputs:
-        raise MoxValueError(
-            f"export_outputs has {', '.join(map(repr, outputs))} and no {_DEFAULT!r}: name the one"
-            " that clients get who ask for none."
-        )
-    made = {}
-    for name, output in outputs.items():
-        made[name] = _signature(receiver.receiver_tensors, output)
-        for other, fed in receiver.receiver_tensors_alternatives.items():
-            made[f"{other}:{name}"] = _signature(fed, output)
-    return made
-
-
-def _signature(fed: Mapping[str, Any], output: ExportOutput) -> Any:
-    string = len(fed) == 1 and next(iter(fed.values())).dtype == tf.string
-    # Classification and regression are asked for with examples only.
-    method = output.method if string else tf.saved_model.PREDICT_METHOD_NAME
-    inputs = {"inputs": next(iter(fed.values()))} if method != _PREDICT else fed
-    return tf.saved_model.build_signature_def(
-        {name: tf.saved_model.build_tensor_info(tensor) for name, tensor in inputs.items()},
-        {name: tf.saved_model.build_tensor_info(t) for name, t in output.outputs.items()},
-        method,
-    )
-
-
-_PREDICT = tf.saved_model.PREDICT_METHOD_NAME

@@ -20,7 +20,7 @@ from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.keras import arrival
 from moxing.legacy.plain import dialect
 from moxing.legacy.plain.dialect import Dialect
-from moxing.legacy.program import children, complaints, modern, modules, spawn
+from moxing.legacy.program import children, complaints, modern, modules, spawn, truth
 from moxing.legacy.sessions import quiet
 
 USAGE = 2
@@ -206,6 +206,7 @@ def show_v1_face(
     with _quiet():
         if not found.eager:
             tf.disable_v2_behavior()
+            truth.install()
     # Says so when the program hands a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")
     users = importer.install(catalog.make_faces(command_line, dialect=found), named)

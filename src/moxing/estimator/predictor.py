@@ -1,0 +1,211 @@
+"""`tf.contrib.predictor`: a loaded model as a function of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
+from moxing.estimator.described import Described
+from moxing.estimator.export import ServingInputReceiver
+from moxing.estimator.modeling.spec import ModeKeys
+from moxing.estimator.running import checkpoints, jobs, starting
+from moxing.estimator.serving import signatures
+from moxing.framework import file
+
+_DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+
+class Predictor:
+    """Computes outputs of a graph whose variables have their values.
+
+    Args:
+        graph: of the model.
+        session: in which its variables have values.
+        feed_tensors: by name, what callers give.
+        fetch_tensors: by name, what they get.
+    """
+
+    def __init__(
+        self,
+        graph: tf.Graph,
+        session: tf.Session,
+        feed_tensors: Mapping[str, Any],
+        fetch_tensors: Mapping[str, Any],
+    ) -> None:
+        self._graph, self._session = graph, session
+        self._feeds, self._fetches = dict(feed_tensors), dict(fetch_tensors)
+
+    @property
+    def graph(self) -> tf.Graph:
+        """The graph of the model."""
+        return self._graph
+
+    @property
+    def session(self) -> tf.Session:
+        """The session; who made the predictor closes it when done."""
+        return self._session
+
+    @property
+    def feed_tensors(self) -> dict[str, Any]:
+        """By name, what callers give."""
+        return self._feeds
+
+    @property
+    def fetch_tensors(self) -> dict[str, Any]:
+        """By name, what they get."""
+        return self._fetches
+
+    def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs by name, as arrays.
+
+        Args:
+            input_dict: arrays by the names of the inputs.
+
+        Raises:
+            MoxValueError: a name that is no input.
+        """
+        unknown = [name for name in input_dict if name not in self._feeds]
+        if unknown:
+            raise MoxValueError(
+                f"the predictor has no input {unknown[0]!r}; it has {', '.join(self._feeds)}."
+                f"{near_matches(str(unknown[0]), self._feeds)}"
+            )
+        feed = {self._feeds[name]: value for name, value in input_dict.items()}
+        return self._session.run(self._fetches, feed)
+
+    def __repr__(self) -> str:
+        return f"Predictor of {', '.join(self._feeds)} to {', '.join(self._fetches)}"
+
+
+def from_saved_model(
+    export_dir: Any,
+    signature_def_key: str | None = None,
+    signature_def: Any = None,
+    input_names: Mapping[str, str] | None = None,
+    output_names: Mapping[str, str] | None = None,
+    tags: str | None = None,
+    graph: tf.Graph | None = None,
+    config: Any = None,
+) -> Predictor:
+    """A predictor of an exported SavedModel.
+
+    Args:
+        export_dir: its directory, on this machine.
+        signature_def_key: which signature; None: the one for serving.
+        signature_def: the signature itself, instead of its key.
+        input_names, output_names: names of tensors by the names for callers, instead of a
+            signature.
+        tags: of the graph, separated by commas; None: "serve".
+        graph: to load it into; None: a new one.
+        config: of the session.
+
+    Raises:
+        MoxValueError: there is no such model or signature.
+    """
+    if isinstance(export_dir, bytes):
+        export_dir = export_dir.decode()
+    folder = str(export_dir)
+    if file.is_remote(folder) or not tf.saved_model.contains_saved_model(folder):
+        raise MoxValueError(
+            f"from_saved_model has export_dir={shown(folder)}, which is no directory of a SavedModel"
+            " on this machine. Name the one that export_saved_model returned."
+        )
+    graph = graph or tf.Graph()
+    with graph.as_default():
+        session = tf.Session(graph=graph, config=config)
+        wanted = [tag.strip() for tag in (tags or tf.saved_model.SERVING).split(",")]
+        meta = tf.saved_model.load(session, wanted, folder)
+    feeds, fetches = dict(input_names or {}), dict(output_names or {})
+    if not (feeds and fetches):
+        signature = signature_def or _signature(meta, signature_def_key or _DEFAULT, folder)
+        feeds = feeds or {name: info.name for name, info in signature.inputs.items()}
+        fetches = fetches or {name: info.name for name, info in signature.outputs.items()}
+    return Predictor(graph, session, _tensors(graph, feeds), _tensors(graph, fetches))
+
+
+def from_estimator(
+    estimator: Described,
+    serving_input_receiver_fn: Callable[[], Any],
+    output_key: str | None = None,
+    graph: tf.Graph | None = None,
+    config: Any = None,
+) -> Predictor:
+    """A predictor of an Estimator's newest checkpoint.
+
+    Args:
+        estimator: trained.
+        serving_input_receiver_fn: as of `Estimator.export_saved_model`.
+        output_key: which of the model's export outputs; None: the one for serving.
+        graph: to build in; None: a new one.
+        config: of the session.
+
+    Raises:
+        MoxTypeError: an argument of another type.
+        MoxValueError: there is no such output.
+        CheckpointError: there is no checkpoint.
+    """
+    if not isinstance(estimator, Described):
+        raise MoxTypeError(
+            f"from_estimator has estimator={shown(estimator)}; it must be a tf.estimator.Estimator."
+        )
+    newest = estimator.latest_checkpoint()
+    if newest is None:
+        raise starting.missing(estimator.model_dir)
+    graph = graph or tf.Graph()
+    with graph.as_default(), checkpoints.at_hand(newest) as prefix:
+        tf.train.get_or_create_global_step()
+        receiver = serving_input_receiver_fn()
+        if not isinstance(receiver, ServingInputReceiver):
+            raise MoxTypeError(
+                f"serving_input_receiver_fn returned {shown(receiver)}; it must return a"
+                " tf.estimator.export.ServingInputReceiver."
+            )
+        spec = jobs.call_on(estimator, receiver.features, None, ModeKeys.PREDICT)
+        outputs = signatures.outputs_of(spec)
+        key = output_key or _DEFAULT
+        if key not in outputs:
+            raise MoxValueError(
+                f"from_estimator has output_key={key!r}; the model has {', '.join(outputs)}."
+                f"{near_matches(key, outputs)}"
+            )
+        session = tf.Session(graph=graph, config=config)
+        saver = spec.scaffold.saver if spec.scaffold is not None else None
+        (saver or tf.train.Saver(allow_empty=True)).restore(session, prefix)
+        session.run([tf.local_variables_initializer(), tf.tables_initializer()])
+    return Predictor(graph, session, receiver.receiver_tensors, outputs[key].outputs)
+
+
+def from_contrib_estimator(
+    estimator: Described,
+    prediction_input_fn: Callable[[], Any],
+    input_alternative_key: str | None = None,
+    output_alternative_key: str | None = None,
+    graph: tf.Graph | None = None,
+    config: Any = None,
+) -> Predictor:
+    """`from_estimator` for one of `tf.contrib.learn`, which are Estimators here, too."""
+    del input_alternative_key
+    return from_estimator(estimator, prediction_input_fn, output_alternative_key, graph, config)
+
+
+def _signature(meta: Any, key: str, folder: str) -> Any:
+    known: Sequence[str] = sorted(meta.signature_def)
+    if key not in known:
+        raise MoxValueError(
+            f"the SavedModel in {folder} has no signature {key!r}; it has {', '.join(known)}."
+            f"{near_matches(key, known)} Pass signature_def_key."
+        )
+    return meta.signature_def[key]
+
+
+def _tensors(graph: tf.Graph, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors by the names for callers."""
+    return {
+        name: graph.get_tensor_by_name(given if ":" in given else f"{given}:0")
+        if isinstance(given, str)
+        else given
+        for name, given in names.items()
+    }

@@ -1,0 +1,37 @@
+"""A variable of a graph is true; one of eager execution has the truth of its value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import tensorflow as tf2
+import tensorflow.compat.v1 as tf
+from tensorflow.python.ops import resource_variable_ops
+
+from moxing.legacy.program import truth
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    kind = resource_variable_ops.BaseResourceVariable
+    before = kind.__bool__, kind.__nonzero__
+    yield
+    kind.__bool__, kind.__nonzero__ = before
+
+
+def test_a_variable_in_a_graph_is_true() -> None:
+    truth.install()
+    truth.install()
+    with tf.Graph().as_default():
+        variable = tf.get_variable("v", [], use_resource=True, initializer=tf.zeros_initializer())
+        assert (variable or None) is variable
+        assert [v for v in (None, variable) if v] == [variable]
+
+
+def test_an_eager_one_has_a_value() -> None:
+    truth.install()
+    with tf2.init_scope():
+        if tf.executing_eagerly():
+            assert bool(tf2.Variable(1))
+            assert not tf2.Variable(0)
