@@ -110,7 +110,7 @@ def from_saved_model(
     folder = str(export_dir)
     if file.is_remote(folder) or not tf.saved_model.contains_saved_model(folder):
         raise MoxValueError(
-            f"from_saved_model has export_dir={shown(folder)}, which is no directory of a SavedModel"
+            f"from_saved_model has export_dir={shown(folder)}, which is no SavedModel's directory"
             " on this machine. Name the one that export_saved_model returned."
         )
     graph = graph or tf.Graph()

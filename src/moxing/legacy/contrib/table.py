@@ -221,6 +221,7 @@ CONTRIB = Spec(
         ),
         "distributions": f"{_V1}.distributions",
         "estimator": f"{_ESTIMATOR}.contrib",
+        "predictor": f"{_ESTIMATOR}.predictor",
         "framework": _FRAMEWORK,
         "graph_editor": _GRAPH_EDITOR,
         "image": Spec(roots=(f"{_HERE}.image",)),

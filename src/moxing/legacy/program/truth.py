@@ -1,4 +1,4 @@
-"""Lets a variable of a graph be true, as every object without a word on it was in TensorFlow 1.x."""
+"""Lets a variable of a graph be true, as any object is, and as it was in TensorFlow 1.x."""
 
 from __future__ import annotations
 
