@@ -265,6 +265,18 @@ def test_what_cannot_be_read_does_not_import_us(tmp_path: Path) -> None:
 ARGUMENTS = "import moxing, sys\nprint(sys.argv, sys.flags.optimize)\n"
 
 
+def test_modules_are_named_as_they_were_run(environment: Path) -> None:
+    (environment / "package").mkdir(exist_ok=True)
+    (environment / "package" / "train.py").write_text(OLD)
+    (environment / "package" / "__main__.py").write_text("import oneflow\n")
+
+    old = _python(environment, "-m", "package.train")
+    flow = _python(environment, "-m", "package")
+
+    assert "run it with `mox run -m package.train`, or" in old[2]
+    assert "run this program with `mox run -m package`, which" in flow[2]
+
+
 def test_armed_environments_run_such_programs_under_mox_run(environment: Path) -> None:
     site = next(environment.glob("lib/python*/site-packages"))
     other = environment / "other.py"

@@ -47,7 +47,7 @@ def explain(
         return True
     if not (_about_tensorflow(error) and _in_users_code(trace) and imports_us(script)):
         return False
-    name = os.path.relpath(script) if os.path.isabs(script) else script
+    name = _as_run(script)
     other = "let plain `python` do so with `mox legacy on`"
     if _port_helps(error):
         other = "port it by writing `import tensorflow.compat.v1 as tf` where it imports tensorflow"
@@ -64,7 +64,7 @@ def about_absent(error: BaseException, script: str) -> str:
     if not isinstance(error, ModuleNotFoundError):
         return ""
     missing = (error.name or "").partition(".")[0]
-    name = os.path.relpath(script) if os.path.isabs(script) else script
+    name = _as_run(script)
     if missing == "horovod":
         return (
             f"horovod is not installed: run this program with `mox run {name}`, or N processes"
@@ -76,6 +76,14 @@ def about_absent(error: BaseException, script: str) -> str:
         f"oneflow is not installed: run this program with `mox run {name}`, which gives it"
         " moxing.flow, or write `import moxing.flow as flow`."
     )
+
+
+def _as_run(script: str) -> str:
+    """What stands behind `mox run` to run the main program as it was run now."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if spec is not None:
+        return f"-m {spec.name.removesuffix('.__main__')}"
+    return os.path.relpath(script) if os.path.isabs(script) else script
 
 
 def rerun(all_old: bool = False) -> None:
