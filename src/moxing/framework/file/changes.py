@@ -15,7 +15,8 @@ from moxing.framework.file.errors import (
     MoxFileNotDirectoryException,
     MoxFileNotExistsException,
 )
-from moxing.framework.file.store import Store, store_for
+from moxing.framework.file.store import Store
+from moxing.framework.file.stores import store_for
 from moxing.framework.file.urls import Location, PathLike, is_remote, named, parse, text
 
 # Keys that are held and deleted at a time.

@@ -9,7 +9,8 @@ from moxing.errors import MoxTypeError
 from moxing.framework.file import changes, retry, status, transfer
 from moxing.framework.file.errors import MoxFileIsDirectoryException
 from moxing.framework.file.handle import File, open_whole
-from moxing.framework.file.store import Span, store_for
+from moxing.framework.file.store import Span
+from moxing.framework.file.stores import store_for
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
 from moxing.framework.file.writer import ChangedError
 

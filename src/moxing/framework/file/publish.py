@@ -16,7 +16,7 @@ from glob import escape, glob
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework.file import changes, content, status, trees
-from moxing.framework.file.store import store_for
+from moxing.framework.file.stores import store_for
 from moxing.framework.file.urls import is_remote, parse
 
 MARK = ".mox-unfinished-"

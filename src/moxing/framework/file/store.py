@@ -1,16 +1,12 @@
-"""What every object store must be able to do, and which one serves a URL."""
+"""What every object store must be able to do."""
 
 from __future__ import annotations
 
-# Imported now, as Python refuses to when the program ends, and a last upload needs it.
-import concurrent.futures.thread  # noqa: F401
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from moxing.framework.file import settings as settings_module
-from moxing.framework.file.settings import Settings
 from moxing.framework.file.urls import Location
 
 
@@ -123,21 +119,3 @@ class Store(Protocol):
     def delete(self, bucket: Location, keys: Sequence[str]) -> None:
         """Deletes objects; those that are not there count as deleted."""
         ...
-
-
-def store_for(where: Location, settings: Settings | None = None) -> Store:
-    """The store that holds `where`.
-
-    Raises:
-      MoxRuntimeError: no store is configured.
-    """
-    chosen = settings or settings_module.current()
-    settings_module.needs_endpoint(chosen, where)
-    if chosen.root is not None:
-        from moxing.framework.file.folder import FolderStore
-
-        return FolderStore(chosen.root)
-    from moxing.framework.file.bucket import BucketStore
-    from moxing.framework.file.client import client_for
-
-    return BucketStore(client_for(chosen))

@@ -14,7 +14,8 @@ from moxing.framework.file.errors import MoxFileIsDirectoryException, MoxFileRes
 from moxing.framework.file.ledger import SKIPPED, Job, Ledger
 from moxing.framework.file.settings import Settings
 from moxing.framework.file.split import Split
-from moxing.framework.file.store import Info, Span, Store, store_for
+from moxing.framework.file.store import Info, Span, Store
+from moxing.framework.file.stores import store_for
 from moxing.framework.file.urls import Location, is_remote, parse
 
 

@@ -17,7 +17,7 @@ from moxing.framework.file.errors import (
     copy_error,
 )
 from moxing.framework.file.ledger import ROOT, Job, Ledger
-from moxing.framework.file.store import store_for
+from moxing.framework.file.stores import store_for
 from moxing.framework.file.urls import PathLike, is_remote, named, parse, text
 
 THREADS = 16
