@@ -17,7 +17,7 @@ unexport PYTHONPATH
 PIP_LINES := sed -un -e 's/^ *\(Downloading .*MB)\).*/  \1/p' -e 's/^Installing collected.*/  Installing .../p'
 PIP_INSTALL = $(BIN)/python -m pip install --no-input --editable .
 
-.PHONY: help demo test test-fast test-real lint format migration docs clean
+.PHONY: help demo test test-fast test-real lint format migration docs dist clean
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -51,6 +51,11 @@ migration: $(VENV)/.installed-dev ## list what old programs use that is missing;
 docs: $(VENV)/.installed-dev ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+dist: $(VENV)/.installed-dev ## build the sdist and the wheel into dist/, and try the wheel in a fresh environment
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist . | tail -n 1
+	@$(BIN)/python tools/try_wheel.py dist
 
 clean: ## remove everything that was made, the virtual environment too
 	rm -rf $(VENV) site build dist demo-output .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -17,7 +17,8 @@ import pytest
 import moxing.flow as flow
 from moxing.engine.checkpoint import durable
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError
-from moxing.framework.file import publish, trees
+from moxing.framework.file import publish
+from moxing.framework.file.copying import trees
 
 SIZE = 5_000_000
 PROGRAM = f"""\

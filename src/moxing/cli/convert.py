@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
             return convert_records.run(given.src, given.dst, given.to, given.parts, given.skip_bad)
         # Only now, so that `mox --help` does not wait for TensorFlow.
         import moxing.tensorflow  # noqa: F401
-        from moxing.tensorflow.datasets.convert import to_tfrecord
+        from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 
         done = to_tfrecord(given.src, given.dst, given.parts, given.skip_bad)
     except MoxError as error:

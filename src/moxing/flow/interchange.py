@@ -17,7 +17,7 @@ from moxing.errors import CheckpointError, MoxValueError
 from moxing.flow import shapes, snapshot, stored
 from moxing.flow.shapes import Shape
 from moxing.framework import file
-from moxing.framework.file import tuning
+from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
 _COUNTER = "System-Train-TrainStep-"

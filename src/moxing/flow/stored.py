@@ -15,7 +15,8 @@ from moxing.errors import CheckpointError, MoxValueError
 from moxing.flow import shapes, snapshot
 from moxing.flow.snapshot import DONE, VALUES
 from moxing.framework import file
-from moxing.framework.file import MoxFileCopyException, publish, tuning
+from moxing.framework.file import MoxFileCopyException, publish
+from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
 _DIGESTS = ".digests.json"  # In a store only: there is no such file in the format.

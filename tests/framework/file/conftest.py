@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from moxing.framework import file
-from moxing.framework.file import settings
+from moxing.framework.file.configuration import settings
 
 # moto's server keeps objects in memory, checks part sizes and tags as S3 does, and installs from
 # the package index with no binary of its own.

@@ -14,8 +14,9 @@ import pytest
 
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file as mox
-from moxing.framework.file import settings, transfer, workers
-from moxing.framework.file.ledger import Job, Ledger
+from moxing.framework.file.configuration import settings
+from moxing.framework.file.copying import transfer, workers
+from moxing.framework.file.copying.ledger import Job, Ledger
 
 FILES = {"a": b"1", "d/b.txt": b"22", "d/e/c": b"", "ü name.txt": b"4"}
 
@@ -280,7 +281,7 @@ def test_processes_need_no_main_guard_and_no_clean_directory(
     script.write_text(
         "print('main')\n"
         "from moxing.framework import file as mox\n"
-        "from moxing.framework.file import workers\n"
+        "from moxing.framework.file.copying import workers\n"
         "workers.FILES_PER_PROCESS = 5\n"
         f"mox.copy_parallel({str(tree)!r}, {bucket!r})\n"
     )
@@ -300,7 +301,7 @@ def test_sequential_copy_starts_no_thread(
     bucket: str, make_tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mox.exists(bucket)
-    monkeypatch.setattr("moxing.framework.file.pool.threading.Thread.start", None)
+    monkeypatch.setattr("moxing.framework.file.copying.pool.threading.Thread.start", None)
     mox.copy_parallel(make_tree(FILES), bucket, threads=0, is_processing=False)
     assert mox.list_directory(bucket, recursive=True, skip_dir=True) == sorted(FILES)
 

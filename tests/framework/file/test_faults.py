@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from moxing.framework import file as mox
-from moxing.framework.file import retry, writer
+from moxing.framework.file.store import retry, writer
 
 MIB = 1 << 20
 
@@ -206,7 +206,8 @@ def test_answers(
 ) -> None:
     from botocore.exceptions import ClientError
 
-    from moxing.framework.file import answers, settings
+    from moxing.framework.file.configuration import settings
+    from moxing.framework.file.store import answers
 
     # moto refuses little, so the answers of stricter stores are made up.
     response: Any = {
@@ -337,7 +338,7 @@ def _certificate(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
 def test_ctrl_c_leaves_nothing_half_done(
     proxy: Any, bucket: str, tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from moxing.framework.file import ledger
+    from moxing.framework.file.copying import ledger
 
     monkeypatch.setenv("MOX_FILE_LARGE_FILE_PART_SIZE", str(5 * MIB))
     (tmp_path / "src").mkdir()

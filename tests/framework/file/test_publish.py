@@ -10,7 +10,8 @@ import pytest
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import file
-from moxing.framework.file import publish, trees
+from moxing.framework.file import publish
+from moxing.framework.file.copying import trees
 
 FILES = {"a": b"1", "b/c": b"2", "done": b""}
 

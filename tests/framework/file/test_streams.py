@@ -13,8 +13,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from moxing.framework import file as mox
-from moxing.framework.file import reader as reader_module
-from moxing.framework.file import writer as writer_module
+from moxing.framework.file.store import reader as reader_module
+from moxing.framework.file.store import writer as writer_module
 
 MIB = 1 << 20
 

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
 from moxing.tensorflow.datasets import get_dataset, get_dataset_meta
-from moxing.tensorflow.datasets.convert import to_tfrecord
+from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 
 
 def test_splits_can_be_unpacked() -> None:

@@ -24,7 +24,7 @@ from moxing.tensorflow.datasets import (
     get_dataset,
     split_image_classification_dataset,
 )
-from moxing.tensorflow.datasets.convert import to_tfrecord
+from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 
 
 @pytest.fixture

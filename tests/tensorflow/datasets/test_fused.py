@@ -18,7 +18,7 @@ from moxing.tensorflow.datasets import (
     ImageClassificationTFRecordDataset,
     ImageClassificationTFRecordMetadata,
 )
-from moxing.tensorflow.datasets.convert import to_tfrecord
+from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 from moxing.tensorflow.preprocessing import get_data_augmentation_fn
 
 ITEMS = ["image", "label", "image_name"]

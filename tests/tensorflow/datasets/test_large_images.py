@@ -13,11 +13,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets import (
-    ImageClassificationRawDataset,
-    ImageClassificationRawMetadata,
-    decode,
-)
+from moxing.tensorflow.datasets import ImageClassificationRawDataset, ImageClassificationRawMetadata
+from moxing.tensorflow.datasets.decoding import decode
 from moxing.tensorflow.preprocessing import get_data_augmentation_fn
 
 SIDE = 20_000

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed
 from moxing.engine.data.feed import Feed
 from moxing.errors import MoxError
-from moxing.tensorflow.datasets.convert import to_tfrecord
+from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 from moxing.tensorflow.datasets.tfrecord_image import ProgressiveImagenetDataset
 
 

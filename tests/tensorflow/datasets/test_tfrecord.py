@@ -21,7 +21,7 @@ from moxing.tensorflow.datasets import (
     ImageClassificationTFRecordMetadata,
     get_tfrecord,
 )
-from moxing.tensorflow.datasets.convert import to_tfrecord
+from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 from moxing.tensorflow.preprocessing import get_data_augmentation_fn
 
 SCALAR = tf.io.FixedLenFeature([], tf.int64)

@@ -11,7 +11,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
-from moxing.tensorflow.nets import get_model_fn, resnet_cifar
+from moxing.tensorflow.nets import get_model_fn
+from moxing.tensorflow.nets.families import resnet_cifar
 from moxing.tensorflow.nets.norm import batch_norm
 from moxing.tensorflow.nets.style import Style
 

@@ -23,7 +23,7 @@ from moxing.engine.remote.scratch import room as open_room
 from moxing.engine.remote.uploader import Uploader
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
-from moxing.framework.file import settings, tuning
+from moxing.framework.file.configuration import settings, tuning
 from moxing.logs import TENSORFLOW
 
 _LOCK = ".mox.lock"

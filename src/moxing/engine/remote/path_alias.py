@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from moxing.errors import MoxError
-from moxing.framework.file import tuning
+from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
 # Of the runs under way in this process: what the user named, and the directory that stands for it.

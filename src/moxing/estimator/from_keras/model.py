@@ -21,7 +21,8 @@ from moxing.estimator.from_keras.recipe import Recipe, fresh_metrics, rebuilt, t
 from moxing.estimator.modeling.metrics import announce, of_keras
 from moxing.estimator.modeling.spec import EstimatorSpec, ModeKeys
 from moxing.framework import file
-from moxing.framework.file import tuning, urls
+from moxing.framework.file import urls
+from moxing.framework.file.configuration import tuning
 
 _SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 # What Keras calls accuracy where TensorFlow 2's behavior is off.

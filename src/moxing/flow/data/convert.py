@@ -20,7 +20,8 @@ from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
 from moxing.flow.data.whole import Sample, Sieve, extension
 from moxing.framework import file
-from moxing.framework.file import ahead, publish, tuning
+from moxing.framework.file import ahead, publish
+from moxing.framework.file.configuration import tuning
 
 FORMATS = ("ofrecord", "tfrecord", "folders")
 LABELS = "labels.txt"

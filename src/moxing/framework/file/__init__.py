@@ -13,7 +13,9 @@ from moxing.framework.file import hints as _hints
 from moxing.framework.file import watch as _watch
 from moxing.framework.file.background import background_sync_copy
 from moxing.framework.file.changes import copy, make_dirs, mk_dir, remove, rename
+from moxing.framework.file.configuration.settings import reset_auth, set_auth
 from moxing.framework.file.content import append, append_remote, read, write
+from moxing.framework.file.copying.trees import copy_files, copy_parallel
 from moxing.framework.file.errors import (
     MoxFileConnectionException,
     MoxFileCopyException,
@@ -29,10 +31,8 @@ from moxing.framework.file.errors import (
 from moxing.framework.file.handle import File
 from moxing.framework.file.hints import hint
 from moxing.framework.file.listing import glob, list_directory, scan_dir, walk
-from moxing.framework.file.settings import reset_auth, set_auth
 from moxing.framework.file.shifting import shift
 from moxing.framework.file.status import FileStat, exists, get_size, is_directory, is_file, stat
-from moxing.framework.file.trees import copy_files, copy_parallel
 from moxing.framework.file.urls import is_remote
 
 __all__ = [

@@ -10,7 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import TypeVar
 
-from moxing.framework.file import changes, content, tuning
+from moxing.framework.file import changes, content
+from moxing.framework.file.configuration import tuning
 from moxing.framework.file.urls import is_remote
 
 _SMALL, _LARGE = 16, 1  # Files that are under way while one is used.

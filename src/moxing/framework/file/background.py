@@ -9,7 +9,8 @@ import threading
 import time
 
 from moxing.errors import MoxValueError
-from moxing.framework.file import settings, trees
+from moxing.framework.file.configuration import settings
+from moxing.framework.file.copying import trees
 from moxing.framework.file.urls import PathLike, is_remote, named, text
 
 _LOG = logging.getLogger(__name__)

@@ -8,15 +8,17 @@ import shutil
 from collections.abc import Sequence
 
 from moxing.errors import MoxValueError
-from moxing.framework.file import settings, status, transfer, trees
+from moxing.framework.file import status
+from moxing.framework.file.configuration import settings
+from moxing.framework.file.copying import transfer, trees
 from moxing.framework.file.errors import (
     MoxFileExistsException,
     MoxFileIsDirectoryException,
     MoxFileNotDirectoryException,
     MoxFileNotExistsException,
 )
-from moxing.framework.file.store import Store
-from moxing.framework.file.stores import store_for
+from moxing.framework.file.store.protocol import Store
+from moxing.framework.file.store.serving import store_for
 from moxing.framework.file.urls import Location, PathLike, is_remote, named, parse, text
 
 # Keys that are held and deleted at a time.

@@ -6,13 +6,15 @@ import time
 from typing import Any
 
 from moxing.errors import MoxTypeError
-from moxing.framework.file import changes, retry, status, transfer
+from moxing.framework.file import changes, status
+from moxing.framework.file.copying import transfer
 from moxing.framework.file.errors import MoxFileIsDirectoryException
 from moxing.framework.file.handle import File, open_whole
-from moxing.framework.file.store import Span
-from moxing.framework.file.stores import store_for
+from moxing.framework.file.store import retry
+from moxing.framework.file.store.protocol import Span
+from moxing.framework.file.store.serving import store_for
+from moxing.framework.file.store.writer import ChangedError
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
-from moxing.framework.file.writer import ChangedError
 
 CHUNK = 8 << 20
 # How often to append where others append at the same time.

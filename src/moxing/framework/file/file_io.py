@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from moxing.framework.file.background import background_sync_copy
 from moxing.framework.file.changes import copy, make_dirs, mk_dir, remove, rename
+from moxing.framework.file.configuration.settings import set_auth
 from moxing.framework.file.content import append, append_remote, read, write
+from moxing.framework.file.copying.trees import copy_parallel
 from moxing.framework.file.errors import (
     MoxFileNameDuplicateException,
     MoxFileNotExistsException,
@@ -19,10 +21,8 @@ from moxing.framework.file.errors import (
 )
 from moxing.framework.file.handle import File
 from moxing.framework.file.listing import glob, list_directory, scan_dir, walk
-from moxing.framework.file.settings import set_auth
 from moxing.framework.file.shifting import shift
 from moxing.framework.file.status import exists, get_size, is_directory, stat
-from moxing.framework.file.trees import copy_parallel
 
 # There is one way to move large files here; scripts that choose between two find it chosen.
 _LARGE_FILE_METHOD: int = 2

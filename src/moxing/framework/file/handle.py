@@ -13,10 +13,10 @@ from typing import Any
 
 from moxing.errors import MoxValueError
 from moxing.framework.file import status
-from moxing.framework.file.reader import FIRST_BLOCK, ObjectReader
-from moxing.framework.file.stores import store_for
+from moxing.framework.file.store.reader import FIRST_BLOCK, ObjectReader
+from moxing.framework.file.store.serving import store_for
+from moxing.framework.file.store.writer import ObjectWriter
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
-from moxing.framework.file.writer import ObjectWriter
 
 BUFFER = 1 << 20
 _LOG = logging.getLogger(__name__)

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from moxing.framework import atomic
-from moxing.framework.file import disk, patterns, status
-from moxing.framework.file.entries import RemoteEntry, RemoteScan, reachable, tree
+from moxing.framework.file import disk, status
 from moxing.framework.file.errors import MoxFileNotDirectoryException
-from moxing.framework.file.store import Store
-from moxing.framework.file.stores import store_for
+from moxing.framework.file.store import patterns
+from moxing.framework.file.store.entries import RemoteEntry, RemoteScan, reachable, tree
+from moxing.framework.file.store.protocol import Store
+from moxing.framework.file.store.serving import store_for
 from moxing.framework.file.urls import Location, PathLike, is_remote, parse, text
 
 Walk = Iterator[tuple[str, list[str], list[str]]]

@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from glob import escape, glob
 
 from moxing.errors import MoxRuntimeError, MoxValueError
-from moxing.framework.file import changes, content, status, trees
-from moxing.framework.file.stores import store_for
+from moxing.framework.file import changes, content, status
+from moxing.framework.file.copying import trees
+from moxing.framework.file.store.serving import store_for
 from moxing.framework.file.urls import is_remote, parse
 
 MARK = ".mox-unfinished-"

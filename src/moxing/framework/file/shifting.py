@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from moxing.errors import MoxValueError
-from moxing.framework.file import changes, listing, status, trees
+from moxing.framework.file import changes, listing, status
+from moxing.framework.file.copying import trees
 from moxing.framework.file.errors import MoxFileExistsException, MoxFileIsDirectoryException
 from moxing.framework.file.handle import File
 from moxing.framework.file.urls import is_remote

@@ -7,8 +7,8 @@ import stat as modes
 from dataclasses import dataclass
 
 from moxing.framework.file.errors import MoxFileNotExistsException
-from moxing.framework.file.store import Info, Store
-from moxing.framework.file.stores import store_for
+from moxing.framework.file.store.protocol import Info, Store
+from moxing.framework.file.store.serving import store_for
 from moxing.framework.file.urls import Location, PathLike, is_remote, parse, text
 
 

@@ -14,7 +14,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, near_matches
 from moxing.framework import file
-from moxing.tensorflow.datasets import arguments, decode, digits
+from moxing.tensorflow.datasets import arguments, digits
+from moxing.tensorflow.datasets.decoding import decode
 from moxing.tensorflow.datasets.digits import DigitsDataset
 from moxing.tensorflow.datasets.stream import Settings
 from moxing.tensorflow.datasets.tfrecord_common import BaseTFRecordDataset

@@ -11,9 +11,10 @@ import numpy as np
 from moxing.errors import MoxValueError
 from moxing.framework import file
 from moxing.framework.file import publish, urls
-from moxing.framework.file.trees import copy_files
+from moxing.framework.file.copying.trees import copy_files
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import labels, tree
+from moxing.tensorflow.datasets import labels
+from moxing.tensorflow.datasets.folders import tree
 
 _LABELS = "labels.txt"
 

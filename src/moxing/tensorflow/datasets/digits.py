@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import idx
 from moxing.tensorflow.datasets import arguments, packed, storage, stream
-from moxing.tensorflow.datasets.problems import Problems
+from moxing.tensorflow.datasets.decoding.problems import Problems
 from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 
 _STEMS = {"train": "train", "test": "t10k"}

@@ -12,8 +12,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file
-from moxing.tensorflow.datasets import decode, diagnose, packed, storage, stream
-from moxing.tensorflow.datasets.problems import Problems
+from moxing.tensorflow.datasets import packed, storage, stream
+from moxing.tensorflow.datasets.decoding import decode, diagnose
+from moxing.tensorflow.datasets.decoding.problems import Problems
 from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 from moxing.tensorflow.preprocessing import Augmentation
 

@@ -10,11 +10,13 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError
-from moxing.tensorflow.datasets import arguments, decode, image_records, stream
-from moxing.tensorflow.datasets.examples import Examples
-from moxing.tensorflow.datasets.image_records import IMAGE, LABEL
+from moxing.tensorflow.datasets import arguments, stream
+from moxing.tensorflow.datasets.decoding import decode
 from moxing.tensorflow.datasets.stream import Settings, Stage
 from moxing.tensorflow.datasets.tfrecord_metadata import BaseTFRecordMetadata
+from moxing.tensorflow.datasets.tfrecords import image_records
+from moxing.tensorflow.datasets.tfrecords.examples import Examples
+from moxing.tensorflow.datasets.tfrecords.image_records import IMAGE, LABEL
 from moxing.tensorflow.preprocessing import Augmentation, pixels
 from moxing.tensorflow.preprocessing.inception import Inception
 from moxing.tensorflow.preprocessing.plan import Plan

@@ -98,7 +98,7 @@ def local_copy(
 def copies(cache_dir: str | os.PathLike[str] | None) -> str:
     """The folder of copies that `cache_dir` means; see `local_copy`."""
     if cache_dir is None:
-        from moxing.framework.file import tuning
+        from moxing.framework.file.configuration import tuning
 
         return os.path.join(tuning.staging_dir(), "moxing-datasets")
     if file.is_remote(cache_dir):

@@ -15,10 +15,11 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed, fusion
 from moxing.engine.data.fusion import Batch
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import guard, seeded
+from moxing.tensorflow.datasets import seeded
+from moxing.tensorflow.datasets.decoding import guard
+from moxing.tensorflow.datasets.decoding.problems import Problems
+from moxing.tensorflow.datasets.decoding.skipped import Skipped
 from moxing.tensorflow.datasets.order import Order, plain
-from moxing.tensorflow.datasets.problems import Problems
-from moxing.tensorflow.datasets.skipped import Skipped
 
 _READERS = "openmox/readers"
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.

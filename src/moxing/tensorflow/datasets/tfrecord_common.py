@@ -9,13 +9,13 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow.datasets import arguments, stream
-from moxing.tensorflow.datasets.examples import Examples
-from moxing.tensorflow.datasets.handlers import item_builder
 from moxing.tensorflow.datasets.stream import Settings, Stage
 from moxing.tensorflow.datasets.tfrecord_metadata import (
     BaseTFRecordMetadata,
     ImageClassificationTFRecordMetadata,
 )
+from moxing.tensorflow.datasets.tfrecords.examples import Examples
+from moxing.tensorflow.datasets.tfrecords.handlers import item_builder
 
 __all__ = [
     "BaseTFRecordDataset",

@@ -11,12 +11,12 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.datasets import arguments, images, labels, stream
-from moxing.tensorflow.datasets.examples import Examples
-from moxing.tensorflow.datasets.image_records import IMAGE, LABEL, inspect
 from moxing.tensorflow.datasets.images import Processing
 from moxing.tensorflow.datasets.progressive import ProgressiveImagenetDataset
 from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 from moxing.tensorflow.datasets.tfrecord_metadata import ImageClassificationTFRecordMetadata
+from moxing.tensorflow.datasets.tfrecords.examples import Examples
+from moxing.tensorflow.datasets.tfrecords.image_records import IMAGE, LABEL, inspect
 
 __all__ = [
     "ImageClassificationTFRecordDataset",

@@ -13,9 +13,10 @@ from moxing.errors import MoxTypeError, MoxValueError
 from moxing.framework import file
 from moxing.framework.file import publish
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, compressed, labels, record_index, storage
-from moxing.tensorflow.datasets.record_index import RecordFile
-from moxing.tensorflow.datasets.records import Records
+from moxing.tensorflow.datasets import arguments, labels, storage
+from moxing.tensorflow.datasets.tfrecords import compressed, record_index
+from moxing.tensorflow.datasets.tfrecords.record_index import RecordFile
+from moxing.tensorflow.datasets.tfrecords.records import Records
 
 _SHOWN = 5
 

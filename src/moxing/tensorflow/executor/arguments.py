@@ -15,7 +15,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.export import KINDS, check_installed
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
-from moxing.framework.file import settings, urls
+from moxing.framework.file import urls
+from moxing.framework.file.configuration import settings
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)

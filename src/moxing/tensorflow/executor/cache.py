@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moxing.framework.file import tuning
+from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
 _wanted: list[bool] = []

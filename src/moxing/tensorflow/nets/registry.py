@@ -10,17 +10,16 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, near_matches
-from moxing.tensorflow.nets.alexnet import alexnet_v2
-from moxing.tensorflow.nets.inception_resnet_v2 import inception_resnet_v2
-from moxing.tensorflow.nets.inception_v1 import inception_v1
-from moxing.tensorflow.nets.inception_v2 import inception_v2
-from moxing.tensorflow.nets.inception_v3 import inception_v3
-from moxing.tensorflow.nets.inception_v4 import inception_v4
-from moxing.tensorflow.nets.keys import NetworkKeys as Keys
-from moxing.tensorflow.nets.lenet import cifarnet, lenet
-from moxing.tensorflow.nets.mobilenet_v1 import mobilenet_v1
-from moxing.tensorflow.nets.mobilenet_v2 import mobilenet_v2
-from moxing.tensorflow.nets.nasnet import (
+from moxing.tensorflow.nets.families.alexnet import alexnet_v2
+from moxing.tensorflow.nets.families.inception_resnet_v2 import inception_resnet_v2
+from moxing.tensorflow.nets.families.inception_v1 import inception_v1
+from moxing.tensorflow.nets.families.inception_v2 import inception_v2
+from moxing.tensorflow.nets.families.inception_v3 import inception_v3
+from moxing.tensorflow.nets.families.inception_v4 import inception_v4
+from moxing.tensorflow.nets.families.lenet import cifarnet, lenet
+from moxing.tensorflow.nets.families.mobilenet_v1 import mobilenet_v1
+from moxing.tensorflow.nets.families.mobilenet_v2 import mobilenet_v2
+from moxing.tensorflow.nets.families.nasnet import (
     NASNET_CIFAR,
     NASNET_LARGE,
     NASNET_MOBILE,
@@ -29,14 +28,15 @@ from moxing.tensorflow.nets.nasnet import (
     Plan,
     nasnet,
 )
-from moxing.tensorflow.nets.overfeat import overfeat
-from moxing.tensorflow.nets.pvanet import pvanet
-from moxing.tensorflow.nets.resnet_cifar import resnet_cifar
-from moxing.tensorflow.nets.resnet_v1 import resnet_v1, resnet_v1_basic
-from moxing.tensorflow.nets.resnet_v2 import resnet_v2
-from moxing.tensorflow.nets.resnext import resnext
-from moxing.tensorflow.nets.vgg import vgg
-from moxing.tensorflow.nets.xception import xception
+from moxing.tensorflow.nets.families.overfeat import overfeat
+from moxing.tensorflow.nets.families.pvanet import pvanet
+from moxing.tensorflow.nets.families.resnet_cifar import resnet_cifar
+from moxing.tensorflow.nets.families.resnet_v1 import resnet_v1, resnet_v1_basic
+from moxing.tensorflow.nets.families.resnet_v2 import resnet_v2
+from moxing.tensorflow.nets.families.resnext import resnext
+from moxing.tensorflow.nets.families.vgg import vgg
+from moxing.tensorflow.nets.families.xception import xception
+from moxing.tensorflow.nets.keys import NetworkKeys as Keys
 
 
 @dataclass(frozen=True)

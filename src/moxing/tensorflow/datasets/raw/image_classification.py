@@ -10,7 +10,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, labels, packed, tree
+from moxing.tensorflow.datasets import arguments, labels, packed
+from moxing.tensorflow.datasets.folders import tree
 from moxing.tensorflow.datasets.raw.base import RawDataset, options
 
 

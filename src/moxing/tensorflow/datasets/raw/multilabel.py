@@ -12,8 +12,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, near_matches
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.datasets import arguments, labels, packed, storage, tree
-from moxing.tensorflow.datasets.progress import Progress
+from moxing.tensorflow.datasets import arguments, labels, packed, storage
+from moxing.tensorflow.datasets.folders import tree
+from moxing.tensorflow.datasets.folders.progress import Progress
 from moxing.tensorflow.datasets.raw.base import RawDataset, options
 
 

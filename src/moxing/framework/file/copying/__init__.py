@@ -1,0 +1,1 @@
+"""Copies files and whole directories, in parts and side by side."""

@@ -1,0 +1,191 @@
+"""Turns what a store or the network answered into one of our errors, and says if it may pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from moxing.framework.file.configuration.settings import Settings
+from moxing.framework.file.errors import (
+    MoxFileConnectionException,
+    MoxFileError,
+    MoxFileNotExistsException,
+    MoxFilePermissionException,
+    MoxFileRespException,
+    Response,
+)
+
+# Client errors (HTTP 4xx) that another try can mend.
+_PASSING = frozenset(
+    {
+        "BadDigest",
+        "IncompleteBody",
+        "OperationAborted",
+        "RequestTimeout",
+        "RequestTimeTooSkewed",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequests",
+    }
+)
+_GONE = frozenset({"NoSuchKey", "NoSuchBucket", "404", "NotFound"})
+_REFUSED = frozenset({"AccessDenied", "403", "Forbidden", "AllAccessDisabled"})
+_BAD_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"})
+# What makes further requests for other files pointless.
+HOPELESS = _BAD_KEYS | {"NoSuchBucket"}
+
+# What OpenSSL says, versions apart, where the other side answers in plain HTTP, and where a file
+# of authorities is not there or holds none.
+_NO_TLS = ("wrong version number", "record layer failure", "packet length too long", "http request")
+_NO_AUTHORITIES = ("no such file", "no certificate", "is a directory", "permission denied")
+
+
+def translate(error: Exception, doing: str, url: str, settings: Settings) -> MoxFileError:
+    """The error to raise for `error`; its `transient` says whether another try may succeed.
+
+    Args:
+      error: what botocore raised.
+      doing: the S3 operation, such as `"get_object"`.
+      url: what the request was for.
+      settings: the settings of the client that asked.
+    """
+    from botocore import exceptions
+
+    if isinstance(error, MoxFileError):
+        return error
+    if isinstance(error, exceptions.ClientError):
+        return _refusal(error.response, doing, url, settings)
+    if isinstance(error, exceptions.SSLError):
+        why = _tls(error, settings)
+        start = f"Unable to connect to endpoint {settings.endpoint} for {url}: "
+        return _connection(start + why, url, transient=False)
+    if isinstance(error, exceptions.ProxyConnectionError):
+        return _connection(
+            f"Unable to connect to the proxy that leads to {settings.endpoint}, for {url}: "
+            f"{_short(error)}. Check HTTP_PROXY and HTTPS_PROXY; a host in NO_PROXY is asked "
+            "without a proxy",
+            url,
+        )
+    if isinstance(error, TimeoutError | exceptions.ReadTimeoutError):
+        return _connection(
+            f"{doing} of {url} at {settings.endpoint} did not end within its time limit", url
+        )
+    if isinstance(error, exceptions.EndpointConnectionError | exceptions.ConnectTimeoutError):
+        return _connection(
+            f"Unable to connect to endpoint {settings.endpoint} for {url}. Check S3_ENDPOINT and "
+            "S3_USE_HTTPS, and that the network reaches it",
+            url,
+        )
+    return _connection(
+        f"the connection to {settings.endpoint} broke in {doing} of {url}: {_short(error)}", url
+    )
+
+
+def _tls(error: Exception, settings: Settings) -> str:
+    """Why no TLS connection came about, and what to do."""
+    said = str(error).lower().replace("_", " ")
+    if any(sign in said for sign in _NO_TLS):
+        return (
+            "it does not speak TLS there. For a store without TLS write http:// before the host in "
+            "S3_ENDPOINT, or set S3_USE_HTTPS=0"
+        )
+    if isinstance(settings.verify, str) and any(sign in said for sign in _NO_AUTHORITIES):
+        return (
+            f"the file of authorities {settings.verify} (S3_CA_BUNDLE, AWS_CA_BUNDLE, or "
+            f"ssl_verify= of mox.file.set_auth) can't be used ({_short(error)})"
+        )
+    return (
+        f"its TLS certificate was not accepted ({_short(error)}). If it is signed by your own "
+        "authority, set S3_CA_BUNDLE to that authority's file; S3_VERIFY_SSL=0 turns the check off"
+    )
+
+
+def is_mistake(error: Exception) -> bool:
+    """Whether the request was so wrong, a bucket name perhaps, that it was not sent."""
+    from botocore import exceptions
+
+    return isinstance(error, exceptions.ParamValidationError | exceptions.InvalidRegionError)
+
+
+def is_network(error: Exception) -> bool:
+    """Whether `error` comes from the store or the way to it, and not from a mistake of ours."""
+    from botocore import exceptions
+
+    kinds = (
+        exceptions.ClientError,
+        exceptions.ConnectionError,
+        exceptions.HTTPClientError,
+        exceptions.ResponseStreamingError,
+        exceptions.IncompleteReadError,
+        ConnectionError,
+        EOFError,
+        TimeoutError,
+        MoxFileError,
+    )
+    return isinstance(error, kinds) or type(error).__name__ == "ResponseParserError"
+
+
+def _connection(message: str, url: str, transient: bool = True) -> MoxFileConnectionException:
+    error = MoxFileConnectionException(message, url=url, resp=Response())
+    error.transient = transient
+    return error
+
+
+def _refusal(answer: Mapping[str, Any], doing: str, url: str, settings: Settings) -> MoxFileError:
+    about = answer.get("ResponseMetadata", {})
+    details = answer.get("Error", {})
+    status = about.get("HTTPStatusCode")
+    code = str(details.get("Code", ""))
+    resp = Response(
+        status=status,
+        errorCode=code,
+        errorMessage=str(details.get("Message", "")),
+        requestId=str(about.get("RequestId", "")),
+    )
+    error = _kind(code, status, doing, url, resp, settings)
+    error.transient = code in _PASSING or status in (408, 429) or bool(status and status >= 500)
+    return error
+
+
+def _kind(
+    code: str, status: int | None, doing: str, url: str, resp: Response, settings: Settings
+) -> MoxFileError:
+    said = f"({code or 'no code'}, stat:{status}, {doing}, request {resp.requestId or 'unnamed'})"
+    if code == "NoSuchBucket":
+        return MoxFileNotExistsException(
+            f"the bucket of {url} does not exist at {settings.endpoint} {said}; create it, or "
+            "correct its name",
+            url=url,
+            resp=resp,
+        )
+    if code in _GONE or (status == 404 and code != "NoSuchUpload"):
+        return MoxFileNotExistsException(f"{url} does not exist {said}", url=url, resp=resp)
+    if code in _REFUSED | _BAD_KEYS or status in (401, 403):
+        return MoxFilePermissionException(
+            f"{settings.endpoint} does not allow {doing} of {url} {said}; {_keys(settings)}",
+            url=url,
+            resp=resp,
+        )
+    if code == "EntityTooLarge":
+        return MoxFileRespException(
+            f"{url} is larger than {settings.endpoint} takes in one request {said}; set "
+            "MOX_FILE_LARGE_FILE_PART_SIZE to fewer bytes",
+            url=url,
+            resp=resp,
+        )
+    words = f": {resp.errorMessage}" if resp.errorMessage else ""
+    return MoxFileRespException(
+        f"{settings.endpoint} refused {doing} of {url} {said}{words}", url=url, resp=resp
+    )
+
+
+def _keys(settings: Settings) -> str:
+    if settings.access_key is None:
+        return "no keys are configured: set ACCESS_KEY_ID and SECRET_ACCESS_KEY"
+    return "check ACCESS_KEY_ID and SECRET_ACCESS_KEY and the rights they have on the bucket"
+
+
+def _short(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__

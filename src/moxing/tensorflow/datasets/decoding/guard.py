@@ -1,0 +1,173 @@
+"""Maps a function over samples so that a bad one is named, or left out, at little cost for others.
+
+An error of a tf.data function says which operation failed, not for which sample. So the results
+carry the positions of their samples, failed ones are dropped, and where a position is missing in
+the sequence, and only there, Python code finds out what is wrong with that sample. Marks among the
+samples never fail, so that what is missing is noticed soon even where no good sample follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+from moxing.tensorflow.datasets.decoding.problems import Problems
+from moxing.tensorflow.datasets.decoding.skipped import Skipped
+from moxing.tensorflow.datasets.order import Order, plain
+
+_REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done for each sample.
+
+    Attributes:
+        function: from position and number of a sample (int64 scalars), and what was fetched for it,
+            to its tensors. It must not fail for a mark (see `Order.dataset`), for which it may give
+            anything.
+        fetch: from the number of a sample to a tensor; done ahead of `function`. None: nothing is.
+        fetches: how many at a time.
+    """
+
+    function: Callable[..., tuple[tf.Tensor, ...]]
+    fetch: Callable[[tf.Tensor], tf.Tensor] | None = None
+    fetches: int = 1
+
+
+def strict_map(order: Order, first: int, work: Work, problems: Problems) -> Any:
+    """A dataset that ends with an error at the first sample that fails.
+
+    Args:
+        order: of the samples.
+        first: position to start at.
+        work: what is done for each.
+        problems: asked only where the work failed.
+
+    Returns:
+        elements ((position, number), (position, number, *results)), twice because taking parts of
+        an element would cost more than keeping them.
+    """
+    indices = order.batches(first, 1)
+    pairs = tf.data.Dataset.zip((indices, _results(indices, work)))
+
+    @plain
+    def is_sample(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
+        position, number = index
+        # Results are dropped, never added: at the first place where they differ, one is missing.
+        fine = tf.equal(position, result[0])
+        return tf.cond(fine, lambda: number < order.samples, lambda: _fail(number, problems))
+
+    return pairs.filter(is_sample)
+
+
+def strict_batches(
+    order: Order, first: int, work: Work, problems: Problems, size: int, full: bool
+) -> Any:
+    """Like `strict_map`, in batches, which costs nearly nothing: whole batches are missing then.
+
+    Args:
+        size: samples a batch.
+        full: whether to leave out a last batch that is smaller.
+    """
+    indices = order.batches(first, size)
+    # TensorFlow makes one operation of map and batch where nothing stands between them.
+    results = _map(indices, work).batch(size, drop_remainder=True).ignore_errors()
+    pairs = tf.data.Dataset.zip((indices.batch(size, drop_remainder=True), results))
+
+    @plain
+    def is_batch(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
+        positions, numbers = index
+        fine = tf.equal(positions[0], result[0][0]) & tf.equal(positions[-1], result[0][-1])
+        # Marks come behind samples, so one end tells whether there are samples, or only samples.
+        number = numbers[-1 if full else 0]
+        return tf.cond(fine, lambda: number < order.samples, lambda: _fail(numbers, problems))
+
+    @plain
+    def without_marks(index: tuple[tf.Tensor, ...], result: tuple[Any, ...]) -> Any:
+        count = tf.math.count_nonzero(index[1] < order.samples)
+        return tf.nest.map_structure(lambda tensor: tensor[:count], (index, result))
+
+    batches = pairs.filter(is_batch)
+    return batches if full else batches.map(without_marks)
+
+
+def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
+    """Like `strict_map`, but leaves out the samples that fail, and tells `skipped`.
+
+    It ends with an error where a whole epoch has no good sample.
+    """
+
+    @plain
+    def step(
+        state: tuple[tf.Tensor, tf.Tensor], result: tuple[tf.Tensor, ...]
+    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Any]:
+        expected, good = state
+        position, number = result[:2]
+        ends = tf.equal(number, order.samples)
+        told = tf.cond(
+            (position > expected) | ends,
+            lambda: _tell(skipped, expected, position, ends, good),
+            lambda: tf.constant(True),
+        )
+        with tf.control_dependencies([told]):
+            good = tf.where(ends, tf.zeros_like(good), good + 1)
+        # After the end of an epoch comes this worker's first position in the next one.
+        after = position + tf.math.floormod(order.shard - position, order.shards)
+        return (tf.where(ends, after, position + order.shards), good), (result[:2], result)
+
+    results = _results(order.dataset(first), work)
+    start = (tf.constant(first, tf.int64), tf.constant(0, tf.int64))
+    both = results.scan(start, step)
+    return both.filter(plain(lambda index, result: index[1] < order.samples))
+
+
+def _results(indices: Any, work: Work) -> Any:
+    """(position, number, *results) of all samples for which the work does not fail."""
+    return _map(indices, work).ignore_errors()
+
+
+def _map(indices: Any, work: Work) -> Any:
+    source, fetch = indices, work.fetch
+    if fetch is not None:
+        source = indices.map(
+            plain(lambda position, number: (position, number, fetch(number))),
+            num_parallel_calls=work.fetches,
+            deterministic=True,
+        ).ignore_errors()
+    # The map of the second generation: for that of the first, some errors would be the end of data.
+    return tf.compat.v2.data.Dataset.map(
+        source,
+        plain(lambda *index: (*index[:2], *work.function(*index))),
+        num_parallel_calls=tf.data.experimental.AUTOTUNE,
+        deterministic=True,
+    )
+
+
+def _fail(numbers: tf.Tensor, problems: Problems) -> tf.Tensor:
+    def fail(found: Any) -> bool:
+        raise MoxValueError(problems.first(found.ravel().tolist()) + _REMEDY)
+
+    return _python(fail, numbers)
+
+
+def _tell(skipped: Skipped, *arguments: tf.Tensor) -> tf.Tensor:
+    def tell(expected: Any, position: Any, ends: Any, good: Any) -> bool:
+        skipped.add(int(expected), int(position))
+        if ends:
+            skipped.end_epoch(int(position), int(good))
+        return True
+
+    return _python(tell, *arguments)
+
+
+def _python(function: Callable[..., bool], *arguments: tf.Tensor) -> tf.Tensor:
+    # An exception in it ends the data with an error whose text, unlike that of an assertion, keeps
+    # names of files as they are.
+    done = tf.numpy_function(function, arguments, tf.bool)
+    done.set_shape([])
+    return done

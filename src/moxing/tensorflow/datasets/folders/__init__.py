@@ -1,0 +1,1 @@
+"""Trees of class folders: how they are listed, and turned into TFRecord files."""

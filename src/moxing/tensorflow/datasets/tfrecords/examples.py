@@ -1,0 +1,133 @@
+"""Reads the records of TFRecord files as tf.train.Example messages, with errors that say which."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import near_matches
+from moxing.tensorflow.datasets import stream
+from moxing.tensorflow.datasets.decoding import diagnose
+from moxing.tensorflow.datasets.decoding.problems import Problems
+from moxing.tensorflow.datasets.tfrecords.records import Records
+
+_SHOWN = 20
+
+# From the parsed features, a seed of the sample (int64 [2]) and a Call to items by name.
+Build = Callable[[dict[str, Any], tf.Tensor, stream.Call], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Records and what is made of them.
+
+    Attributes:
+        records: to read.
+        features: what to parse, as for `tf.io.parse_single_example`.
+        build: makes the items of what was parsed.
+        inspect: what is wrong with an example that has all features, as the end of a sentence; ""
+            where that is not known. Called only after `build` failed.
+    """
+
+    records: Records
+    features: Mapping[str, Any]
+    build: Build
+    inspect: Callable[[Any], str] = lambda example: ""
+
+    def __post_init__(self) -> None:
+        # Default values may be tensors of one graph; records are parsed in others too.
+        plain = {key: _without_tensor(feature) for key, feature in self.features.items()}
+        object.__setattr__(self, "features", plain)
+
+    def samples(self) -> tuple[stream.Samples, list[str]]:
+        """The samples of a reader, and the names of their tensors, filled in when it is built."""
+        item_names: list[str] = []
+
+        def connect() -> stream.Read:
+            read_record = self.records.connect()
+
+            def read(number: tf.Tensor, seed: tf.Tensor, call: stream.Call) -> tuple[Any, ...]:
+                made: list[dict[str, Any]] = []
+
+                def real() -> list[tf.Tensor]:
+                    parsed = tf.io.parse_single_example(read_record(number), dict(self.features))
+                    made.append(self.build(parsed, seed, call))
+                    item_names[:] = made[-1]
+                    return tf.nest.flatten(made[-1], expand_composites=True)
+
+                def blank() -> list[tf.Tensor]:
+                    return [_zeros(part) for part in _parts(made[-1])]
+
+                # The first branch is always built first, so that the second one knows its results.
+                flat = tf.cond(number < self.records.count, real, blank, strict=True)
+                for tensor, like in zip(flat, _parts(made[-1]), strict=True):
+                    tensor.set_shape(like.shape)
+                items = tf.nest.pack_sequence_as(made[-1], flat, expand_composites=True)
+                return tuple(items[name] for name in item_names)
+
+            return read
+
+        problems = Problems(
+            self._name, lambda number: self.records.damage(number) or self._complaint(number)
+        )
+        return stream.Samples(self.records.count, connect, problems), item_names
+
+    def _name(self, number: int) -> str:
+        file, index = self.records.place(number)
+        return f"record {index} of {file.path}"
+
+    def _complaint(self, number: int) -> str:
+        """What TensorFlow says of a record whose bytes are whole."""
+        with tf.Graph().as_default(), tf.Session() as session:
+            content = self.records.connect()(tf.constant(number, tf.int64))
+            example = tf.train.Example()
+            try:
+                example.ParseFromString(session.run(content))
+            except Exception:  # Its type belongs to the library of messages.
+                return "is no tf.train.Example."
+            known = self._missing(example) or self.inspect(example)
+            if known:
+                return known
+            try:
+                parsed = tf.io.parse_single_example(content, dict(self.features))
+                seed = tf.constant([0, 0], tf.int64)
+                items = self.build(parsed, seed, lambda function, *tensors: function(*tensors))
+                session.run([part.op for part in _parts(items)])
+            except tf.errors.OpError as error:
+                return f"can't be used: {diagnose.first_line(error)}."
+        return ""
+
+    def _missing(self, example: tf.train.Example) -> str:
+        present = sorted(key for key, value in example.features.feature.items() if _length(value))
+        for key, feature in self.features.items():
+            needed = isinstance(feature, tf.io.FixedLenFeature) and feature.default_value is None
+            if needed and key not in present:
+                shown = ", ".join(repr(name) for name in itertools.islice(present, _SHOWN))
+                hint = near_matches(key, present)
+                return f"has no feature {key!r}.{hint} It has {shown or 'none'}."
+        return ""
+
+
+def _without_tensor(feature: Any) -> Any:
+    default = getattr(feature, "default_value", None)
+    if not isinstance(default, tf.Tensor):
+        return feature
+    return feature._replace(default_value=tf.get_static_value(default))
+
+
+def _parts(items: dict[str, Any]) -> list[tf.Tensor]:
+    return tf.nest.flatten(items, expand_composites=True)
+
+
+def _zeros(like: tf.Tensor) -> tf.Tensor:
+    shape = [size or 0 for size in like.shape.as_list()] if like.shape.rank is not None else []
+    return tf.zeros(shape, like.dtype)
+
+
+def _length(feature: tf.train.Feature) -> int:
+    kind = feature.WhichOneof("kind")
+    return len(getattr(feature, kind).value) if kind else 0

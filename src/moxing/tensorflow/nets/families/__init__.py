@@ -1,0 +1,1 @@
+"""The families of networks of the zoo, one file each."""
