@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import logging
 import os
 import re
 import tokenize
+from typing import Any
 
 from moxing.errors import MoxValueError
 
@@ -100,15 +102,12 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
     Raises:
         NotPython2Error: the text can't be read as Python 2.
     """
-    from fissix import pgen2, refactor
+    from fissix import pgen2
 
     text = _SET_ENCODING.sub(r"\1pass", text if text.endswith("\n") else text + "\n")
     names = [*_FIXERS, *(["import"] if in_package else ())]
     names += [] if print_function or _imports_print(text) else ["print"]
-    logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
-    tool = refactor.RefactoringTool(
-        [f"fissix.fixes.fix_{name}" for name in names], {"print_function": print_function}
-    )
+    tool = _tool(tuple(names), print_function)
     try:
         return str(tool.refactor_string(without_tabs(text), os.path.abspath(path)))
     except pgen2.parse.ParseError as error:
@@ -121,6 +120,17 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
         raise MoxValueError(
             f"{path} cannot be ported: an expression is nested too deep."
         ) from error
+
+
+@functools.cache
+def _tool(names: tuple[str, ...], print_function: bool) -> Any:
+    """The fixers, which take longer to make than to run on a file."""
+    from fissix import refactor
+
+    logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
+    return refactor.RefactoringTool(
+        [f"fissix.fixes.fix_{name}" for name in names], {"print_function": print_function}
+    )
 
 
 def _line(arguments: tuple[object, ...]) -> int:
