@@ -278,10 +278,10 @@ def _rows_of_contrib(spec: Any) -> Iterator[str]:
 def _source(part: Any) -> str:
     roots = (part,) if isinstance(part, str) else getattr(part, "roots", ())
     known = {
-        "tf_slim": "all of tf-slim's",
+        "tf_slim": "tf-slim's",
         "tensorflow": "TensorFlow's own",
         "moxing": "openmox's own",
-        "tf_keras": "all of tf_keras'",
+        "tf_keras": "tf_keras'",
         "face": "as under its other name",
     }
     found = dict.fromkeys(known.get(re.split(r"[.:]", root)[0], root) for root in roots)

@@ -1,4 +1,4 @@
-"""Asynchronous actor-critic: threads with networks of their own update one; reward above 0.9."""
+"""Asynchronous actor-critic, threads with networks of their own that update one: reward above 0.9."""
 import multiprocessing
 import threading
 
