@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +74,30 @@ def test_what_a_broken_step_raises_anyhow_is_noise_and_the_error_is_not() -> Non
     sieve = native_noise.Sieve()
     lines = BROKEN_STEP.splitlines()
     assert [line for line in lines if not sieve.is_noise(line)] == [lines[0], *lines[7:]]
+
+
+def test_threads_that_hold_it_back_at_once_give_it_back(tmp_path: Path) -> None:
+    kept = os.dup(2)
+    file = os.open(tmp_path / "stderr", os.O_WRONLY | os.O_CREAT)
+    os.dup2(file, 2)
+    inside, outer_is_done = threading.Event(), threading.Event()
+
+    def inner() -> None:
+        with native_noise.dropped():
+            inside.set()
+            outer_is_done.wait(10)
+
+    thread = threading.Thread(target=inner)
+    try:
+        with native_noise.dropped():
+            thread.start()
+            assert inside.wait(10)
+        outer_is_done.set()
+        thread.join()
+        os.write(2, b"afterwards\n")
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(file)
+
+    assert (tmp_path / "stderr").read_bytes() == b"afterwards\n"

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 
 _NOISE = re.compile(
@@ -34,6 +35,9 @@ _REST_OF_IT = re.compile(
     rb"|\t \[\[\{\{node "
 )
 
+# Two threads that both exchange the descriptor would each put back what the other has put there.
+_HELD = threading.Lock()
+
 
 class Sieve:
     """Tells, of the lines of an output in their order, which say nothing.
@@ -58,9 +62,19 @@ def dropped() -> Iterator[None]:
     Native code writes there behind Python's back, before it knows any log level. With
     `MOX_DEBUG=1` nothing is held back.
     """
-    if os.environ.get("MOX_DEBUG") == "1":
+    if os.environ.get("MOX_DEBUG") == "1" or not _HELD.acquire(blocking=False):
+        # Held back already, by another thread or a caller: that lets go of it in its own time.
         yield
         return
+    try:
+        with _held_back():
+            yield
+    finally:
+        _HELD.release()
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
     try:
         own = os.dup(2)
     except OSError:  # The process was started without one.

@@ -36,10 +36,10 @@ def install() -> None:
         if not first:
             start(self, *args, **kwargs)
             return
+        first = False
         # The program may have chosen its devices until now.
         with native_noise.dropped():
             start(self, *args, **kwargs)
-        first = False
 
     __init__.mox_before = start  # type: ignore[attr-defined]
     session.BaseSession.__init__ = __init__
