@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import moxing.flow as flow
-from moxing.flow.settings import MACHINE
+from moxing.flow.runtime import session
 
 
 def _of_mox_file() -> Any:
@@ -30,18 +30,18 @@ s3_server, s3, client, bucket = _shared.s3_server, _shared.s3, _shared.client, _
 
 @pytest.fixture(autouse=True)
 def _own_session() -> Iterator[None]:
-    """No jobs of another test."""
-    flow.clear_default_session()
+    """No jobs and no settings of another test."""
+    _begin({})
     yield
+    _begin({})
+
+
+def _begin(settings: dict[str, Any]) -> None:
     flow.clear_default_session()
+    session.default().settings.values = settings
 
 
 @pytest.fixture
-def devices(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def devices() -> Callable[[int], None]:
     """Begins a session on that many devices."""
-
-    def begin(count: int) -> None:
-        flow.clear_default_session()
-        monkeypatch.setitem(MACHINE.values, "gpu_device_num", count)
-
-    return begin
+    return lambda count: _begin({"gpu_device_num": count})

@@ -15,10 +15,15 @@ from moxing.legacy.face.faces import Faces
 from moxing.legacy.flags.command_line import CommandLine
 
 GONE = [
-    ("", "image", "flow.image is not offered; use flow.data.decode_ofrecord with codecs and"),
+    ("", "detection", "flow.detection is not offered; use operations of flow, flow.math and"),
     ("", "optimizer", "flow.optimizer is not offered; use flow.config.train.primary_lr and"),
     ("", "Session", "flow.Session is not offered; use @flow.function."),
-    ("data", "OFRecordImageDecoder", "flow.data.OFRecordImageDecoder is not offered; use flow.d"),
+    ("data", "coco_reader", "flow.data.coco_reader is not offered; use flow.data.decode_ofrecord"),
+    (
+        "layers",
+        "affine_channel",
+        "flow.layers.affine_channel is not offered; use flow.layers.batch",
+    ),
 ]
 MISSPELT = [
     ("", "functon", "flow has no 'functon'. Did you mean 'function' or"),
@@ -29,7 +34,7 @@ MISSPELT = [
     ("train", "Checkpoint", "flow.train has no 'Checkpoint'. Did you mean 'CheckPoint'?"),
     ("losses", "zzz", "flow.losses has no 'zzz'."),
 ]
-INNER = ("session", "settings", "tracing", "blobs", "parallel", "worker", "by_sample", "tensor_of")
+INNER = ("session", "settings", "context", "blobs", "parallel", "runtime", "by_sample", "tensor_of")
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +60,8 @@ def test_a_missing_name_is_explained_by_the_module_and_by_its_face(
 
 
 def test_an_import_of_a_module_that_is_not_offered_says_what_is(faces: Faces) -> None:
-    with pytest.raises(MoxImportError, match="flow.image is not offered; use flow.data.decode"):
-        faces.load("oneflow.image")
+    with pytest.raises(MoxImportError, match="flow.detection is not offered; use operations"):
+        faces.load("oneflow.detection")
     with pytest.raises(MoxImportError, match="flow has no 'layer'. Did you mean 'layers'"):
         faces.load("oneflow.layer")
 
@@ -79,6 +84,7 @@ def test_helpers_are_neither_listed_nor_proposed(faces: Faces, path: str) -> Non
     [
         *("oneflow.core.record.record_pb2", "oneflow.core.operator.op_conf_pb2"),
         *("oneflow.core.common.data_type_pb2", "oneflow.keras.activations", "oneflow.data"),
+        *("oneflow.python.framework.dtype", "oneflow.image", "oneflow.experimental"),
     ],
 )
 def test_modules_that_programs_import_are_there(faces: Faces, name: str) -> None:

@@ -12,9 +12,9 @@ import pytest
 import moxing.flow as flow
 from moxing.engine.graph import ancestry
 from moxing.errors import MoxValueError
-from moxing.flow import session
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
+from moxing.flow.runtime import session
 
 BATCH = 4
 X = np.random.default_rng(3).normal(size=(BATCH, 3, 5, 5)).astype(np.float32)

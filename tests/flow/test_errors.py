@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import moxing.flow as flow
 from moxing.errors import MoxError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
-from moxing.flow.settings import MACHINE
 from moxing.legacy.program import tracebacks
 
 JOB = """\
@@ -135,15 +133,6 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         " multiple of 2, or another number of devices.",
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    flow.clear_default_session()
-    monkeypatch.setattr(MACHINE, "started", False)
-    monkeypatch.setattr(MACHINE, "values", {})
-    yield
-    flow.clear_default_session()
 
 
 @pytest.fixture

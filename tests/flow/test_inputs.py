@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import moxing.flow as flow
-from moxing.flow.worker import DEPTH
+from moxing.flow.runtime.step_queue import DEPTH
 
 
 def _held() -> tuple[threading.Event, Callable[[Any], None]]:

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 import moxing.flow as flow
 from moxing.cli import convert as cli
 from moxing.errors import CheckpointError, MoxValueError
-from moxing.flow import interchange
+from moxing.flow.saving import conversion
 
 VALUES = {
     "double": np.full((2, 3), 1.5),
@@ -80,9 +80,9 @@ def test_variables_keep_their_types_and_shapes_there_and_back(
 
 def test_shapes_come_along_from_a_store(tmp_path: Path, store: Path) -> None:
     _save(tmp_path / "saved")
-    interchange.convert(str(tmp_path / "saved"), "s3://bucket/model")
-    interchange.convert("s3://bucket/model", "s3://bucket/back")
-    interchange.convert("s3://bucket/back", str(tmp_path / "model"))
+    conversion.convert(str(tmp_path / "saved"), "s3://bucket/model")
+    conversion.convert("s3://bucket/model", "s3://bucket/back")
+    conversion.convert("s3://bucket/back", str(tmp_path / "model"))
 
     _assert_equal(_read(tmp_path / "model"), VALUES)
 
@@ -100,7 +100,7 @@ def test_without_the_file_float32_is_presumed_aloud(
         (folder / name / "out").write_bytes(value.tobytes())
     (folder / "snapshot_done").touch()
 
-    interchange.convert(str(folder), str(tmp_path / "model"))
+    conversion.convert(str(folder), str(tmp_path / "model"))
 
     wanted = {"w": np.ones(4, np.float32), "System-Train-TrainStep-j": np.array([3])}
     _assert_equal(_read(tmp_path / "model"), wanted)
@@ -110,7 +110,7 @@ def test_without_the_file_float32_is_presumed_aloud(
     ]
     (folder / "w" / "out").write_bytes(bytes(6))
     with pytest.raises(CheckpointError) as caught:
-        interchange.convert(str(folder), str(tmp_path / "other"))
+        conversion.convert(str(folder), str(tmp_path / "other"))
     assert str(caught.value) == (
         f"variable w of {folder} has 6 bytes, which is no float32 of shape (1,). Give its shape and"
         " type with --like."
@@ -121,7 +121,7 @@ def test_what_the_file_says_must_fit_and_be_readable(tmp_path: Path) -> None:
     _save(tmp_path / "saved")
     (tmp_path / "saved" / "half" / "out").write_bytes(bytes(6))
     with pytest.raises(CheckpointError) as caught:
-        interchange.convert(str(tmp_path / "saved"), str(tmp_path / "model"))
+        conversion.convert(str(tmp_path / "saved"), str(tmp_path / "model"))
     assert str(caught.value) == (
         f"variable half of {tmp_path}/saved has 6 bytes, which is no float16 of shape (4,). Give"
         " its shape and type with --like."
@@ -129,7 +129,7 @@ def test_what_the_file_says_must_fit_and_be_readable(tmp_path: Path) -> None:
     for content in ('{"half": ["float17", [4]]}', '{"half": [', "[1]", '{"half": 4}'):
         (tmp_path / "saved" / "shapes.json").write_text(content)
         with pytest.raises(CheckpointError, match=r"its shapes.json can't be read \(.*\)\. Delete"):
-            interchange.convert(str(tmp_path / "saved"), str(tmp_path / "model"))
+            conversion.convert(str(tmp_path / "saved"), str(tmp_path / "model"))
 
 
 def test_a_checkpoint_loads_with_and_without_the_file(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
-from moxing.flow.worker import DroppedError, Worker
+from moxing.flow.runtime.step_queue import DroppedError, Worker
 
 # A step takes 0.3 s: 16 in the queue would keep the process for five seconds.
 PROGRAM = """\

@@ -17,7 +17,7 @@ from moxing.errors import (
     MoxTypeError,
     MoxValueError,
 )
-from moxing.flow import tracing
+from moxing.flow.trace import context
 
 ONE = flow.FixedTensorDef((2,))
 X = np.array([1, 2], np.float32)
@@ -283,7 +283,7 @@ def test_variable_scopes_prefix_names() -> None:
 
 
 def flow_session() -> Any:
-    from moxing.flow import session
+    from moxing.flow.runtime import session
 
     return session.default()
 
@@ -317,7 +317,7 @@ def _config() -> Any:
 def _of_w() -> Any:
     """What w is; in a train job it grows by 1 at each step."""
     w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
-    if tracing.required("this").conf.is_train:
+    if context.required("this").conf.is_train:
         flow.losses.add_loss(w * -1.0)
     return w
 

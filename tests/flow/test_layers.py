@@ -10,7 +10,7 @@ import pytest
 
 import moxing.flow as flow
 from moxing.errors import MoxValueError
-from moxing.flow import session
+from moxing.flow.runtime import session
 
 IMAGE = np.arange(2 * 2 * 4 * 4, dtype=np.float32).reshape(2, 2, 4, 4)
 ONES = flow.ones_initializer()

@@ -18,13 +18,17 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+import moxing.flow as flow
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError
-from moxing.flow import crew, machines, placement, tracing
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
-from moxing.flow.exchange import Exchange
-from moxing.flow.settings import MACHINE, JobConf, Machine
-from moxing.flow.variables import Variables
+from moxing.flow.runtime import addresses, machine_group
+from moxing.flow.runtime.settings import Settings
+from moxing.flow.trace import context
+from moxing.flow.trace.conf import JobConf
+from moxing.flow.trace.exchange import Exchange
+from moxing.flow.trace.topology import Topology
+from moxing.flow.trace.variables import Variables
 from moxing.launch.plan import free_ports
 
 PROGRAM = """\
@@ -170,7 +174,7 @@ class Fleet:
                 cwd=self.folder,
                 env={
                     **os.environ,
-                    machines.VARIABLE: str(number),
+                    addresses.VARIABLE: str(number),
                     "CUDA_VISIBLE_DEVICES": "-1",
                     "MOX_FILE_S3_ROOT": str(self.folder / "store"),
                 },
@@ -345,10 +349,9 @@ def test_a_signal_to_the_master_ends_both_machines_as_stopped(fleet: Fleet) -> N
     assert "So machine 1 ends." in fleet.error(1), fleet.error(1)
 
 
-def test_a_second_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MACHINE, "exchange", Exchange(0, 2))
+def test_a_second_session_is_refused() -> None:
     with pytest.raises(MoxNotSupportedError, match="with several machines a program has one sess"):
-        crew.enter(lambda _: None)
+        machine_group.enter(Settings(met=True), lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -359,18 +362,14 @@ def test_a_second_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (["0:0-1", "1:0"], "with 2 machines, a scope names one device, or the same devices of"),
     ],
 )
-def test_scopes_of_some_devices_of_some_machines_are_refused(
-    ids: Any, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MACHINE, "exchange", Exchange(0, 2))
-    monkeypatch.setitem(MACHINE.values, "gpu_device_num", 2)
-    graph = tf.Graph()
-    trace = tracing.Trace("job", JobConf(), Variables(graph), graph)
+def test_scopes_of_some_devices_of_some_machines_are_refused(ids: Any, message: str) -> None:
+    graph, topology = tf.Graph(), Topology(2, Exchange(0, 2))
+    trace = context.Trace("job", JobConf(), Variables(graph), graph, topology)
     with (
         graph.as_default(),
-        tracing.tracing(trace),
+        context.tracing(trace),
         pytest.raises((MoxValueError, MoxNotSupportedError), match=message),
-        placement.fixed_placement("gpu", ids),
+        flow.fixed_placement("gpu", ids),
     ):
         pass
 
@@ -387,24 +386,22 @@ def test_scopes_of_some_devices_of_some_machines_are_refused(
 def test_addresses_get_the_control_port(
     given: list[object], port: int | None, wanted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = Machine()
+    machine = Settings()
     machine.set_machines(given)
     if port is not None:
         machine.set("ctrl_port", port)
-    monkeypatch.setattr(MACHINE, "values", machine.values)
-    monkeypatch.setenv(machines.VARIABLE, "1")
-    cluster = machines.cluster()
+    monkeypatch.setenv(addresses.VARIABLE, "1")
+    cluster = addresses.cluster(machine.values)
     assert cluster is not None
     assert (cluster.workers, cluster.index) == (wanted, 1)
 
 
 @pytest.mark.parametrize("address", ["http://10.0.0.1:2017", "10.0.0.1:2017:2018", "::g"])
 def test_what_is_no_address_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine()
+    machine = Settings()
     machine.set_machines(["10.0.0.1", address])
-    monkeypatch.setattr(MACHINE, "values", machine.values)
     with pytest.raises(MoxValueError) as error:
-        machines.cluster()
+        addresses.cluster(machine.values)
     assert str(error.value) == (
         f"flow.config.machine names {address!r}, which is no address, such as 10.0.0.1,"
         " 10.0.0.1:2017 or [fe80::1]:2017."
@@ -414,20 +411,20 @@ def test_what_is_no_address_is_refused(address: str, monkeypatch: pytest.MonkeyP
 def test_processes_of_one_host_take_the_machines_in_the_order_of_their_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv(machines.VARIABLE, raising=False)
-    monkeypatch.setattr(machines, "_claims", [])
+    monkeypatch.delenv(addresses.VARIABLE, raising=False)
+    monkeypatch.setattr(addresses, "_claims", [])
     own = [("127.0.0.1", port) for port in free_ports(2)]
-    monkeypatch.setattr(MACHINE, "values", {"machine": own})
-    found = [machines.cluster() for _ in range(2)]
+    machine = Settings({"machine": own})
+    found = [addresses.cluster(machine.values) for _ in range(2)]
     assert [cluster.index for cluster in found if cluster] == [0, 1]
     with pytest.raises(MoxRuntimeError, match="2 of the machines of flow.config.machine are this"):
-        machines.cluster()
-    for claim in machines._claims:
+        addresses.cluster(machine.values)
+    for claim in addresses._claims:
         claim.close()
 
 
 def test_lists_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine()
+    machine = Settings()
     with pytest.raises(MoxValueError, match="names a twice"):
         machine.set_machines("a", "a")
     with pytest.raises(MoxTypeError, match="takes addresses, or dicts with addr, not 3"):
@@ -435,12 +432,11 @@ def test_lists_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(MoxValueError, match="'a:x' is not host:port"):
         machine.set_machines("a:x")
     machine.set_machines("a", "a:2017")
-    monkeypatch.setattr(MACHINE, "values", machine.values)
     with pytest.raises(MoxValueError, match="names a:2017 twice. Machines on one host need a port"):
-        machines.cluster()
-    monkeypatch.setitem(MACHINE.values, "machine_num", 3)
+        addresses.cluster(machine.values)
+    machine.values["machine_num"] = 3
     with pytest.raises(MoxValueError) as error:
-        machines.cluster()
+        addresses.cluster(machine.values)
     assert str(error.value) == (
         "flow.config.machine_num(3), but flow.config.machine names 2. Give both the same number, or"
         " leave machine_num out."
@@ -448,11 +444,11 @@ def test_lists_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_number_of_this_machine_must_be_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MACHINE, "values", {"machine": [("10.255.255.1", 1), ("10.255.255.2", 1)]})
-    monkeypatch.setenv(machines.VARIABLE, "2")
+    machine = Settings({"machine": [("10.255.255.1", 1), ("10.255.255.2", 1)]})
+    monkeypatch.setenv(addresses.VARIABLE, "2")
     with pytest.raises(MoxValueError) as error:
-        machines.cluster()
+        addresses.cluster(machine.values)
     assert str(error.value) == ("MOX_MACHINE=2 names no machine: flow.config.machine has 0 to 1.")
-    monkeypatch.delenv(machines.VARIABLE)
+    monkeypatch.delenv(addresses.VARIABLE)
     with pytest.raises(MoxValueError, match="MOX_MACHINE=0 is the first"):
-        machines.cluster()
+        addresses.cluster(machine.values)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from moxing.flow import machines
+from moxing.flow.runtime import addresses
 from moxing.launch.plan import free_ports
 
 PROGRAM = """\
@@ -65,7 +65,7 @@ class Pair:
                         cwd=folder,
                         stdout=output,
                         stderr=subprocess.STDOUT,
-                        env={**os.environ, machines.VARIABLE: str(number)},
+                        env={**os.environ, addresses.VARIABLE: str(number)},
                     )
                 )
 

@@ -14,7 +14,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.flow as flow
-from moxing.flow.settings import MACHINE
+from moxing.flow.runtime import session
 
 STEPS, BATCH, CLASSES = 10, 4, 10
 ALEXNET = ((64, 11, 4, "VALID"), (192, 5, 1, "SAME"), (384, 3, 1, "SAME"))
@@ -163,7 +163,7 @@ def test_ten_losses_equal_those_of_plain_tensorflow(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    session.default().settings.values["gpu_device_num"] = devices
     data = _data(5, STEPS, shape)
 
     found = _flow_losses(ours, data, 0.002, tmp_path / "start")
@@ -205,7 +205,7 @@ def test_training_that_was_saved_and_loaded_goes_on_with_the_same_losses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Momentum and the schedule go on too: they are in the checkpoint."""
-    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    session.default().settings.values["gpu_device_num"] = devices
     data = _data(9, 6, shape)
     train, point = _job(build, shape), flow.train.CheckPoint()
     point.init()

@@ -12,9 +12,9 @@ import tensorflow.compat.v1 as tf
 
 import moxing.flow as flow
 from moxing.errors import MoxValueError
-from moxing.flow import session
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
+from moxing.flow.runtime import session
 
 LABEL = flow.data.BlobConf("label", (), flow.int32, flow.data.RawCodec())
 VALUE = flow.data.BlobConf("value", (2,), flow.float, flow.data.RawCodec())

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moxing.flow import snapshot
+from moxing.flow.saving import snapshot
 
 
 def _left(folder: Path, name: str, pid: int) -> Path:

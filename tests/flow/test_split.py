@@ -12,7 +12,7 @@ import pytest
 import moxing.flow as flow
 from moxing.engine.graph import ancestry
 from moxing.errors import MoxNotSupportedError, MoxValueError
-from moxing.flow import session
+from moxing.flow.runtime import session
 
 X = np.random.default_rng(3).normal(size=(8, 6)).astype(np.float32)
 LABELS = np.array([0, 2, 1, 2, 4, 3, 0, 1], np.int32)

@@ -12,7 +12,6 @@ import pytest
 
 import moxing.flow as flow
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.flow.settings import MACHINE
 
 LR, START = 0.1, np.array([0.5, -1.0, 2.0])
 PULL = np.array([1.0, -2.0, 0.25])  # The gradient of the loss at w, whatever w is.
@@ -295,10 +294,7 @@ def test_rates_and_losses_may_be_numpys_and_of_one_source() -> None:
     _twice(lambda loss: flow.get_variable("w", (1,)) * flow.constant(0.0, flow.float, (4,)))
 
 
-def test_settings_of_the_environment_are_named_as_the_program_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(MACHINE, "started", False)
+def test_settings_of_the_environment_are_named_as_the_program_does() -> None:
     with pytest.raises(MoxTypeError, match="flow.env.ctrl_port takes an int, not '1'"):
         flow.env.ctrl_port("1")
     with pytest.raises(MoxTypeError, match="flow.env.machine takes addresses, or dicts with addr"):

@@ -9,7 +9,7 @@ import pytest
 
 import moxing.flow as flow
 from moxing.errors import MoxValueError
-from moxing.flow.settings import MACHINE
+from moxing.flow.runtime import session
 
 IMAGES = np.random.default_rng(3).normal(size=(4, 6, 6, 3)).astype(np.float32)
 
@@ -28,7 +28,7 @@ def test_gradients_are_seen_through_convolutions_pools_biases_and_activations(
     devices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gradient at each blob is the change of the loss with the blob."""
-    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    session.default().settings.values["gpu_device_num"] = devices
     seen: dict[str, np.ndarray] = {}
     stages = ("images", "nchw", "conv", "biased", "active", "pooled", "flat")
     shapes = {
@@ -152,7 +152,7 @@ def test_a_watch_scope_fills_its_dicts_with_values_and_gradients() -> None:
 def test_a_watch_scope_sees_every_blob_that_is_made_inside(
     devices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    session.default().settings.values["gpu_device_num"] = devices
     values: dict[str, Any] = {}
     gradients: dict[str, Any] = {}
     x = np.array([[1, -2], [-3, 4], [5, 6], [-7, -8]], np.float32)
@@ -205,7 +205,7 @@ def test_a_watch_scope_sees_every_blob_that_is_made_inside(
 def test_a_watch_scope_sees_variables_that_each_device_reads_for_its_part(
     devices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(MACHINE.values, "gpu_device_num", devices)
+    session.default().settings.values["gpu_device_num"] = devices
     values: dict[str, Any] = {}
 
     @flow.function

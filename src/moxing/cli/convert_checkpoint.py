@@ -24,10 +24,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--like", metavar="PREFIX", help="TensorFlow checkpoint with the shapes")
     given = parser.parse_args(list(arguments))
     import moxing.flow  # noqa: F401
-    from moxing.flow import interchange
+    from moxing.flow.saving import conversion
 
     try:
-        count, kind = interchange.convert(given.src, given.dst, given.like)
+        count, kind = conversion.convert(given.src, given.dst, given.like)
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1

@@ -21,6 +21,8 @@ from moxing.flow import absent as _absent  # noqa: E402
 from moxing.flow import data as data  # noqa: E402
 from moxing.flow import deprecated as deprecated  # noqa: E402
 from moxing.flow import distribute as distribute  # noqa: E402
+from moxing.flow import experimental as experimental  # noqa: E402
+from moxing.flow import image as image  # noqa: E402
 from moxing.flow import keras as keras  # noqa: E402
 from moxing.flow import layers as layers  # noqa: E402
 from moxing.flow import linalg as linalg  # noqa: E402
@@ -28,36 +30,33 @@ from moxing.flow import losses as losses  # noqa: E402
 from moxing.flow import math as math  # noqa: E402
 from moxing.flow import nn as nn  # noqa: E402
 from moxing.flow import placement as placement  # noqa: E402
+from moxing.flow import random as random  # noqa: E402
 from moxing.flow import regularizers as regularizers  # noqa: E402
 from moxing.flow import scope as scope  # noqa: E402
 from moxing.flow import train as train  # noqa: E402
+from moxing.flow import unittest as unittest  # noqa: E402
+from moxing.flow.accumulation import *  # noqa: E402, F403
 from moxing.flow.arrays import *  # noqa: E402, F403
-from moxing.flow.initializers import constant_initializer as constant_initializer  # noqa: E402
-from moxing.flow.initializers import glorot_normal_initializer as glorot_normal_initializer  # noqa: E402
-from moxing.flow.initializers import glorot_uniform_initializer as glorot_uniform_initializer  # noqa: E402
-from moxing.flow.initializers import ones_initializer as ones_initializer  # noqa: E402
-from moxing.flow.initializers import random_normal_initializer as random_normal_initializer  # noqa: E402
-from moxing.flow.initializers import random_uniform_initializer as random_uniform_initializer  # noqa: E402
-from moxing.flow.initializers import truncated_normal as truncated_normal  # noqa: E402
-from moxing.flow.initializers import truncated_normal_initializer as truncated_normal_initializer  # noqa: E402
-from moxing.flow.initializers import variance_scaling_initializer as variance_scaling_initializer  # noqa: E402
-from moxing.flow.initializers import xavier_normal_initializer as xavier_normal_initializer  # noqa: E402
-from moxing.flow.initializers import xavier_uniform_initializer as xavier_uniform_initializer  # noqa: E402
-from moxing.flow.initializers import zeros_initializer as zeros_initializer  # noqa: E402
-from moxing.flow.inputs import FixedTensorDef as FixedTensorDef  # noqa: E402
-from moxing.flow.inputs import MirroredTensorDef as MirroredTensorDef  # noqa: E402
-from moxing.flow.inputs import MirroredTensorListDef as MirroredTensorListDef  # noqa: E402
-from moxing.flow.inputs import input_blob_def as input_blob_def  # noqa: E402
-from moxing.flow.jobs import function as function  # noqa: E402
-from moxing.flow.jobs import global_function as global_function  # noqa: E402
+from moxing.flow.config import FunctionConfig as FunctionConfig  # noqa: E402
+from moxing.flow.config import config as config  # noqa: E402
+from moxing.flow.config import env as env  # noqa: E402
+from moxing.flow.deprecated import variable_scope as name_scope  # noqa: E402, F401
+from moxing.flow.functions import function as function  # noqa: E402
+from moxing.flow.functions import global_function as global_function  # noqa: E402
+from moxing.flow.indexing import *  # noqa: E402, F403
 from moxing.flow.math import add_n as add_n  # noqa: E402
 from moxing.flow.placement import device_prior_placement as device_prior_placement  # noqa: E402
 from moxing.flow.placement import fixed_placement as fixed_placement  # noqa: E402
-from moxing.flow.session import clear_default_session as clear_default_session  # noqa: E402
-from moxing.flow.settings import FunctionConfig as FunctionConfig  # noqa: E402
-from moxing.flow.settings import config as config  # noqa: E402
-from moxing.flow.settings import env as env  # noqa: E402
-from moxing.flow.variables import get_variable as get_variable  # noqa: E402
+from moxing.flow.runtime.session import clear_default_session as clear_default_session  # noqa: E402
+from moxing.flow.trace import operators as _operators  # noqa: E402, F401
+from moxing.flow.trace.initializers import *  # noqa: E402, F403
+from moxing.flow.trace.inputs import FixedTensorDef as FixedTensorDef  # noqa: E402
+from moxing.flow.trace.inputs import MirroredTensorDef as MirroredTensorDef  # noqa: E402
+from moxing.flow.trace.inputs import MirroredTensorListDef as MirroredTensorListDef  # noqa: E402
+from moxing.flow.trace.inputs import input_blob_def as input_blob_def  # noqa: E402
+from moxing.flow.trace.variables import get_variable as get_variable  # noqa: E402
+from moxing.flow.user_ops import consistent_user_op_builder as consistent_user_op_builder  # noqa: E402
+from moxing.flow.user_ops import user_op_builder as user_op_builder  # noqa: E402
 from moxing.flow.watching import watch as watch  # noqa: E402
 from moxing.flow.watching import watch_diff as watch_diff  # noqa: E402
 from moxing.flow.watching import watch_scope as watch_scope  # noqa: E402

@@ -12,37 +12,91 @@ from moxing.errors import MoxAttributeError, near_matches
 
 _DECODE = "flow.data.decode_ofrecord with codecs and preprocessors"
 _JOBS = "@flow.function"
+_OWN = "operations of flow, flow.math and flow.nn, on arrays that your program prepares"
+_SIZES = "flow.MirroredTensorDef for inputs of a size that changes"
 FLOW: Mapping[str, str] = {
     "ConfigProtoBuilder": f"flow.config and {_JOBS}",
     "init": f"flow.config and {_JOBS}",
     "add_job": _JOBS,
     "Session": _JOBS,
+    "sync_default_session": "the .get() of the last call, which waits for all before it",
     "enable_eager_execution": _JOBS,
-    "user_op_builder": "the operations of flow, flow.math and flow.nn",
-    "consistent_user_op_builder": "the operations of flow, flow.math and flow.nn",
+    "eager_execution_enabled": f"{_JOBS}; nothing runs eagerly",
+    "current_global_function_desc": "the FunctionConfig that your program made",
+    "current_machine_id": "the first entry of flow.env.machine, which alone runs your program",
+    "current_resource": "the values that your program gave flow.config",
+    "inter_job_reuse_mem_strategy": "nothing: TensorFlow plans the memory of each step",
     "summary": "flow.watch with a function of yours",
-    "detection": "the operations of flow, flow.math and flow.nn",
-    "image": _DECODE,
-    "random": "NormByChannelPreprocessor and ImagePreprocessor('mirror')",
+    "advanced": "the operation itself, which runs on each device's part of the samples",
+    "debug": "flow.watch",
+    "detection": _OWN,
+    "sysconfig": "operations of flow, flow.math and flow.nn: none can be compiled for it",
     "optimizer": "flow.config.train.primary_lr and model_update_conf",
+    "cluster": "flow.env.machine or flow.config.machine",
+    "categorical_ordinal_encode": "numpy.unique in your program, and indices as an input",
+    "local_gather": "flow.gather",
+    "local_nonzero": "flow.argwhere",
+    "local_scatter_nd_update": "flow.tensor_scatter_nd_update",
+    "dim0_dynamic_to_fixed": _SIZES,
+    "sync_dynamic_resize": _SIZES,
+    "lod_to_dense": _SIZES,
+    "piece_slice": "flow.slice",
+    "pad_grad": "flow.watch_diff, which sees gradients",
+    "copy": "flow.identity",
+    "sleep_identity": "flow.identity",
+    "random_like": "flow.data.decode_random",
+    "random_mask_like": "flow.nn.random_mask_like",
+    "tensor_buffer_to_tensor_list": _SIZES,
+    "tensor_list_to_tensor_buffer": _SIZES,
+    **dict.fromkeys(
+        (
+            *("image_batch_align", "image_decode", "image_flip", "image_normalize"),
+            *("image_target_resize", "object_bbox_flip", "object_bbox_scale"),
+            *("object_segmentation_polygon_flip", "object_segmentation_polygon_scale"),
+            "object_segmentation_polygon_to_mask",
+        ),
+        "flow.data.OFRecordImageDecoder with flow.image, or images that your program prepares",
+    ),
 }
 DATA: Mapping[str, str] = {
-    "ofrecord_reader": _DECODE,
-    "OFRecordReader": _DECODE,
-    "OFRecordRawDecoder": "flow.data.RawCodec",
-    "OFRecordImageDecoder": "flow.data.ImageCodec",
-    "OFRecordImageDecoderRandomCrop": "flow.data.ImageCodec",
     "ImageTargetResizePreprocessor": "ImageResizePreprocessor(width, height)",
+    **dict.fromkeys(
+        (
+            *("COCODataset", "DataLoader", "ImageAlign", "ImageNormalizeByChannel"),
+            *("ImageRandomFlip", "SegmentationPolygonListToAlignedMask", "coco_reader"),
+            *("SegmentationPolygonListToMask", "TargetResizeTransform"),
+        ),
+        f"{_DECODE}, or inputs that your program prepares",
+    ),
 }
+LAYERS: Mapping[str, str] = {
+    "affine_channel": "flow.layers.batch_normalization(..., trainable=False)",
+    "categorical_ordinal_encoder": "numpy.unique in your program, and indices as an input",
+    "layer_norm_grad": "flow.watch_diff, which sees gradients",
+    "layer_norm_param_grad": "flow.watch_diff, which sees gradients",
+}
+NN: Mapping[str, str] = {"softmax_grad": "flow.watch_diff, which sees gradients"}
+ACTIVATIONS: Mapping[str, str] = {
+    "gelu_grad": "flow.watch_diff, which sees gradients",
+    "tanh_grad": "flow.watch_diff, which sees gradients",
+}
+MATH: Mapping[str, str] = {"reduced_shape_elem_cnt": "flow.elem_cnt, or the blob's shape"}
+KERAS: Mapping[str, str] = {"maths": "flow.math"}
+DEPRECATED: Mapping[str, str] = {"nn": "flow.nn"}
 
 
 _API = "moxing.flow"
 _MODULES = (
-    *("core", "data", "deprecated", "distribute", "keras", "keras.activations", "layers", "linalg"),
-    *("losses", "math", "nn", "placement", "regularizers", "scope", "train"),
+    *("core", "data", "deprecated", "distribute", "experimental", "image", "keras"),
+    *("keras.activations", "layers", "linalg", "losses", "math", "nn", "placement", "random"),
+    *("regularizers", "scope", "train", "unittest"),
 )
 # Modules of helpers, which the modules of the API import.
-_INNER = ("absent", "blobs", "parallel", "rules", "shards", "tracing", "data.files")
+_INNER = (
+    *("absent", "data.files", "data.reader", "runtime.jobs", "runtime.settings"),
+    *("trace.blobs", "trace.conf", "trace.context", "trace.operators", "trace.parallel"),
+    *("trace.results", "trace.rules", "trace.scopes", "trace.shards"),
+)
 _HELPERS = (
     *("check_groups", "elementwise", "require_blob", "require_train", "shares"),
     *("active", "first", "here", "machines", "owner", "spread", "total"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,18 +10,19 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import rules, shards, tracing
-from moxing.flow.blobs import TO_NCHW, Blob, tensor_of
-from moxing.flow.parallel import by_sample
+from moxing.flow.trace import context, rules, shards
+from moxing.flow.trace.blobs import TO_NCHW, Blob, register, tensor_of
+from moxing.flow.trace.parallel import by_sample
 
 
 @by_sample(rules.transpose)
 def transpose(
-    a: Blob, perm: Sequence[int], conjugate: bool = False, name: str | None = None
+    a: Blob, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None
 ) -> Blob:
-    """`a` with its axes in the order `perm`."""
+    """`a` with its axes in the order `perm`; default: the last first."""
     tensor = tensor_of(a, "flow.transpose")
-    own = tracing.op_name(name, "transpose")
+    perm = range(tensor.shape.rank)[::-1] if perm is None else perm
+    own = context.op_name(name, "transpose")
     last = None
     if tuple(perm) == TO_NCHW and tensor.shape.rank == 4:
         tensor = last = tf.identity(tensor)
@@ -37,7 +39,7 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
     """
     tensor = tensor_of(x, "flow.reshape")
     try:
-        return Blob(tf.reshape(tensor, list(shape), name=tracing.op_name(name, "reshape")))
+        return Blob(tf.reshape(tensor, list(shape), name=context.op_name(name, "reshape")))
     except ValueError as error:
         raise MoxValueError(
             f"flow.reshape: {x.static_shape} has no shape {tuple(shape)}: the numbers of elements"
@@ -49,14 +51,14 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
 def concat(values: Sequence[Blob], axis: int, name: str | None = None) -> Blob:
     """The blobs one behind another along `axis`."""
     tensors = [tensor_of(value, "flow.concat") for value in values]
-    return Blob(tf.concat(tensors, axis, name=tracing.op_name(name, "concat")))
+    return Blob(tf.concat(tensors, axis, name=context.op_name(name, "concat")))
 
 
 @by_sample(rules.listed("inputs", "axis", inserted=True))
 def stack(inputs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blob:
     """The blobs along a new axis."""
     tensors = [tensor_of(value, "flow.stack") for value in inputs]
-    return Blob(tf.stack(tensors, axis, name=tracing.op_name(name, "stack")))
+    return Blob(tf.stack(tensors, axis, name=context.op_name(name, "stack")))
 
 
 @shards.by_columns
@@ -66,7 +68,7 @@ def matmul(
 ) -> Blob:
     """The matrix product; of the last two axes where there are more."""
     left, right = tensor_of(a, "flow.matmul"), tensor_of(b, "flow.matmul")
-    own = tracing.op_name(name, "matmul")
+    own = context.op_name(name, "matmul")
     return Blob(tf.matmul(left, right, transpose_a, transpose_b, name=own))
 
 
@@ -96,7 +98,7 @@ def gather(
         MoxValueError: with `batch_dims`, another axis, or axes of samples that differ.
     """
     values, places = tensor_of(params, "flow.gather"), tensor_of(indices, "flow.gather")
-    own = tracing.op_name(name, "gather")
+    own = context.op_name(name, "gather")
     if not batch_dims:
         place = 0 if axis is None else axis
         return Blob(tf.gather(values, places, axis=place, name=own))
@@ -115,44 +117,60 @@ def gather(
     return Blob(tf.gather(values, places, axis=samples, batch_dims=samples, name=own))
 
 
-@by_sample(rules.always)
+@by_sample(rules.boxed)
 def slice(
     input_: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
 ) -> Blob:
-    """A box of `input_`, whole along axis 0: element 0 of `begin` and `size` is None.
+    """A box of `input_`; along an axis with None it is whole, as commonly along axis 0.
+
+    Args:
+        input_: the values.
+        begin: of each axis the first element; a negative one counts from the end.
+        size: of each axis how many; -1: to the end.
+        name: of the operation.
 
     Raises:
-        MoxValueError: it is not None.
+        MoxValueError: the box is not within `input_`, or a list is not as long as its shape.
     """
-    tensor = tensor_of(input_, "flow.slice")
-    if begin[0] is not None or size[0] is not None:
-        raise MoxValueError("flow.slice: begin[0] and size[0] must be None: axis 0 stays whole.")
+    tensor, shape = tensor_of(input_, "flow.slice"), input_.static_shape
+    if not len(begin) == len(size) == len(shape):
+        raise MoxValueError(
+            f"flow.slice: begin {shown(begin)} and size {shown(size)} need an entry for each of the"
+            f" {len(shape)} axes of {shape}."
+        )
+    first = [
+        0 if b is None else b + (full or 0) * (b < 0) for b, full in zip(begin, shape, strict=True)
+    ]
     sizes = [-1 if item is None else item for item in size]
-    own = tracing.op_name(name, "slice")
-    return Blob(tf.slice(tensor, [item or 0 for item in begin], sizes, name=own))
+    for b, count, full in zip(first, sizes, shape, strict=True):
+        if full is not None and not (0 <= b < max(full, 1) and count >= -1 and b + count <= full):
+            raise MoxValueError(
+                f"flow.slice: begin {shown(begin)} and size {shown(size)} leave {shape}."
+            )
+    return Blob(tf.slice(tensor, first, sizes, name=context.op_name(name, "slice")))
 
 
 @by_sample(rules.always)
 def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
     """`x` in another data type."""
     tensor = tensor_of(x, "flow.cast")
-    return Blob(tf.cast(tensor, dtype, name=tracing.op_name(name, "cast")), x.batch_axis)
+    return Blob(tf.cast(tensor, dtype, name=context.op_name(name, "cast")), x.batch_axis)
 
 
 def constant(
-    value: float, dtype: Any = None, shape: Sequence[int] = (1,), name: str | None = None
+    value: float, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None
 ) -> Blob:
-    """A blob whose elements are all `value`.
+    """A blob whose elements are all `value`, of shape (1,) where none is given.
 
     Raises:
         MoxTypeError: no data type, or no number.
     """
-    own = tracing.op_name(name, "constant")
+    own = context.op_name(name, "constant")
     if dtype is None or not isinstance(value, int | float | np.number):
         raise MoxTypeError(
             f"flow.constant takes a number and a dtype, not {shown(value)} and {shown(dtype)}."
         )
-    return Blob(tf.fill(list(shape) or [1], tf.constant(value, dtype), name=own), None)
+    return Blob(tf.fill(list(shape or (1,)), tf.constant(value, dtype), name=own), None)
 
 
 def constant_scalar(value: float, dtype: Any = None, name: str | None = None) -> Blob:
@@ -164,7 +182,7 @@ def constant_scalar(value: float, dtype: Any = None, name: str | None = None) ->
 def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None = None) -> Blob:
     """A blob of the shape of `like` whose elements are all `value`."""
     tensor = tensor_of(like, "flow.constant_like")
-    own = tracing.op_name(name, "constant_like")
+    own = context.op_name(name, "constant_like")
     filled = tf.cast(value, tf.as_dtype(dtype or like.dtype))
     return Blob(tf.fill(tf.shape(tensor), filled, name=own))
 
@@ -183,7 +201,89 @@ def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
 def identity(x: Blob, name: str | None = None) -> Blob:
     """The same values."""
     tensor = tensor_of(x, "flow.identity")
-    return Blob(tf.identity(tensor, name=tracing.op_name(name, "identity")), x.batch_axis)
+    return Blob(tf.identity(tensor, name=context.op_name(name, "identity")), x.batch_axis)
+
+
+def identity_n(inputs: Sequence[Blob], name: str | None = None) -> list[Blob]:
+    """The same values of several blobs."""
+    return [identity(x, None if name is None else f"{name}_{i}") for i, x in enumerate(inputs)]
+
+
+@by_sample(rules.leading("x", "like"))
+def reshape_like(x: Blob, like: Blob, name: str | None = None) -> Blob:
+    """`x` in the shape of `like`."""
+    tensor, other = (tensor_of(item, "flow.reshape_like") for item in (x, like))
+    own = context.op_name(name, "reshape_like")
+    result = tf.reshape(tensor, tf.shape(other), name=own)
+    result.set_shape(other.shape)
+    return Blob(result)
+
+
+def dynamic_reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
+    """`x` in another shape, of which one size may be -1; `x` may be an input of dynamic size."""
+    tensor = tensor_of(x, "flow.dynamic_reshape")
+    made = tf.reshape(tensor, list(shape), name=context.op_name(name, "dynamic_reshape"))
+    known, total = math.prod(s for s in shape if s != -1), math.prod(x.static_shape)
+    return Blob(made, declared=[total // known if size == -1 else size for size in shape])
+
+
+@by_sample(rules.leading("x", "like"))
+def _like(x: Blob, like: Blob, axes: tuple[int, ...], name: str | None) -> Blob:
+    tensor, other = (tensor_of(item, "flow.broadcast_like") for item in (x, like))
+    for axis in axes if tensor.shape.rank < other.shape.rank else ():
+        tensor = tf.expand_dims(tensor, axis)
+    own = context.op_name(name, "broadcast_like")
+    result = tf.broadcast_to(tensor, tf.shape(other), name=own)
+    result.set_shape(other.shape)
+    return Blob(result)
+
+
+def broadcast_like(
+    x: Blob, like: Blob, broadcast_axes: Sequence[int] | None = None, name: str | None = None
+) -> Blob:
+    """`x` repeated to the shape of `like`; `broadcast_axes` are those that `x` lacks."""
+    return _like(x, like, tuple(sorted(broadcast_axes or ())), name)
+
+
+def broadcast_to_compatible_with(
+    x: Blob, compatible: Sequence[Blob], name: str | None = None
+) -> Blob:
+    """`x` repeated to the shape that numpy gives `x` together with the blobs of a list."""
+    tensor, own = (
+        tensor_of(x, "flow.broadcast_to_compatible_with"),
+        context.op_name(name, "broadcast"),
+    )
+    shape, static = tf.shape(tensor), tensor.shape
+    for blob in compatible:
+        other = tensor_of(blob, "flow.broadcast_to_compatible_with")
+        shape = tf.broadcast_dynamic_shape(shape, tf.shape(other))
+        static = tf.broadcast_static_shape(static, other.shape)
+    result = tf.broadcast_to(tensor, shape, name=own)
+    result.set_shape(static)
+    return Blob(result)
+
+
+@by_sample(rules.aligned("prediction", "label"))
+def smooth_l1_loss(
+    prediction: Blob, label: Blob, beta: float = 1.0, name: str | None = None
+) -> Blob:
+    """Of d = prediction - label: d^2 / (2 beta) where |d| < beta, else |d| - beta / 2.
+
+    Girshick, 2015, with a width of the parabola.
+    """
+    x, y = (tensor_of(item, "flow.smooth_l1_loss") for item in (prediction, label))
+    own, distance = context.op_name(name, "smooth_l1_loss"), tf.abs(x - y)
+    near = distance < tf.cast(beta, x.dtype)
+    # Of the branch that is not taken no division by 0 must come back as a gradient.
+    inner = 0.5 * tf.square(distance) / tf.cast(beta or 1.0, x.dtype)
+    return Blob(tf.where_v2(near, inner, distance - 0.5 * tf.cast(beta, x.dtype), name=own))
+
+
+def elem_cnt(inputs: Blob, dtype: Any = None, name: str | None = None) -> Blob:
+    """How many elements a blob has, of shape (1,), int32 unless `dtype` says otherwise."""
+    tensor, own = tensor_of(inputs, "flow.elem_cnt"), context.op_name(name, "elem_cnt")
+    count = tf.cast(tf.size(tensor), tf.as_dtype(dtype or tf.int32))
+    return Blob(tf.reshape(count, [1], name=own), None)
 
 
 def parallel_cast(
@@ -198,14 +298,14 @@ def parallel_cast(
 def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     """`input` with an axis of size 1 more."""
     tensor = tensor_of(input, "flow.expand_dims")
-    return Blob(tf.expand_dims(tensor, axis, name=tracing.op_name(name, "expand_dims")))
+    return Blob(tf.expand_dims(tensor, axis, name=context.op_name(name, "expand_dims")))
 
 
 @by_sample(rules.squeeze)
 def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | None = None) -> Blob:
     """`input` without axes of size 1; a scalar keeps shape (1,)."""
     tensor = tensor_of(input, "flow.squeeze")
-    result = tf.squeeze(tensor, axis, name=tracing.op_name(name, "squeeze"))
+    result = tf.squeeze(tensor, axis, name=context.op_name(name, "squeeze"))
     return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
 
@@ -215,7 +315,7 @@ def pad(
 ) -> Blob:
     """`x` with `paddings[i] = (before, after)` more elements along axis i."""
     tensor = tensor_of(x, "flow.pad")
-    own = tracing.op_name(name, "pad")
+    own = context.op_name(name, "pad")
     return Blob(
         tf.pad(tensor, [list(p) for p in paddings], name=own, constant_values=constant_value)
     )
@@ -233,42 +333,9 @@ def one_hot(
 ) -> Blob:
     """`on_value` at the index along a new axis, `off_value` elsewhere."""
     tensor = tensor_of(indices, "flow.one_hot")
-    own, kind = tracing.op_name(name, "one_hot"), tf.as_dtype(dtype or tf.float32)
+    own, kind = context.op_name(name, "one_hot"), tf.as_dtype(dtype or tf.float32)
     on, off = tf.cast(on_value, kind), tf.cast(off_value, kind)
     return Blob(tf.one_hot(tensor, depth, on, off, axis, name=own))
-
-
-@by_sample(rules.along("input", "axis"))
-def argsort(
-    input: Blob, direction: str = "ASCENDING", name: str | None = None, *, axis: int = -1
-) -> Blob:
-    """The indices, int32, that sort along `axis`, upward or "DESCENDING".
-
-    Raises:
-        MoxValueError: another direction.
-    """
-    tensor, order = tensor_of(input, "flow.argsort"), _direction("flow.argsort", direction)
-    return Blob(tf.argsort(tensor, axis, order, name=tracing.op_name(name, "argsort")))
-
-
-def _direction(operation: str, given: Any) -> str:
-    if given not in ("ASCENDING", "DESCENDING"):
-        raise MoxValueError(
-            f"{operation}: direction={shown(given)}; it is 'ASCENDING' or 'DESCENDING'."
-        )
-    return given
-
-
-def unsorted_segment_sum(
-    data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: str | None = None
-) -> Blob:
-    """Sums of the slices of `data` along `axis` that have the same segment id."""
-    values, ids = (tensor_of(item, "flow.unsorted_segment_sum") for item in (data, segment_ids))
-    rank = values.shape.rank
-    order = [axis, *(i for i in range(rank) if i != axis)]
-    own = tracing.op_name(name, "unsorted_segment_sum")
-    sums = tf.math.unsorted_segment_sum(tf.transpose(values, order), ids, num_segments, name=own)
-    return Blob(tf.transpose(sums, [order.index(i) for i in range(rank)]))
 
 
 @by_sample(rules.always)
@@ -280,7 +347,7 @@ def clip_by_value(
 ) -> Blob:
     """`values` no less than `min_value` and no more than `max_value`."""
     tensor = tensor_of(values, "flow.clip_by_value")
-    own = tracing.op_name(name, "clip_by_value")
+    own = context.op_name(name, "clip_by_value")
     if min_value is not None:
         tensor = tf.maximum(tensor, tf.cast(min_value, tensor.dtype))
     if max_value is not None:
@@ -288,27 +355,34 @@ def clip_by_value(
     return Blob(tf.identity(tensor, name=own))
 
 
+register("matmul", matmul)
+
 __all__ = [
-    "argsort",
+    "broadcast_like",
+    "broadcast_to_compatible_with",
     "cast",
     "clip_by_value",
     "concat",
     "constant",
     "constant_like",
     "constant_scalar",
+    "dynamic_reshape",
+    "elem_cnt",
     "expand_dims",
     "gather",
     "identity",
+    "identity_n",
     "matmul",
     "one_hot",
     "ones_like",
     "pad",
     "parallel_cast",
     "reshape",
+    "reshape_like",
     "slice",
+    "smooth_l1_loss",
     "squeeze",
     "stack",
     "transpose",
-    "unsorted_segment_sum",
     "zeros_like",
 ]

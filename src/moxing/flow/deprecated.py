@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moxing.flow import absent, tracing
+from moxing.flow import absent
+from moxing.flow.trace import context
 
 
 @contextmanager
 def variable_scope(name: str) -> Iterator[None]:
     """Puts `name-` before the names of variables and operations inside."""
-    trace = tracing.required("flow.deprecated.variable_scope")
+    trace = context.required("flow.deprecated.variable_scope")
     trace.prefixes.append(name)
     try:
         yield
@@ -28,4 +29,4 @@ def delete_worker(*args: Any, **kwargs: Any) -> None:
     """Does nothing."""
 
 
-__getattr__, __dir__ = absent.of("flow.deprecated", globals())
+__getattr__, __dir__ = absent.of("flow.deprecated", globals(), absent.DEPRECATED)

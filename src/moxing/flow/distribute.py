@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from moxing.errors import MoxValueError, shown
+from moxing.errors import MoxTypeError, shown
 from moxing.flow import absent
-
-
-@dataclass(frozen=True)
-class Distribute:
-    """A layout: `split` along an axis, `broadcast`, or `auto`."""
-
-    kind: str
-    axis: int | None = None
-
-    def __enter__(self) -> Distribute:
-        """Strategies may be opened as blocks; inside, devices share samples as outside."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing was opened."""
-
-
-def split(axis: int) -> Distribute:
-    """Parts along `axis`, from 0 to 10."""
-    if type(axis) is not int or not 0 <= axis <= 10:
-        raise MoxValueError(f"flow.distribute.split({shown(axis)}): the axis is 0 to 10.")
-    return Distribute("split", axis)
-
-
-def broadcast() -> Distribute:
-    """The whole on each device."""
-    return Distribute("broadcast")
+from moxing.flow.trace.layouts import Distribute
+from moxing.flow.trace.layouts import broadcast as broadcast
+from moxing.flow.trace.layouts import split as split
 
 
 def auto() -> Distribute:
@@ -43,6 +17,29 @@ def auto() -> Distribute:
 def consistent_strategy() -> Distribute:
     """One logical view of each blob."""
     return Distribute("consistent")
+
+
+def assert_is_valid_distribute(distribute: object) -> None:
+    """Raises where something else than a layout is given.
+
+    Raises:
+        MoxTypeError: it is no layout.
+    """
+    if not isinstance(distribute, Distribute):
+        raise MoxTypeError(
+            f"{shown(distribute)} is no layout: use flow.distribute.split(axis), broadcast() or"
+            " auto()."
+        )
+
+
+def consistent_strategy_enabled() -> bool:
+    """True: blobs are one logical view, unless an input is mirrored."""
+    return True
+
+
+def mirrored_strategy_enabled() -> bool:
+    """False: inputs are mirrored one by one, with `flow.MirroredTensorDef`."""
+    return False
 
 
 def mirrored_strategy() -> Distribute:

@@ -9,11 +9,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, shown
-from moxing.flow import absent, arrays, initializers, nn, parallel, rules, tracing
-from moxing.flow.blobs import Blob, check, tensor_of
-from moxing.flow.parallel import by_sample
-from moxing.flow.settings import MACHINE
-from moxing.flow.variables import get_variable
+from moxing.flow import absent, arrays, nn
+from moxing.flow.trace import context, initializers, parallel, rules
+from moxing.flow.trace.blobs import Blob, check, tensor_of
+from moxing.flow.trace.parallel import by_sample
+from moxing.flow.trace.variables import get_variable
 
 _ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer()
 
@@ -28,7 +28,7 @@ def _prefix(name: str | None, kind: str) -> str:
         name: that the program gives.
         kind: of the layer, as the names in checkpoints have it, such as Conv2D.
     """
-    trace = tracing.enter_op(f"flow.layers: a {kind} layer")
+    trace = context.enter_op(f"flow.layers: a {kind} layer")
     if name is not None:
         return name
     number = trace.unnamed.get(kind, 0)
@@ -161,7 +161,7 @@ def batch_normalization(
     averages move by the mean of the devices'.
     """
     check(inputs, "flow.layers.batch_normalization")
-    trace, own = tracing.required("batch_normalization"), _prefix(name, "BatchNorm")
+    trace, own = context.required("batch_normalization"), _prefix(name, "BatchNorm")
     rank = len(inputs.static_shape)
     place = axis % rank
     size, others = inputs.static_shape[place], [i for i in range(rank) if i != place]
@@ -196,7 +196,9 @@ def batch_normalization(
         )
 
     parts = inputs.parts
-    if place and parts and parallel.fits(len(parts)):
+    if place and inputs.unpacked:
+        result = parallel.in_pieces(len(parts), lambda index: normalized(parts[index]))
+    elif place and parts and parallel.fits(len(parts)):
         result = parallel.each(len(parts), lambda index: normalized(parts[index]))
         result.mirrored = inputs.mirrored
     else:
@@ -205,8 +207,8 @@ def batch_normalization(
     names = ("moving_mean", "moving_variance")
     for suffix, old, new in zip(names, (mean, variance), of_devices, strict=False):
         batch = tf.add_n(list(new)) / len(new) if len(new) > 1 else new[0]
-        if result.parts and MACHINE.exchange is not None:
-            batch = MACHINE.exchange.total(batch) / MACHINE.exchange.size
+        if result.parts and (exchange := trace.topology.exchange) is not None:
+            batch = exchange.total(batch) / exchange.size
         updated = momentum * old + (1 - momentum) * batch
         trace.updates.append((f"{trace.prefix}{own}-{suffix}", updated))
     return result
@@ -242,4 +244,49 @@ def layer_norm(
     return Blob(result)
 
 
-__getattr__, __dir__ = absent.of("flow.layers", globals())
+@by_sample(rules.always)
+def prelu(
+    inputs: Blob,
+    alpha_initializer: Any = None,
+    alpha_regularizer: Any = None,
+    shared_axes: Sequence[int] | None = None,
+    trainable: bool = True,
+    name: str | None = None,
+    model_distribute: Any = None,
+) -> Blob:
+    """x where it is positive, else alpha x, with the variable `<name>-alpha` (He et al., 2015).
+
+    Args:
+        inputs: of a batch.
+        alpha_initializer: default zeros.
+        alpha_regularizer: such as `flow.regularizers.l2(1e-4)`.
+        shared_axes: axes, from 1, along which alpha is one number.
+        trainable: whether alpha is trained.
+        name: of the layer.
+        model_distribute: how alpha lies on several devices.
+
+    Raises:
+        MoxValueError: an axis that is not of a sample.
+    """
+    tensor, own = tensor_of(inputs, "flow.layers.prelu"), _prefix(name, "PRelu")
+    shape = list(inputs.static_shape[1:])
+    for axis in shared_axes or ():
+        if not 1 <= axis <= len(shape):
+            raise MoxValueError(
+                f"flow.layers.prelu {own}: shared_axes={shown(shared_axes)}; they are 1 to"
+                f" {len(shape)}."
+            )
+        shape[axis - 1] = 1
+    alpha = get_variable(
+        f"{own}-alpha",
+        shape,
+        inputs.dtype,
+        alpha_initializer or _ZEROS,
+        trainable,
+        distribute=model_distribute,
+        regularizer=alpha_regularizer,
+    ).tensor
+    return Blob(tf.where_v2(tensor > 0, tensor, alpha * tensor))
+
+
+__getattr__, __dir__ = absent.of("flow.layers", globals(), absent.LAYERS)

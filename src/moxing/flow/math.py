@@ -8,17 +8,23 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError
-from moxing.flow import absent, rules, tracing
-from moxing.flow.blobs import TO_NCHW, Blob, number, quotient, tensor_of
-from moxing.flow.parallel import by_sample
+from moxing.flow import absent
+from moxing.flow.trace import context, rules
+from moxing.flow.trace.blobs import TO_NCHW, Blob, number, quotient, tensor_of
+from moxing.flow.trace.parallel import by_sample
 
-from moxing.flow.arrays import clip_by_value, unsorted_segment_sum  # noqa: F401  # isort: skip
+from moxing.flow.arrays import clip_by_value, broadcast_to_compatible_with  # noqa: F401  # isort: skip
+from moxing.flow.indexing import (  # noqa: F401  # isort: skip
+    unsorted_batch_segment_sum,
+    unsorted_segment_sum,
+    unsorted_segment_sum_like,
+)
 
 
 @by_sample(rules.always)
 def elementwise(x: Blob, function: Callable[[Any], Any], what: str, name: str | None) -> Blob:
     """`function` of each element; where the blob is kept in NHWC too, it is applied there."""
-    tensor, own = tensor_of(x, f"flow.{what}"), tracing.op_name(name, what)
+    tensor, own = tensor_of(x, f"flow.{what}"), context.op_name(name, what)
     if x.channels_last is None:
         with tf.name_scope(own):
             return Blob(function(tensor), x.batch_axis)
@@ -66,13 +72,22 @@ cosh = _unary("cosh", tf.cosh, "The hyperbolic cosine.")
 erf = _unary("erf", tf.math.erf, "The error function.")
 expm1 = _unary("expm1", tf.math.expm1, "exp(x) - 1.")
 log1p = _unary("log1p", tf.math.log1p, "log(1 + x).")
+acosh = _unary("acosh", tf.acosh, "The inverse of the hyperbolic cosine.")
+asinh = _unary("asinh", tf.asinh, "The inverse of the hyperbolic sine.")
+atanh = _unary("atanh", tf.atanh, "The inverse of the hyperbolic tangent.")
+erfc = _unary("erfc", tf.math.erfc, "1 - erf(x).")
+lgamma = _unary("lgamma", tf.math.lgamma, "The logarithm of the absolute gamma function.")
+log_sigmoid = _unary("log_sigmoid", tf.math.log_sigmoid, "log(sigmoid(x)).")
+rint = _unary("rint", tf.math.rint, "The nearest whole number; of two the even one.")
+reciprocal_no_nan = _unary("reciprocal_no_nan", tf.math.reciprocal_no_nan, "1 / x; 0 where x is.")
+sigmoid_v2, tanh_v2 = sigmoid, tanh
 round = _unary("round", tf.round, "The nearest whole number; of two the even one.")
 
 
 def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callable[..., Blob]:
     @by_sample(rules.aligned("x", "y"))
     def apply(x: Any, y: Any, name: str | None = None) -> Blob:
-        own = tracing.op_name(name, what)
+        own = context.op_name(name, what)
         given = [item for item in (x, y) if isinstance(item, Blob)]
         if not given:
             raise MoxTypeError(f"flow.math.{what} takes at least one blob.")
@@ -110,11 +125,26 @@ greater = _binary("greater", tf.greater, "Whether x > y, int8.")
 greater_equal = _binary("greater_equal", tf.greater_equal, "Whether x >= y, int8.")
 
 
+def _both(x: Any, y: Any) -> Any:
+    return tf.not_equal(x, 0) & tf.not_equal(y, 0)
+
+
+logical_and = _binary("logical_and", _both, "Whether neither x nor y is 0, int8.")
+naive_logical_and = logical_and
+
+
 @by_sample(rules.listed("inputs"))
 def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
     """The sum of several blobs of one shape."""
     tensors = [tensor_of(item, "flow.math.add_n") for item in inputs]
-    return Blob(tf.add_n(tensors, name=tracing.op_name(name, "add_n")))
+    return Blob(tf.add_n(tensors, name=context.op_name(name, "add_n")))
+
+
+def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(x: Any, axis: Any, keepdims: bool, name: str) -> Any:
+        return tf.cast(function(tf.not_equal(x, 0), axis, keepdims=keepdims), tf.int8, name=name)
+
+    return apply
 
 
 def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[..., Blob]:
@@ -124,7 +154,7 @@ def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[...,
     ) -> Blob:
         tensor = tensor_of(input_tensor, f"flow.math.{what}")
         axes = list(axis) if isinstance(axis, list | tuple) else axis
-        result = function(tensor, axes, keepdims=keepdims, name=tracing.op_name(name, what))
+        result = function(tensor, axes, keepdims=keepdims, name=context.op_name(name, what))
         # There are no blobs of rank 0.
         return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
@@ -139,13 +169,35 @@ reduce_max = _reduce("reduce_max", tf.reduce_max, "The maximum over `axis`; over
 reduce_min = _reduce("reduce_min", tf.reduce_min, "The minimum over `axis`; over all: (1,).")
 
 
+reduce_std = _reduce("reduce_std", tf.math.reduce_std, "The standard deviation, of all elements.")
+reduce_variance = _reduce("reduce_variance", tf.math.reduce_variance, "The mean squared deviation.")
+reduce_euclidean_norm = _reduce(
+    "reduce_euclidean_norm", tf.math.reduce_euclidean_norm, "sqrt(sum(x^2))."
+)
+reduce_logsumexp = _reduce("reduce_logsumexp", tf.reduce_logsumexp, "log(sum(exp(x))).")
+reduce_all = _reduce("reduce_all", _truth(tf.reduce_all), "Whether no element is 0, int8.")
+reduce_any = _reduce("reduce_any", _truth(tf.reduce_any), "Whether an element is not 0, int8.")
+
+
+@by_sample(rules.along("input", "axis"))
+def l2_normalize(
+    input: Blob, axis: int | None = None, epsilon: float = 1e-12, name: str | None = None
+) -> Blob:
+    """x / sqrt(max(sum(x^2), epsilon)), with the sum along `axis` (default the last)."""
+    tensor = tensor_of(input, "flow.math.l2_normalize")
+    own, place = context.op_name(name, "l2_normalize"), -1 if axis is None else axis
+    squares = tf.reduce_sum(tf.square(tensor), place, keepdims=True)
+    least = tf.cast(epsilon, tensor.dtype)
+    return Blob(tf.multiply(tensor, tf.math.rsqrt(tf.maximum(squares, least)), name=own))
+
+
 @by_sample(rules.top_k)
 def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
     """The indices, int32, of the k largest of the last axis; of all where it has fewer."""
     tensor = tensor_of(input, "flow.math.top_k")
     size = tensor.shape[-1]
     k = tf.minimum(k, tf.shape(tensor)[-1]) if size is None else min(k, size)
-    return Blob(tf.nn.top_k(tensor, k, sorted, name=tracing.op_name(name, "top_k")).indices)
+    return Blob(tf.nn.top_k(tensor, k, sorted, name=context.op_name(name, "top_k")).indices)
 
 
 @by_sample(rules.along("input", "axis"))
@@ -157,9 +209,9 @@ def argmax(
     Of a blob of one axis it has the shape (1,).
     """
     tensor = tensor_of(input, "flow.math.argmax")
-    own, place = tracing.op_name(name, "argmax"), -1 if axis is None else axis
+    own, place = context.op_name(name, "argmax"), -1 if axis is None else axis
     result = tf.argmax(tensor, place, output_type=output_type or tf.int32, name=own)
     return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
 
-__getattr__, __dir__ = absent.of("flow.math", globals())
+__getattr__, __dir__ = absent.of("flow.math", globals(), absent.MATH)

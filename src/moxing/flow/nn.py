@@ -8,10 +8,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
-from moxing.flow import absent, parallel, rules, tracing
+from moxing.flow import absent
 from moxing.flow import math as flow_math
-from moxing.flow.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
-from moxing.flow.parallel import by_sample
+from moxing.flow.trace import context, parallel, rules
+from moxing.flow.trace.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
+from moxing.flow.trace.parallel import by_sample
 
 _LEAST = 1e-20  # Of a probability under the logarithm.
 
@@ -78,7 +79,7 @@ def conv2d(
         MoxValueError: the channels of the two do not fit, or can't be grouped so.
     """
     tensor, weight = tensor_of(input, "flow.nn.conv2d"), tensor_of(filters, "flow.nn.conv2d")
-    own, first = tracing.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
+    own, first = context.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
     channels = (input.static_shape[1 if first else -1], filters.static_shape[1 if first else -1])
     check_groups(f"flow.nn.conv2d {own}", groups, channels[0], filters.static_shape[0])
     if channels[0] != channels[1] * groups:
@@ -121,12 +122,64 @@ def check_groups(where: str, groups: int, channels: int, filters: int) -> None:
 
 
 @by_sample(rules.only("value"))
+def conv2d_transpose(
+    value: Blob | None = None,
+    filter: Blob | None = None,
+    output_shape: Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str = "VALID",
+    data_format: str = "NCHW",
+    name: str | None = None,
+    input: Blob | None = None,
+    filters: Blob | None = None,
+    dilations: int | Sequence[int] | None = None,
+) -> Blob:
+    """The gradient of a convolution, as an operation of its own.
+
+    Args:
+        value: [n, c, h, w] or [n, h, w, c].
+        filter: [c, out, kh, kw] for NCHW, [c, kh, kw, out] for NHWC.
+        output_shape: of the whole result.
+        strides: one number or two.
+        padding: "SAME" or "VALID".
+        data_format: "NCHW" or "NHWC".
+        name: of the operation.
+        input: another name of `value`.
+        filters: another name of `filter`.
+        dilations: 1 only.
+
+    Raises:
+        MoxValueError: an argument is missing, or dilations are not 1.
+    """
+    value, filter = input if value is None else value, filters if filter is None else filter
+    if value is None or filter is None or output_shape is None or strides is None:
+        raise MoxValueError(
+            "flow.nn.conv2d_transpose needs value, filter, output_shape and strides."
+        )
+    if max(_pair(dilations, "dilations")) > 1:
+        raise MoxValueError(f"flow.nn.conv2d_transpose: dilations={shown(dilations)}; they are 1.")
+    what = "flow.nn.conv2d_transpose"
+    tensor, kernel = tensor_of(value, what), tensor_of(filter, what)
+    first, own = _format(data_format, what), context.op_name(name, "conv2d_transpose")
+    last = _last(value, tensor, first)
+    kernel = tf.transpose(kernel, [2, 3, 1, 0] if first else [1, 2, 3, 0])
+    sizes = [int(size) for size in output_shape]
+    height, width, channels = (sizes[2], sizes[3], sizes[1]) if first else sizes[1:]
+    shape = tf.stack([tf.shape(last)[0], height, width, channels])
+    steps = [1, *_pair(strides, "strides"), 1]
+    edge = _padding(padding, what, any_case=True)
+    made = tf.nn.conv2d_transpose(last, kernel, shape, steps, edge, name=own)
+    made.set_shape([last.shape[0], height, width, channels])
+    return _made(made, first)
+
+
+@by_sample(rules.only("value"))
 def bias_add(
     value: Blob, bias: Blob, data_format: str | None = None, name: str | None = None
 ) -> Blob:
     """Adds `bias` along axis 1, or along the last where `data_format` is "NHWC"."""
     tensor, vector = tensor_of(value, "flow.nn.bias_add"), tensor_of(bias, "flow.nn.bias_add")
-    own = tracing.op_name(name, "bias_add")
+    own = context.op_name(name, "bias_add")
     last = data_format is not None and not data_format.startswith("NC")
     if value.channels_last is not None and not last:
         return _made(tf.nn.bias_add(value.channels_last, vector, name=own), True)
@@ -147,7 +200,7 @@ def _pool(
     name: str | None,
 ) -> Blob:
     what = f"flow.nn.{kind}_pool2d"
-    tensor, own = tensor_of(input, what), tracing.op_name(name, f"{kind}_pool2d")
+    tensor, own = tensor_of(input, what), context.op_name(name, f"{kind}_pool2d")
     first = _format(data_format, what)
     function = tf.nn.max_pool2d if kind == "max" else tf.nn.avg_pool2d
     size, step = _pair(ksize, "ksize"), _pair(strides, "strides")
@@ -205,7 +258,7 @@ def _pool3d(
     name: str | None,
 ) -> Blob:
     what = f"flow.nn.{kind}_pool3d"
-    tensor, own = tensor_of(input, what), tracing.op_name(name, f"{kind}_pool3d")
+    tensor, own = tensor_of(input, what), context.op_name(name, f"{kind}_pool3d")
     first = _format(data_format, what, ("NCDHW", "NDHWC"))
     function = tf.nn.max_pool3d if kind == "max" else tf.nn.avg_pool3d
     last = tf.transpose(tensor, [0, 2, 3, 4, 1]) if first else tensor
@@ -265,10 +318,10 @@ def dropout(
     Raises:
         MoxValueError: no rate, or none in [0, 1).
     """
-    tensor, own = tensor_of(x, "flow.nn.dropout"), tracing.op_name(name, "dropout")
+    tensor, own = tensor_of(x, "flow.nn.dropout"), context.op_name(name, "dropout")
     if rate is None or not 0 <= rate < 1:
         raise MoxValueError(f"flow.nn.dropout: rate={shown(rate)}; it must be in [0, 1).")
-    if not tracing.required("flow.nn.dropout").conf.is_train or rate == 0:
+    if not context.required("flow.nn.dropout").conf.is_train or rate == 0:
         return Blob(tf.identity(tensor, name=own))
     if not parallel.draws_alike():
         return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
@@ -277,12 +330,39 @@ def dropout(
     return Blob(tf.multiply(tensor, parallel.alike(Blob(kept, piece=True)).tensor, name=own))
 
 
+def leaky_relu(x: Blob, alpha: float = 0.2, name: str | None = None) -> Blob:
+    """x where it is positive, else `alpha` x."""
+    return flow_math.elementwise(x, lambda t: tf.nn.leaky_relu(t, alpha), "leaky_relu", name)
+
+
+def random_mask_like(
+    like: Blob,
+    rate: float,
+    seed: int | None = None,
+    noise_shape: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Blob:
+    """Random 1 and, with probability `rate`, 0 in the shape of `like`, int8.
+
+    Raises:
+        MoxValueError: a rate that is not in [0, 1), or a `noise_shape`.
+    """
+    tensor, own = tensor_of(like, "flow.nn.random_mask_like"), context.op_name(name, "random_mask")
+    if not 0 <= rate < 1 or noise_shape is not None:
+        raise MoxValueError(
+            f"flow.nn.random_mask_like: rate={shown(rate)} must be in [0, 1), and noise_shape"
+            f" None, not {shown(noise_shape)}."
+        )
+    drawn = tf.random.uniform(tf.shape(tensor), seed=seed) >= rate
+    return parallel.alike(Blob(tf.cast(drawn, tf.int8, name=own)))
+
+
 @by_sample(rules.along("logits", "axis"))
 def softmax(logits: Blob, axis: int | None = None, name: str | None = None) -> Blob:
     """Probabilities along `axis` (default the last)."""
     tensor = tensor_of(logits, "flow.nn.softmax")
     return Blob(
-        tf.nn.softmax(tensor, -1 if axis is None else axis, name=tracing.op_name(name, "softmax"))
+        tf.nn.softmax(tensor, -1 if axis is None else axis, name=context.op_name(name, "softmax"))
     )
 
 
@@ -305,7 +385,7 @@ def _minus_log(p: tf.Tensor) -> Any:
 def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None) -> Blob:
     """-log of the probability at the label, which counts as no less than 1e-20."""
     tensor = tensor_of(prediction, "flow.nn.sparse_cross_entropy")
-    own = tracing.op_name(name, "sparse_cross_entropy")
+    own = context.op_name(name, "sparse_cross_entropy")
     return Blob(_cross_entropy(labels, tensor, own))
 
 
@@ -327,10 +407,34 @@ def sparse_softmax_cross_entropy_with_logits(
             "flow.nn.sparse_softmax_cross_entropy_with_logits needs labels and logits."
         )
     tensor = tensor_of(logits, "flow.nn.sparse_softmax_cross_entropy_with_logits")
-    own = tracing.op_name(name, "sparse_softmax_cross_entropy")
+    own = context.op_name(name, "sparse_softmax_cross_entropy")
     wide = tf.cast(tensor, tf.float32) if tensor.dtype == tf.float16 else tensor
     losses = _cross_entropy(labels, tf.nn.softmax(wide), own)
     return Blob(losses if wide is tensor else tf.cast(losses, tensor.dtype))
+
+
+@by_sample(rules.aligned("labels", "logits"))
+def softmax_cross_entropy_with_logits(
+    labels: Blob | None = None, logits: Blob | None = None, name: str | None = None
+) -> Blob:
+    """The loss of each sample: -sum(labels log(softmax(logits))), along the last axis.
+
+    Args:
+        labels: probabilities, of the shape and type of `logits`.
+        logits: the last axis is that of the classes.
+        name: of the operation.
+    """
+    if labels is None or logits is None:
+        raise MoxValueError("flow.nn.softmax_cross_entropy_with_logits needs labels and logits.")
+    x = tensor_of(logits, "flow.nn.softmax_cross_entropy_with_logits")
+    p = tensor_of(labels, "flow.nn.softmax_cross_entropy_with_logits")
+    own = context.op_name(name, "softmax_cross_entropy")
+    if labels.static_shape != logits.static_shape or p.dtype != x.dtype:
+        raise MoxValueError(
+            f"{own}: labels {labels.static_shape} {p.dtype.name} must have the shape and type of"
+            f" logits {logits.static_shape} {x.dtype.name}."
+        )
+    return Blob(tf.nn.softmax_cross_entropy_with_logits_v2(labels=p, logits=x, name=own))
 
 
 def _cross_entropy(labels: Blob, p: tf.Tensor, name: str) -> tf.Tensor:
@@ -359,8 +463,30 @@ def sigmoid_cross_entropy_with_logits(
         raise MoxValueError("flow.nn.sigmoid_cross_entropy_with_logits needs labels and logits.")
     x = tensor_of(logits, "flow.nn.sigmoid_cross_entropy_with_logits")
     z = tf.cast(tensor_of(labels, "flow.nn.sigmoid_cross_entropy_with_logits"), x.dtype)
-    own = tracing.op_name(name, "sigmoid_cross_entropy")
+    own = context.op_name(name, "sigmoid_cross_entropy")
     return Blob(tf.nn.sigmoid_cross_entropy_with_logits(labels=z, logits=x, name=own))
 
 
-__getattr__, __dir__ = absent.of("flow.nn", globals())
+@by_sample(rules.only("x"))
+def batch_normalization(
+    x: Blob,
+    mean: Blob,
+    variance: Blob,
+    offset: Blob,
+    scale: Blob,
+    variance_epsilon: float,
+    axis: int = -1,
+    name: str | None = None,
+) -> Blob:
+    """(x - mean) / sqrt(variance + epsilon) scale + offset, with vectors along `axis`."""
+    tensor, own = tensor_of(x, "flow.nn.batch_normalization"), context.op_name(name, "batch_norm")
+    shape = [1] * tensor.shape.rank
+    shape[axis] = -1
+    vectors = [
+        tf.reshape(tensor_of(item, "flow.nn.batch_normalization"), shape)
+        for item in (mean, variance, offset, scale)
+    ]
+    return Blob(tf.nn.batch_normalization(tensor, *vectors, variance_epsilon, name=own))
+
+
+__getattr__, __dir__ = absent.of("flow.nn", globals(), absent.NN)

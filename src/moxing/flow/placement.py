@@ -1,159 +1,21 @@
-"""Placement scopes: where operations run; without a GPU devices are shares of the CPU.
-
-A scope of several machines names the same devices of all of them. In one of a single device each
-machine computes the same, on the device of that number: so the values are there for what follows.
-"""
+"""`flow.placement`, and the scopes that say where operations run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ContextDecorator
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
-from moxing.engine.graph import devices
-from moxing.errors import MoxNotSupportedError, MoxValueError, shown
-from moxing.flow import absent, tracing
-from moxing.flow.settings import MACHINE
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Where operations run.
-
-    Attributes:
-        default_device_tag: "gpu" or "cpu".
-        machine_id2device_id_list: device numbers by machine number.
-    """
-
-    default_device_tag: str
-    machine_id2device_id_list: dict[int, list[int]]
-
-    @property
-    def parallel_size(self) -> int:
-        """How many devices there are."""
-        return sum(len(ids) for ids in self.machine_id2device_id_list.values())
-
-
-_scopes: list[Scope] = []
+from moxing.flow import absent
+from moxing.flow.runtime import session
+from moxing.flow.trace import context, scopes
+from moxing.flow.trace.scopes import Scope
 
 
 def current_scope() -> Scope:
-    """The innermost open scope, or that of the machine."""
-    if _scopes:
-        return _scopes[-1]
-    tag, ids = "gpu" if devices.has_gpu() else "cpu", list(range(MACHINE.devices))
-    return Scope(tag, {machine: list(ids) for machine in range(machines())})
-
-
-def machines() -> int:
-    """How many machines train together."""
-    return MACHINE.exchange.size if MACHINE.exchange is not None else 1
-
-
-def here() -> AbstractContextManager[Any]:
-    """Where this process's operations are made, among those of other machines."""
-    return MACHINE.exchange.place.scope() if MACHINE.exchange is not None else nullcontext()
-
-
-def total() -> int:
-    """The number of devices of the current scope, on all machines."""
-    return current_scope().parallel_size
-
-
-def first() -> int:
-    """The number of this machine's first device among all of the current scope."""
-    return MACHINE.exchange.index * len(active()) if spread() and MACHINE.exchange else 0
-
-
-def spread() -> bool:
-    """Whether the current scope has devices of every machine."""
-    return len(current_scope().machine_id2device_id_list) == machines()
-
-
-def owner() -> int:
-    """The first machine of the current scope."""
-    return min(current_scope().machine_id2device_id_list)
-
-
-def active() -> tuple[str, ...]:
-    """TensorFlow's names of this machine's devices of the current scope."""
-    current = current_scope()
-    ids = next(iter(current.machine_id2device_id_list.values()))
-    if not devices.has_gpu():
-        return tuple(f"/device:CPU:{number}" for number in ids)
-    # There is one CPU beside GPUs.
-    return tuple(
-        f"/device:GPU:{n}" if current.default_device_tag == "gpu" else "/cpu:0" for n in ids
-    )
-
-
-def _parse(ids: str | Sequence[str]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for item in [ids] if isinstance(ids, str) else ids:
-        machine, _, numbers = str(item).partition(":")
-        first, _, last = numbers.partition("-")
-        try:
-            found.setdefault(int(machine), []).extend(range(int(first), int(last or first) + 1))
-        except ValueError:
-            raise MoxValueError(
-                f"{shown(ids)} names no devices: write machine:device, as '0:0' or '0:0-3'."
-            ) from None
-    return found
-
-
-def _ids(own: Scope, given: Any) -> list[int]:
-    """The numbers of a scope's devices, on each of its machines."""
-    of_machines = own.machine_id2device_id_list
-    # How many machines there are is known for sure where a job is traced.
-    known = tracing.current() is not None or not MACHINE.values.get("machine")
-    if known and max(of_machines) >= machines():
-        raise MoxValueError(
-            f"placement on {shown(given)}: machine {max(of_machines)} is not among the {machines()}"
-            " of flow.config.machine, which count from 0."
-        )
-    ids = next(iter(of_machines.values()))
-    alike = all(numbers == ids for numbers in of_machines.values())
-    if tracing.current() is not None and not (
-        own.parallel_size == 1 or (alike and len(of_machines) == machines())
-    ):
-        raise MoxNotSupportedError(
-            f"placement on {shown(given)}: with {machines()} machines, a scope names one device, or"
-            " the same devices of every machine."
-        )
-    return ids
-
-
-@contextmanager
-def _entered(device_tag: str, machine_device_ids: str | Sequence[str]) -> Iterator[None]:
-    """Opens the scope that `fixed_placement` describes.
-
-    Raises:
-        MoxValueError: no such tag, ids, devices or machines.
-        MoxNotSupportedError: several devices of some of the machines.
-    """
-    if device_tag not in ("gpu", "cpu"):
-        raise MoxValueError(f"a device tag is 'gpu' or 'cpu', not {shown(device_tag)}.")
-    own = Scope(device_tag, _parse(machine_device_ids))
-    ids = _ids(own, machine_device_ids)
-    if not ids or len(set(ids)) < len(ids):
-        raise MoxValueError(f"{shown(machine_device_ids)} names no device, or one twice.")
-    if tracing.current() is not None and max(ids) >= MACHINE.devices:
-        raise MoxValueError(
-            f"placement on {shown(machine_device_ids)}: device {max(ids)} is not among the"
-            f" {MACHINE.devices} of flow.config.gpu_device_num, which count from 0."
-        )
-    _scopes.append(own)
-    on_cpu = device_tag == "cpu" and devices.has_gpu()
-    placed = tracing.current() is not None and (on_cpu or MACHINE.devices > 1)
-    try:
-        # What needs its blobs whole runs on the first.
-        with tf.device(active()[0]) if placed else nullcontext():
-            yield
-    finally:
-        _scopes.pop()
+    """The innermost open scope, or that of all devices of the session."""
+    trace = context.current()
+    return scopes.current_scope(trace.topology if trace else session.default().topology)
 
 
 class fixed_placement(ContextDecorator):  # noqa: N801
@@ -168,7 +30,9 @@ class fixed_placement(ContextDecorator):  # noqa: N801
         self._given, self._blocks = (device_tag, machine_device_ids), []
 
     def __enter__(self) -> None:
-        self._blocks.append(_entered(*self._given))
+        # How many machines there are is known for sure where a job is traced.
+        machines = None if session.default().settings.values.get("machine") else 1
+        self._blocks.append(scopes.entered(*self._given, machines))
         self._blocks[-1].__enter__()
 
     def __exit__(self, *error: Any) -> bool | None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.flow import tracing
-from moxing.flow.blobs import Array, Blob
-from moxing.flow.shards import SplitBlob
-from moxing.flow.variables import require_blob
+from moxing.flow.trace import context
+from moxing.flow.trace.blobs import Blob
+from moxing.flow.trace.shards import SplitBlob
+from moxing.flow.trace.variables import require_blob, require_train
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,17 @@ def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
 
 def watch(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
     """Calls a function with the blob's array at each step, or prints it behind a prompt."""
-    trace = tracing.enter_op("flow.watch")
+    trace = context.enter_op("flow.watch")
     blob = require_blob(blob_watched, "flow.watch")
-    trace.watches.append(tracing.Watch(blob, _handler(handler_or_prompt, blob)))
+    trace.watches.append(context.Watch(blob, _handler(handler_or_prompt, blob)))
 
 
 def watch_diff(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
     """Calls a function with the gradient of the loss at the blob, at each step of a train job."""
-    from moxing.flow.variables import require_train
-
-    trace = tracing.enter_op("flow.watch_diff")
+    trace = context.enter_op("flow.watch_diff")
     require_train(trace, "flow.watch_diff")
     blob = require_blob(blob_watched, "flow.watch_diff")
-    trace.watches.append(tracing.Watch(blob, _handler(handler_or_prompt, blob), True))
-
-
-def deliver(watches: Sequence[tracing.Watch], values: Sequence[Any]) -> None:
-    """Hands a step's values to their watchers."""
-    for item, value in zip(watches, values, strict=False):
-        item.handler(value.view(Array))
+    trace.watches.append(context.Watch(blob, _handler(handler_or_prompt, blob), True))
 
 
 @contextmanager
@@ -82,7 +74,7 @@ def watch_scope(blob_watcher: Any = None, diff_blob_watcher: Any = None) -> Iter
         diff_blob_watcher: the same for gradients, in train jobs; of blobs that the losses depend
             on, and of variables that the job trains.
     """
-    trace = tracing.required("flow.watch_scope")
+    trace = context.required("flow.watch_scope")
     before = len(trace.made)
     yield
     for blob in _distinct(trace.made[before:]):
@@ -90,7 +82,7 @@ def watch_scope(blob_watcher: Any = None, diff_blob_watcher: Any = None) -> Iter
             watch(blob, _into(blob_watcher, blob))
         if diff_blob_watcher is not None and _has_gradient(trace, blob):
             handler = _into(diff_blob_watcher, blob)
-            trace.watches.append(tracing.Watch(blob, handler, of_gradient=True, optional=True))
+            trace.watches.append(context.Watch(blob, handler, of_gradient=True, optional=True))
 
 
 def _distinct(made: Sequence[Blob]) -> list[Blob]:
@@ -102,7 +94,7 @@ def _distinct(made: Sequence[Blob]) -> list[Blob]:
     return list(found.values())
 
 
-def _has_gradient(trace: tracing.Trace, blob: Blob) -> bool:
+def _has_gradient(trace: context.Trace, blob: Blob) -> bool:
     """Whether there may be one at it that is in one place."""
     if not trace.conf.is_train or not blob.dtype.is_floating or isinstance(blob, SplitBlob):
         return False

@@ -8,8 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import absent, initializers, parallel, placement, tracing
-from moxing.flow.blobs import Blob
+from moxing.flow import absent
 from moxing.flow.data import files, sharding
 from moxing.flow.data.conf import BlobConf as BlobConf
 from moxing.flow.data.conf import BytesListCodec as BytesListCodec
@@ -23,6 +22,10 @@ from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
 from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
 from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor
 from moxing.flow.data.conf import RawCodec as RawCodec
+from moxing.flow.data.reader import Reader, require_files
+from moxing.flow.data.records import Images, Records, images, records_of
+from moxing.flow.trace import context, initializers, parallel, scopes
+from moxing.flow.trace.blobs import Blob
 from moxing.framework.file import urls
 
 __getattr__, __dir__ = absent.of("flow.data", globals(), absent.DATA)
@@ -61,7 +64,7 @@ def decode_ofrecord(
             the batch or the parts. While running: a record is torn, or lacks a feature, or has one
             of another shape.
     """
-    trace = tracing.enter_op("flow.data.decode_ofrecord")
+    trace = context.enter_op("flow.data.decode_ofrecord")
     confs = [blobs] if isinstance(blobs, BlobConf) else list(blobs)
     if not confs or not all(isinstance(conf, BlobConf) for conf in confs):
         raise MoxTypeError(f"decode_ofrecord takes BlobConfs, not {shown(blobs)}.")
@@ -71,7 +74,7 @@ def decode_ofrecord(
                 f"decode_ofrecord: {what}={shown(value)}; give a whole number from 1."
             )
     if name is not None:
-        tracing.op_name(name, "decode_ofrecord", prefixed=False)
+        context.op_name(name, "decode_ofrecord", prefixed=False)
     digits = len(str(data_part_num - 1))
     if 0 < part_name_suffix_length < digits:
         raise MoxValueError(
@@ -80,11 +83,9 @@ def decode_ofrecord(
         )
     folder = urls.text(ofrecord_dir)
     paths = files.part_paths(folder, data_part_num, part_name_prefix, part_name_suffix_length)
-    from moxing.flow.data.reader import Reader, require_files
-
-    if placement.machines() == 1:
+    if scopes.machines() == 1:
         require_files(paths)
-    count = placement.total()
+    count = scopes.total()
     own = parallel.share(batch_size, "decode_ofrecord")
     if count > data_part_num:
         raise MoxValueError(
@@ -114,9 +115,116 @@ def decode_ofrecord(
     return sharding.blobs([tuple(tensors) for tensors in outputs], confs, own)
 
 
+def ofrecord_reader(
+    ofrecord_dir: str,
+    batch_size: int = 1,
+    data_part_num: int = 1,
+    part_name_prefix: str = "part-",
+    part_name_suffix_length: int = -1,
+    random_shuffle: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_after_epoch: bool = False,
+    name: str | None = None,
+) -> Records:
+    """Records for the decoders `OFRecordRawDecoder` and `OFRecordImageDecoder`.
+
+    Args:
+        ofrecord_dir, batch_size, data_part_num, part_name_prefix, part_name_suffix_length: as of
+            `decode_ofrecord`.
+        random_shuffle: whether records come in a random order.
+        shuffle_buffer_size: records among which one is drawn then.
+        shuffle_after_epoch: as `random_shuffle`: an epoch is shuffled as the one before.
+        name: without effect.
+    """
+    del name
+    return Records(
+        {
+            "ofrecord_dir": ofrecord_dir,
+            "batch_size": batch_size,
+            "data_part_num": data_part_num,
+            "part_name_prefix": part_name_prefix,
+            "part_name_suffix_length": part_name_suffix_length,
+            "shuffle": bool(random_shuffle or shuffle_after_epoch),
+            "buffer_size": shuffle_buffer_size,
+        }
+    )
+
+
+def ofrecord_loader(
+    ofrecord_dir: str,
+    batch_size: int = 1,
+    data_part_num: int = 1,
+    part_name_prefix: str = "part-",
+    part_name_suffix_length: int = -1,
+    shuffle: bool = False,
+    shuffle_buffer_size: int = 1024,
+    name: str | None = None,
+) -> Records:
+    """`ofrecord_reader` under an earlier name."""
+    return ofrecord_reader(
+        *(ofrecord_dir, batch_size, data_part_num, part_name_prefix, part_name_suffix_length),
+        *(shuffle, shuffle_buffer_size, False, name),
+    )
+
+
+def OFRecordRawDecoder(  # noqa: N802
+    input_blob: Records,
+    blob_name: str,
+    shape: Sequence[int],
+    dtype: Any,
+    dim1_varying_length: bool = False,
+    auto_zero_padding: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """A feature of the records as numbers, of shape (batch_size, *shape).
+
+    Args:
+        input_blob: what `ofrecord_reader` returned.
+        blob_name: the feature's name.
+        shape: of a sample.
+        dtype: of the blob.
+        dim1_varying_length: as `auto_zero_padding`.
+        auto_zero_padding: fill up with zeros what is shorter.
+        name: of the operation.
+    """
+    records = records_of(input_blob, "flow.data.OFRecordRawDecoder")
+    codec = RawCodec(auto_zero_padding or dim1_varying_length)
+    conf = BlobConf(blob_name, tuple(shape), dtype, codec)
+    return decode_ofrecord(blobs=conf, name=name, **records.settings)[0]
+
+
+def OFRecordImageDecoder(  # noqa: N802
+    input_blob: Records, blob_name: str, color_space: str = "BGR", name: str | None = None
+) -> Images:
+    """Images of the records, for `flow.image.Resize` or `flow.image.CropMirrorNormalize`."""
+    del name
+    return images(input_blob, blob_name, color_space, (), "flow.data.OFRecordImageDecoder")
+
+
+def OFRecordImageDecoderRandomCrop(  # noqa: N802
+    input_blob: Records,
+    blob_name: str,
+    color_space: str = "BGR",
+    num_attempts: int = 10,
+    seed: int | None = None,
+    random_area: Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: Sequence[float] = (0.75, 1.333333),
+    name: str | None = None,
+) -> Images:
+    """Windows of random size and place of the records' images; `flow.image.Resize` follows."""
+    del seed, name
+    crop = ImageCropWithRandomSizePreprocessor(random_area, random_aspect_ratio, num_attempts)
+    operation = "flow.data.OFRecordImageDecoderRandomCrop"
+    return images(input_blob, blob_name, color_space, (crop,), operation)
+
+
+ofrecord_raw_decoder, ofrecord_image_decoder = OFRecordRawDecoder, OFRecordImageDecoder
+ofrecord_image_decoder_random_crop = OFRecordImageDecoderRandomCrop
+
+
 def _shared(readers: dict[Any, Any], *settings: Any) -> dict[str, Any]:
     """What calls with the same settings, in the same placement, have in common in a job."""
-    return readers.setdefault((*settings, str(placement.current_scope())), {})
+    return readers.setdefault((*settings, str(scopes.current_scope())), {})
 
 
 def shares(paths: Sequence[str], count: int) -> list[Sequence[str]]:
@@ -136,9 +244,9 @@ def decode_random(
 ) -> Blob:
     """Random values of shape (batch_size, *shape), new at each step; default uniform in [0, 1)."""
     del tick
-    own = tracing.op_name(name, "decode_random")
+    own = context.op_name(name, "decode_random")
     chosen = initializer or initializers.random_uniform_initializer()
-    size, count = parallel.share(batch_size, "decode_random"), placement.total()
+    size, count = parallel.share(batch_size, "decode_random"), scopes.total()
 
     def values(index: int) -> Blob:
         del index
@@ -146,5 +254,5 @@ def decode_random(
         return Blob(tf.identity(drawn, name=own))
 
     if count > 1:
-        return parallel.each(len(placement.active()), values)
+        return parallel.each(len(scopes.active()), values)
     return parallel.alike(values(0))

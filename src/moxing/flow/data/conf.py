@@ -91,7 +91,26 @@ class ImageCropWithRandomSizePreprocessor:
                 )
 
 
+@dataclass(frozen=True)
+class ShorterSide:
+    """Resizes bilinearly so that the shorter side has `size` pixels; the aspect stays."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class CropAt:
+    """Cuts out a window whose place is a share of the free space: (0.5, 0.5) is the middle."""
+
+    width: int
+    height: int
+    x: float = 0.5
+    y: float = 0.5
+
+
 _IMAGE_STEPS = (
+    ShorterSide,
+    CropAt,
     ImageResizePreprocessor,
     ImagePreprocessor,
     ImageCropPreprocessor,

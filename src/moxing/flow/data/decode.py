@@ -13,11 +13,13 @@ from google.protobuf import descriptor_pb2
 from moxing.flow.core.record.record_pb2 import LISTS, file_descriptor
 from moxing.flow.data.conf import (
     BlobConf,
+    CropAt,
     ImageCenterCropPreprocessor,
     ImageCropWithRandomSizePreprocessor,
     ImagePreprocessor,
     ImageResizePreprocessor,
     NormByChannelPreprocessor,
+    ShorterSide,
 )
 
 _NUMBERS = {
@@ -137,6 +139,14 @@ def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:
                 images=pixels[None], size=[step.height, step.width], half_pixel_centers=True
             )[0]
             pixels = tf.round(resized)  # Floats from here on: the cast to bytes and back costs.
+        elif isinstance(step, ShorterSide):
+            sides = tf.shape(pixels)[:2]
+            shorter = tf.cast(tf.reduce_min(sides), tf.float64)
+            scaled = tf.round(tf.cast(sides, tf.float64) * (step.size / shorter))
+            resized = tf.raw_ops.ResizeBilinear(
+                images=pixels[None], size=tf.cast(scaled, tf.int32), half_pixel_centers=True
+            )[0]
+            pixels = tf.round(resized)
         elif isinstance(step, ImagePreprocessor) and step.preprocessor == "mirror":
             pixels = tf.image.random_flip_left_right(pixels)
         elif isinstance(step, ImagePreprocessor):
@@ -169,6 +179,9 @@ def _cropped(pixels: tf.Tensor, step: Any) -> tf.Tensor:
     free = tf.shape(pixels)[:2] - [step.height, step.width]
     if isinstance(step, ImageCenterCropPreprocessor):
         corner = free // 2
+    elif isinstance(step, CropAt):
+        places = tf.constant([step.y, step.x], tf.float64) * tf.cast(free, tf.float64)
+        corner = tf.cast(tf.floor(places), tf.int32)
     elif step.random_xy:
         corner = tf.cast(tf.random.uniform([2]) * tf.cast(free + 1, tf.float32), tf.int32)
         corner = tf.minimum(corner, free)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
-from moxing.flow import placement
-from moxing.flow.blobs import Blob
 from moxing.flow.data import files
 from moxing.flow.data.conf import BlobConf
-from moxing.flow.settings import MACHINE
+from moxing.flow.trace import context, scopes
+from moxing.flow.trace.blobs import Blob
 
 
 def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
@@ -24,13 +23,13 @@ def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
         MoxValueError: a file of them is not there.
         OSError: the store can't be read.
     """
-    exchange = MACHINE.exchange
+    exchange = context.exchange()
     if exchange is None:
         return shares
-    if not placement.spread():
-        found = shares if placement.owner() == exchange.index else []
+    if not scopes.spread():
+        found = shares if scopes.owner() == exchange.index else []
     else:
-        found = shares[placement.first() :][: len(placement.active())]
+        found = shares[scopes.first() :][: len(scopes.active())]
     paths = [path for share in found for path in share]
     path = files.missing(paths) if paths else None
     if path is not None:
@@ -48,11 +47,11 @@ def blobs(
         confs: of the tensors.
         batch: samples of a reader.
     """
-    exchange = MACHINE.exchange
-    if exchange is not None and not placement.spread():
+    exchange = context.exchange()
+    if exchange is not None and not scopes.spread():
         read = columns[0] if columns else [tf.zeros([batch, *c.shape], c.dtype) for c in confs]
-        return tuple(Blob(exchange.given(tensor, placement.owner())) for tensor in read)
-    if placement.total() == 1:
+        return tuple(Blob(exchange.given(tensor, scopes.owner())) for tensor in read)
+    if scopes.total() == 1:
         return tuple(Blob(tensor) for tensor in columns[0])
     parted = zip(*columns, strict=True)
     return tuple(Blob(None, parts=[Blob(tensor) for tensor in column]) for column in parted)

@@ -3,4 +3,4 @@
 from moxing.flow import absent
 from moxing.flow.keras import activations as activations
 
-__getattr__, __dir__ = absent.of("flow.keras", globals())
+__getattr__, __dir__ = absent.of("flow.keras", globals(), absent.KERAS)

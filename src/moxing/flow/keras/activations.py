@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from moxing.errors import MoxNotSupportedError
 from moxing.flow import absent, math
-from moxing.flow.blobs import Blob
+from moxing.flow.trace.blobs import Blob
 
 
 def relu(
-    x: Blob, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0
+    x: Blob,
+    alpha: float = 0.0,
+    max_value: float | None = None,
+    threshold: float = 0.0,
+    name: str | None = None,
 ) -> Blob:
     """max(x, 0).
 
@@ -19,22 +23,22 @@ def relu(
         raise MoxNotSupportedError(
             "flow.keras.activations.relu takes alpha=0, max_value=None and threshold=0 only."
         )
-    return math.relu(x)
+    return math.relu(x, name)
 
 
-def gelu(x: Blob) -> Blob:
+def gelu(x: Blob, name: str | None = None) -> Blob:
     """x times the normal distribution at x."""
-    return math.gelu(x)
+    return math.gelu(x, name)
 
 
-def tanh(x: Blob) -> Blob:
+def tanh(x: Blob, name: str | None = None) -> Blob:
     """The hyperbolic tangent."""
-    return math.tanh(x)
+    return math.tanh(x, name)
 
 
-def sigmoid(x: Blob) -> Blob:
+def sigmoid(x: Blob, name: str | None = None) -> Blob:
     """1 / (1 + exp(-x))."""
-    return math.sigmoid(x)
+    return math.sigmoid(x, name)
 
 
-__getattr__, __dir__ = absent.of("flow.keras.activations", globals())
+__getattr__, __dir__ = absent.of("flow.keras.activations", globals(), absent.ACTIVATIONS)

@@ -1,0 +1,1 @@
+"""Where some programs import inner modules of the original from."""

@@ -1,0 +1,1 @@
+"""Inner modules of the original that programs import."""

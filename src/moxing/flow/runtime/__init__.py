@@ -1,0 +1,1 @@
+"""A session while its program runs: jobs, the order of their steps, signals, other machines."""

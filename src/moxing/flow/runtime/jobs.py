@@ -1,0 +1,155 @@
+"""Jobs: functions whose calls run a graph that was made of them once."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph.resources import resource_variables
+from moxing.engine.wording import user_calls
+from moxing.errors import MoxRuntimeError, MoxTypeError, shown
+from moxing.flow.runtime import session
+from moxing.flow.runtime.calls import Built, Handle
+from moxing.flow.trace import context, inputs
+from moxing.flow.trace.blobs import Blob
+from moxing.flow.trace.conf import JobConf
+from moxing.flow.trace.inputs import InputDef
+from moxing.flow.trace.results import Array, Mirrored
+from moxing.flow.trace.topology import Topology
+from moxing.flow.trace.variables import Variables
+from moxing.flow.training import totals, update
+
+
+class Job:
+    """A function of the user's, registered in the session that was open when it was defined."""
+
+    def __init__(self, function: Callable[..., Any], conf: JobConf | None) -> None:
+        """Args: function: with definitions as defaults. conf: what the decorator was given."""
+        functools.update_wrapper(self, function)
+        self.name, self.function, self._conf = function.__name__, function, conf
+        parameters = inspect.signature(function).parameters
+        self._arguments = {name: parameter.default for name, parameter in parameters.items()}
+        self.definitions: list[tuple[str, InputDef]] = []
+        for name, default in self._arguments.items():
+            found = inputs.named(name, default)
+            if found is None:
+                raise MoxTypeError(
+                    f"job {user_calls.location(function)}: argument {name} needs a definition as"
+                    f" its default: {name}=flow.FixedTensorDef(shape)."
+                )
+            self.definitions += found
+        self.session = session.register(self)
+
+    def __call__(self, *args: Any) -> Handle | None:
+        """Queues a step.
+
+        Raises:
+            MoxRuntimeError: no CheckPoint.init or load came before, or the session is closed.
+        """
+        if context.current() is not None:
+            raise MoxRuntimeError(f"job {self.name} was called inside a job.")
+        return self.session.call(self, args)
+
+    def trace(self, graph: tf.Graph, variables: Variables, topology: Topology) -> Built:
+        """Runs the function once, to make its graph."""
+        defaults = self.session.defaults
+        conf = (self._conf or defaults).copy()
+        if self._conf is not None:
+            conf.values = {**defaults.values, **conf.values}
+        trace = context.Trace(self.name, conf, variables, graph, topology)
+        with (
+            graph.as_default(),
+            resource_variables(),
+            tf.name_scope(_legal(self.name)),
+            context.tracing(trace),
+            conf.values.get("placement") or contextlib.nullcontext(),
+        ):
+            given = [d.placeholders(_legal(name)) for name, d in self.definitions]
+            blobs = iter(
+                [
+                    d.blob(f"job {self.name}, argument {name}", tensors)
+                    for (name, d), tensors in zip(self.definitions, given, strict=True)
+                ]
+            )
+            arguments = [inputs.packed(default, blobs) for default in self._arguments.values()]
+            result = user_calls.call("job", self.function, *arguments)
+            outputs = [self._output(item) for item in tf.nest.flatten(result)]
+            for watch in trace.watches:
+                watch.deliver = watch.blob.tensor
+            train = None
+            if conf.is_train:
+                train = _train_op(self, trace)
+            elif trace.updates:
+                train = tf.group(*update.assignments(trace))
+            readers = [reader for shared in trace.readers.values() for reader in shared["readers"]]
+            return Built(given, result, outputs, trace.watches, train, readers)
+
+    def _output(self, item: Any) -> list[tf.Tensor]:
+        if item is None:
+            return []
+        if not isinstance(item, Blob):
+            raise MoxTypeError(
+                f"job {user_calls.location(self.function)} returned {shown(item)}; it returns"
+                " nothing, a blob, or lists, tuples and dicts of blobs."
+            )
+        return item.pieces if item.mirrored else [item.tensor]
+
+    def run(self, built: Built, given: list[Any]) -> Any:
+        """One step: its result in the user's structure."""
+        assert built.call is not None
+        fetched = built.call(*given)
+        values, arrays = iter(fetched), []
+        for tensors in built.outputs:
+            pieces = [_array(next(values)) for _ in tensors]
+            # Where the function returned None in a structure, nothing was computed.
+            arrays.append(Mirrored(pieces) if len(pieces) > 1 else pieces[0] if pieces else None)
+        for watch, value in zip(built.watches, list(values), strict=False):
+            watch.handler(value.view(Array))
+        if built.result is None:
+            return None
+        return tf.nest.pack_sequence_as(built.result, arrays)
+
+    def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
+        """The arrays to feed."""
+        if len(args) != len(self._arguments):
+            raise MoxTypeError(
+                f"job {self.name} takes {len(self._arguments)} arrays, and was given {len(args)}."
+            )
+        values: list[Any] = []
+        for (name, default), value in zip(self._arguments.items(), args, strict=True):
+            values += inputs.values_of(f"job {self.name}, argument {name}", default, value)
+        triples = zip(self.definitions, values, built.inputs, strict=True)
+        return [
+            array
+            for (name, definition), value, tensors in triples
+            for array in definition.arrays(self.name, name, value, len(tensors))
+        ]
+
+
+def _train_op(job: Job, trace: context.Trace) -> tf.Operation:
+    """The step of a train job; what is wrong with it is said of the job's place."""
+    try:
+        operation = update.step_op(trace)
+        for watch in trace.watches:
+            if watch.of_gradient:
+                watch.deliver = totals.watched(watch)
+        return operation
+    except Exception as error:
+        error.add_note(f"openmox: raised while building job {user_calls.location(job.function)}")
+        raise
+
+
+def _array(value: Any) -> Any:
+    return value.view(Array) if hasattr(value, "view") and hasattr(value, "shape") else value
+
+
+def _legal(name: str) -> str:
+    """A name that TensorFlow takes for a scope or an operation."""
+    name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
+    return name if name[0].isalnum() else f"job{name}"

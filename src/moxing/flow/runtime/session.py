@@ -1,0 +1,396 @@
+"""The session: one graph of all jobs, their variables, and the order in which steps run."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.wording.user_calls import location
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.flow.runtime import exit_status, machine_group
+from moxing.flow.runtime.calls import Built, Handle
+from moxing.flow.runtime.machine_group import MachineGroup
+from moxing.flow.runtime.settings import Settings
+from moxing.flow.runtime.signals import Interrupts
+from moxing.flow.runtime.step_queue import Worker
+from moxing.flow.trace.conf import JobConf
+from moxing.flow.trace.shards import Split
+from moxing.flow.trace.topology import Topology
+from moxing.flow.trace.variables import Variables, counts
+
+
+class Traced(Protocol):
+    """A job, as the session knows it."""
+
+    name: str
+    function: Any
+
+    def trace(self, graph: tf.Graph, variables: Variables, topology: Topology) -> Built:
+        """Runs the job's function once, to make its graph."""
+        ...
+
+    def run(self, built: Built, given: list[Any]) -> Any:
+        """One step: its result in the structure that the function returns."""
+        ...
+
+    def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
+        """The arrays of a call, in the order of the graph's inputs."""
+        ...
+
+
+class Session:
+    """Jobs that share variables. It starts at the first CheckPoint call or job call.
+
+    Attributes:
+        settings: of its devices and machines.
+        defaults: of jobs that do not set a value themselves.
+        topology: the devices and machines that its graph is made for.
+        jobs: in the order of their definition, by name.
+        closed: whether it has ended.
+        ready: whether variables have values.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Args: settings: default: none is set."""
+        self.settings, self.defaults = settings or Settings(), JobConf()
+        self.jobs: dict[str, Traced] = {}
+        self.closed = False
+        self.ready = False
+        self._built: dict[str, Built] = {}
+        self._worker: Worker | None = None
+        self.graph = tf.Graph()
+        self.variables = Variables(self.graph)
+        self.native: tf.Session | None = None
+        self._interrupts: Interrupts | None = None
+        self._process = 0  # Where it started.
+        self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
+        self._group: MachineGroup | None = None
+        self._wholes: dict[str, tf.Tensor] = {}  # Of variables in parts.
+        self._given: tf.Operation | None = None
+
+    @property
+    def topology(self) -> Topology:
+        """The devices and machines that the graph is made for."""
+        group = self._group
+        return Topology(self.settings.devices, group.exchange if group is not None else None)
+
+    @property
+    def started(self) -> bool:
+        """Whether the jobs have become graphs."""
+        return self.native is not None
+
+    def start(self) -> None:
+        """Traces all jobs in the order of their definition and opens the session; once."""
+        self._require_not_closed()
+        if self.started:
+            self._require_own_process()
+            return
+        self.settings.fixed = True
+        self._group = machine_group.enter(self.settings, _end)
+        if self._group is None:
+            self._open(None)
+            return
+        # From now on the others are told of a signal.
+        self._interrupts = Interrupts()
+        try:
+            with self._group.blaming():
+                self._open(self._group)
+                if self._group.index:
+                    self._group.serve(self._follow)
+        except BaseException as error:
+            if not isinstance(error, SystemExit) or error.code:
+                self._group.leave(error)
+            raise
+        finally:
+            if self._group.index:
+                self.close()
+
+    def _open(self, group: MachineGroup | None) -> None:
+        count, topology = self._open_devices(), self.topology
+        self.graph = tf.Graph()
+        self.variables = Variables(self.graph)
+        self._built = {}
+        with topology.scope(), machine_group.quiet(group):
+            for job in self.jobs.values():
+                self._built[job.name] = job.trace(self.graph, self.variables, topology)
+            self._make_setters()
+        self.graph.finalize()
+        config = tf.ConfigProto(allow_soft_placement=True)
+        config.gpu_options.allow_growth = True
+        if group is not None:
+            group.configure(config)
+            group.compare(machine_group.facts(self.graph, self.variables.by_name, self.jobs))
+        elif count == 1:
+            config.experimental.executor_type = tf_executor.choose(self.graph.get_operations())
+        elif not devices.has_gpu():
+            config.device_count["CPU"] = count
+        native = tf.Session(group.target if group else "", graph=self.graph, config=config)
+        for built in self._built.values():
+            with blame.noted(self.graph, "while a dataset was opened"):
+                native.run([reader.initializer for reader in built.readers])
+            feeds = [tensor for tensors in built.inputs for tensor in tensors]
+            if group is not None and group.index:  # The master's values come by themselves.
+                built.call = native.make_callable(tf.nest.map_structure(_done, built.fetches))
+            else:
+                built.call = native.make_callable(built.fetches, feed_list=feeds)
+        self.native, self._worker, self._process = native, Worker(), os.getpid()
+        if group is not None:
+            group.steps_begin(native)
+        self._interrupts = self._interrupts or Interrupts()
+        self._interrupts.steps_begin(self._worker.drop)
+
+    def _open_devices(self) -> int:
+        """How many devices the session has.
+
+        Raises:
+            MoxValueError: there are GPUs, but fewer than that.
+        """
+        count = self.settings.devices
+        present = len(tf.config.list_physical_devices("GPU")) if devices.has_gpu() else 0
+        if present and count > present:
+            raise MoxValueError(
+                f"flow.config.gpu_device_num({count}), but this machine has {present} that"
+                " TensorFlow can use. Lower it, or look at CUDA_VISIBLE_DEVICES."
+            )
+        return len(devices.local(count))
+
+    def _make_setters(self) -> None:
+        """Makes the operations that give one variable a caller's value, and all the master's."""
+        exchange = self.topology.exchange
+        with self.graph.as_default(), tf.name_scope("load"):
+            given = []
+            for name, variable in self.variables.by_name.items():
+                value = tf.placeholder(variable.dtype.base_dtype, variable.shape)
+                if isinstance(variable, Split):
+                    self._make_setter_of_parts(name, variable, value)
+                    continue
+                self._setters[name] = (value, variable.assign(value).op)
+                if exchange is not None:
+                    value = exchange.given(variable.read_value())
+                    given.append(value.op if exchange.is_master else variable.assign(value))
+            self._given = tf.group(*given)
+
+    def _make_setter_of_parts(self, name: str, variable: Split, value: tf.Tensor) -> None:
+        exchange = self.topology.exchange
+        sent = value if exchange is None else exchange.given(value)
+        self._setters[name] = value, variable.assign(sent)
+        with tf.device(variable.devices[0]):
+            reads = [part.read_value() for part in variable.parts]
+        self._wholes[name] = variable.joined(reads, variable.axis)
+
+    def _follow(self, what: str, order: Mapping[str, Any]) -> None:
+        """Does, on another machine than the master, what the master does."""
+        assert self.native is not None
+        if what == "step":
+            job = self.jobs[order["job"]]
+            self._step(job, self._built[job.name], [])
+        elif what == "assign":
+            self.native.run(self._setters[order["name"]][1])
+        elif what == "collect":
+            self.native.run(self._wholes[order["name"]].op)
+        else:
+            self.native.run(self._given)
+
+    def call(self, job: Traced, args: tuple[Any, ...]) -> Handle | None:
+        """Queues a step of a job."""
+        self.start()
+        assert self._worker is not None
+        built = self._built[job.name]
+        values = job.check(args, built)
+        if not self.ready and self.variables.by_name:
+            raise MoxRuntimeError(
+                f"job {job.name} was called before its variables have values. Call"
+                " flow.train.CheckPoint().init() or .load(path) first."
+            )
+        future = self._worker.submit(lambda: self._step(job, built, values))
+        return None if built.result is None else Handle(job.name, future, self._worker)
+
+    def _step(self, job: Traced, built: Built, values: list[Any]) -> Any:
+        try:
+            if self._group is None:
+                return job.run(built, values)
+            with self._group.blaming():
+                if not self._group.index:
+                    self._group.tell("step", job=job.name)
+                    return job.run(built, values)
+                assert built.call is not None
+                return built.call()
+        except tf.errors.OpError as error:
+            for reader in built.readers:
+                reader.explain()
+            error.add_note(blame.about(error, self.graph, f"in a step of job {job.name}"))
+            raise
+
+    def in_order(self, work: Callable[[tf.Session], Any]) -> Any:
+        """Runs something behind all steps that were called, and returns what it returns."""
+        self.start()
+        assert self._worker is not None
+        native = self.native
+        assert native is not None
+        if self._group is None:
+            return self._worker.submit(lambda: work(native)).result()
+        return self._worker.submit(self._group.blaming()(lambda: work(native))).result()
+
+    def initialize(self, native: tf.Session, names: list[str] | None = None) -> None:
+        """Gives variables their first values; default: all."""
+        chosen = list(self.variables.by_name if names is None else names)
+        parted = [name for name in chosen if name in self._wholes]
+        found = self.variables.by_name
+        native.run([found[name].initializer for name in chosen if name not in parted])
+        for name in parted:
+            self.assign(native, name, native.run(found[name].initial))
+
+    def assign(self, native: tf.Session, name: str, value: Any) -> None:
+        """Gives a variable a value."""
+        placeholder, operation = self._setters[name]
+        if name in self._wholes:
+            self._tell("assign", name=name)
+        native.run(operation, {placeholder: value})
+
+    def value(self, native: tf.Session, name: str) -> Any:
+        """The value of a variable; of one in parts, of all machines'."""
+        if name not in self._wholes:
+            return native.run(self.variables.by_name[name])
+        self._tell("collect", name=name)
+        return native.run(self._wholes[name])
+
+    def _tell(self, what: str, **details: Any) -> None:
+        if self._group is not None:
+            self._group.tell(what, **details)
+
+    def share(self, native: tf.Session) -> None:
+        """Gives all machines the master's values of the variables."""
+        if self._group is not None:
+            self._group.tell("share")
+            native.run(self._given)
+
+    def drain(self) -> None:
+        """Waits for all steps and callbacks."""
+        if self._worker is not None:
+            self._worker.drain()
+
+    def close(self, exiting: bool = False) -> int:
+        """Waits for queued steps, and ends the session.
+
+        Args:
+            exiting: whether the process ends.
+
+        Returns:
+            The exit code that a signal asked for; 0 where none came.
+        """
+        if self.closed or (self.started and os.getpid() != self._process):
+            return 0
+        self.closed = True
+        if self._interrupts is not None:
+            self._interrupts.end_begins()
+        try:
+            self.drain()
+        finally:
+            asked = self._interrupts is not None and self._interrupts.asked
+            reached = self._reached() if asked and self.started else ""
+            if self._worker is not None:
+                self._worker.close()
+            if self._group is not None:
+                self._group.steps_end()
+            if self.native is not None:
+                self.native.close()
+            if self._interrupts is not None:
+                self._interrupts.ended(reached, exiting)
+        return self._interrupts.exit_code if self._interrupts is not None else 0
+
+    def _reached(self) -> str:
+        """How far train jobs came."""
+        assert self.native is not None
+        assert self._worker is not None
+        counters = counts(self.variables.by_name) if self.ready else {}
+        steps = [f"step {self.native.run(v)[0]} of job {job}" for job, v in counters.items()]
+        dropped = f"; {self._worker.dropped} calls in the queue were not made"
+        return (" and ".join(steps) or "the step that ran") + dropped * bool(self._worker.dropped)
+
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:
+            raise MoxRuntimeError(
+                "the session was started by another process, of which this one is a fork without"
+                " its threads. Call jobs and CheckPoint where the session started; child processes"
+                " may prepare data for it."
+            )
+
+    def _require_not_closed(self) -> None:
+        if self.closed:
+            raise MoxRuntimeError(
+                "this job is of a session that flow.clear_default_session() closed; define it"
+                " again."
+            )
+
+
+_default: list[Session] = []
+
+
+def default() -> Session:
+    """The open session."""
+    if not _default:
+        _default.append(Session())
+    return _default[0]
+
+
+def register(job: Traced) -> Session:
+    """Adds a job to the open session.
+
+    Raises:
+        MoxRuntimeError: the session has started.
+        MoxValueError: it has a job of that name.
+    """
+    session = default()
+    if session.started:
+        raise MoxRuntimeError(
+            f"job {location(job.function)} was defined after the session started. Define all jobs"
+            " before the first CheckPoint call and the first job call, or call"
+            " flow.clear_default_session() to begin another session."
+        )
+    if job.name in session.jobs:
+        raise MoxValueError(
+            f"job {location(job.function)} has the name of"
+            f" {location(session.jobs[job.name].function)}. Give it another."
+        )
+    session.jobs[job.name] = job
+    return session
+
+
+def require_open(place: str) -> None:
+    """Raises where defaults of jobs would come too late."""
+    if _default and _default[0].started:
+        raise MoxRuntimeError(f"{place} was called after the session started; call it before.")
+
+
+def clear_default_session() -> None:
+    """Closes the session: its jobs and variables are gone, and another one begins.
+
+    The machine's settings stay, and may be changed until the next session starts.
+    """
+    settings = _default[0].settings.renewed() if _default else None
+    while _default:
+        _default.pop().close()
+    _default.append(Session(settings))
+
+
+def _finish() -> int:
+    """Ends the session as the process ends; the exit code that a signal asked for, else 0."""
+    return max((session.close(exiting=True) for session in _default), default=0)
+
+
+atexit.register(exit_status.finish, _finish)
+
+
+def _end(group: MachineGroup) -> None:
+    """The end of a process that is one of several machines."""
+    if group.index == 0:
+        exit_status.finish(lambda: group.end(_finish))
+
+
+def _done(fetched: Any) -> tf.Operation:
+    return fetched if isinstance(fetched, tf.Operation) else fetched.op

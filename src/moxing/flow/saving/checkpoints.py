@@ -1,0 +1,151 @@
+"""`flow.train.CheckPoint`: gives the variables of a session values, and saves them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import Any
+
+import numpy as np
+
+from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
+from moxing.flow.runtime import session
+from moxing.flow.saving import snapshot, storage, unnamed
+from moxing.framework import file
+from moxing.framework.file import urls
+
+
+class CheckPoint:
+    """Gives the variables of the session values, and saves them."""
+
+    def init(self) -> None:
+        """Gives every variable its first value."""
+        current = session.default()
+        current.in_order(lambda native: (current.initialize(native), current.share(native)))
+        current.ready = True
+
+    def load(self, path: str, partial: bool = False) -> None:
+        """Gives every variable its value in a checkpoint.
+
+        Args:
+            path: the checkpoint's folder, local or in a store.
+            partial: give variables that are not in it their first values, instead of raising.
+
+        Raises:
+            CheckpointError: variables are missing or have other sizes; all are named. Or there is
+                no whole checkpoint at `path`.
+            OSError: the store can't be read.
+        """
+        folder, current = _path(path), session.default()
+        current.start()
+        wanted = current.variables.by_name
+        found = unnamed.aliases(wanted, lambda: storage.names(folder))
+        with storage.here(folder, [found.get(name, name) for name in wanted]) as local:
+            sizes = {name: _bytes(variable) for name, variable in wanted.items()}
+            missing, wrong = snapshot.compare(local, sizes, found)
+            if wrong or (missing and not partial):
+                raise CheckpointError(_complaint(folder, missing, wrong))
+
+            def work(native: Any) -> None:
+                current.initialize(native, missing)
+                for name in wanted:
+                    if name not in missing:
+                        dtype = wanted[name].dtype.base_dtype.as_numpy_dtype
+                        value = snapshot.read(local, found.get(name, name), dtype)
+                        shape = wanted[name].shape.as_list()
+                        current.assign(native, name, value.reshape(shape))
+                current.share(native)
+
+            current.in_order(work)
+        current.ready = True
+
+    def save(self, path: str) -> None:
+        """Saves every variable; when it returns, the checkpoint is on the disk, or in the store.
+
+        What is for a store is on the local disk first, in the folder that mox.file keeps temporary
+        files in. `snapshot_done` is copied when all else is there.
+
+        Args:
+            path: a folder that is not there, or is empty; its parent must be there, but in a store.
+
+        Raises:
+            MoxValueError: there is something at `path`, or no parent.
+            CheckpointError: no variable has a value yet, or the disk can't be written.
+            OSError: the store fails. Then nothing of the checkpoint is there.
+        """
+        folder, current = _path(path), session.default()
+        storage.check_target(folder)
+        current.start()
+        if not current.ready:
+            raise CheckpointError("there is nothing to save: call CheckPoint().init() or .load().")
+
+        def work(native: Any) -> None:
+            names = current.variables.by_name
+            storage.write(folder, ((name, current.value(native, name)) for name in names))
+
+        current.in_order(work)
+
+
+def _path(path: Any) -> str:
+    if not isinstance(path, str):
+        raise MoxTypeError(f"a checkpoint's path is a str, not {shown(path)}.")
+    if not path or "\0" in path:
+        raise MoxValueError(f"{shown(path)} is no path of a checkpoint.")
+    if urls.is_remote(path):
+        urls.parse(path)
+    return path.rstrip("/") or "/"
+
+
+def _bytes(variable: Any) -> int:
+    return int(np.prod(variable.shape.as_list(), dtype=np.int64)) * variable.dtype.base_dtype.size
+
+
+def _complaint(folder: str, missing: list[str], wrong: list[str]) -> str:
+    parts = []
+    if missing:
+        parts.append(f"it lacks {snapshot.listed(missing)}")
+    if wrong:
+        parts.append(f"of another size are {snapshot.listed(wrong)}")
+    hint = ""
+    if not wrong:
+        hint = " load(path, partial=True) gives those that are missing their first values."
+    return f"checkpoint {folder} does not fit the jobs: {'; '.join(parts)}.{hint}"
+
+
+class SimpleCheckPointManager:
+    """Checkpoints below one folder, named by their time."""
+
+    def __init__(self, root_path: str, prefix: str = "snapshot_") -> None:
+        """Args: root_path: local or in a store; made if it is not there. prefix: of the names."""
+        self._root, self._prefix = _path(root_path), prefix
+        self._checkpoint = CheckPoint()
+
+    def list_checkpoints(self) -> list[str]:
+        """Names of the complete checkpoints, oldest first."""
+        if not file.is_directory(self._root):
+            return []
+        return sorted(
+            name
+            for name in file.list_directory(self._root)
+            if name.startswith(self._prefix)
+            and file.exists(os.path.join(self._root, name, snapshot.DONE))
+        )
+
+    def latest_checkpoint(self) -> str | None:
+        """The newest complete checkpoint's name."""
+        return next(reversed(self.list_checkpoints()), None)
+
+    def initialize_or_restore(self) -> None:
+        """Loads the newest checkpoint, or gives variables their first values."""
+        newest = self.latest_checkpoint()
+        if newest is None:
+            self._checkpoint.init()
+        else:
+            self._checkpoint.load(os.path.join(self._root, newest))
+
+    def save(self) -> None:
+        """Saves under a name of its own."""
+        if not file.is_remote(self._root):  # A store has no folders.
+            os.makedirs(self._root, exist_ok=True)
+        stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S_%f")
+        self._checkpoint.save(os.path.join(self._root, self._prefix + stamp))

@@ -1,0 +1,113 @@
+"""A checkpoint as a folder: for each variable one, with its bytes in the file `out`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from moxing.engine.checkpoint import durable, stage
+from moxing.errors import CheckpointError, MoxValueError
+from moxing.flow.saving import shapes
+from moxing.flow.trace.variables import DONE_FILE as DONE
+
+VALUES = "out"
+_SHOWN = 20
+
+
+def file_of(folder: str, name: str) -> str:
+    """Where the values of a variable are."""
+    return os.path.join(folder, *name.split("/"), VALUES)
+
+
+def compare(
+    folder: str, sizes: dict[str, int], aliases: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """The variables that a checkpoint lacks, and a phrase for each of another size.
+
+    Args:
+        folder: of the checkpoint.
+        sizes: bytes of each variable, by name.
+        aliases: names in the checkpoint of variables that have another name there.
+    """
+    missing, wrong = [], []
+    for name, size in sizes.items():
+        try:
+            found = os.path.getsize(file_of(folder, aliases.get(name, name)))
+        except OSError:
+            missing.append(name)
+            continue
+        if found != size:
+            wrong.append(f"{name} ({found} bytes; the variable has {size})")
+    return missing, wrong
+
+
+def read(folder: str, name: str, dtype: Any) -> np.ndarray:
+    """The values of a variable, flat."""
+    return np.fromfile(file_of(folder, name), np.dtype(dtype).newbyteorder("<")).astype(
+        dtype, copy=False
+    )
+
+
+def check_target(folder: str) -> None:
+    """Raises where a checkpoint can't be written."""
+    parent = os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(parent):
+        raise MoxValueError(f"cannot save {folder}: there is no folder {parent}.")
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise MoxValueError(
+            f"cannot save {folder}: there is something already. Save elsewhere or delete it."
+        )
+
+
+def write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Writes a checkpoint aside, syncs it, and renames it into place.
+
+    Raises:
+        CheckpointError: the disk or the file system refuses it; nothing is left of it.
+    """
+    try:
+        _write(folder, variables)
+    except OSError as error:
+        raise CheckpointError(
+            f"cannot save {folder}: {error.strerror or error}. Nothing is left of this save; what"
+            " was saved before is whole."
+        ) from error
+
+
+def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+    parent, prefix = (
+        os.path.dirname(os.path.abspath(folder)),
+        f".{os.path.basename(folder)}.saving-",
+    )
+    with stage.stage(parent, prefix) as aside:
+        stage.sweep(parent, aside, prefix)  # Each is as large as the model.
+        os.chmod(aside, 0o755)
+        notes: dict[str, Any] = {}
+        for name, value in shapes.noting(variables, notes):
+            target = file_of(aside, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+            flat = np.ascontiguousarray(little).reshape(-1).view(np.uint8)
+            durable.write(target, flat.data)  # type: ignore
+        durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
+        durable.write(os.path.join(aside, DONE), b"")
+        for base, _, _ in os.walk(aside):
+            durable.sync_directory(base)
+        os.rename(aside, folder)
+        durable.sync_directory(parent)
+
+
+def names(folder: str) -> Iterator[str]:
+    """The names of the variables in a checkpoint."""
+    for base, _, files in sorted(os.walk(folder)):
+        if VALUES in files:
+            yield os.path.relpath(base, folder)
+
+
+def listed(variables: list[str]) -> str:
+    """The names, or where there are many the first of them, and how many more."""
+    more = f" and {len(variables) - _SHOWN} more" if len(variables) > _SHOWN else ""
+    return ", ".join(variables[:_SHOWN]) + more

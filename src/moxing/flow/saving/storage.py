@@ -1,0 +1,148 @@
+"""Checkpoints on the disk and in stores; the latter have a local folder while they are used."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from moxing.engine.checkpoint import durable
+from moxing.engine.remote.scratch import room
+from moxing.errors import CheckpointError, MoxValueError
+from moxing.flow.saving import shapes, snapshot
+from moxing.flow.saving.snapshot import DONE, VALUES
+from moxing.framework import file
+from moxing.framework.file import MoxFileCopyException, publish
+from moxing.framework.file.configuration import tuning
+from moxing.logs import TENSORFLOW
+
+_DIGESTS = ".digests.json"  # In a store only: there is no such file in the format.
+
+
+def check_target(path: str) -> None:
+    """Raises where a checkpoint can't be written.
+
+    What a save to a store left that was killed does not count; `write` takes its place.
+
+    Raises:
+        MoxValueError: there is something, or no parent.
+        OSError: the store can't be read.
+    """
+    if not file.is_remote(path):
+        snapshot.check_target(path)
+        return
+    names = file.list_directory(path) if file.is_directory(path) else []
+    in_part = DONE not in names and any(name.startswith(publish.MARK) for name in names)
+    if (names and not in_part) or file.is_file(path):
+        raise MoxValueError(
+            f"cannot save {path}: there is something already. Save elsewhere or delete it."
+        )
+
+
+def write(path: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Writes a checkpoint; when it returns, all of it is there.
+
+    Raises:
+        OSError: the disk or the store fails. Then nothing of the checkpoint is there.
+    """
+    if not file.is_remote(path):
+        snapshot.write(path, variables)
+        return
+    with room(tuning.staging_dir()) as aside:
+        local = os.path.join(aside, "checkpoint")
+        try:
+            snapshot.write(local, variables)
+        except CheckpointError as error:  # Of the local disk.
+            raise CheckpointError(str(error).replace(local, f"{path} in {aside}")) from error
+        digests = {
+            name: durable.digest(snapshot.file_of(local, name)) for name in snapshot.names(local)
+        }
+        with open(os.path.join(local, _DIGESTS), "w", encoding="utf-8") as stream:
+            json.dump(digests, stream)
+        publish.clear(path)
+        publish.put(local, path, DONE)
+
+
+@contextmanager
+def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
+    """A local folder with the files of a checkpoint that are there.
+
+    Args:
+        path: the checkpoint.
+        names: of the variables whose files are wanted; None: all.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged, or in a store and not whole.
+        OSError: the store can't be read.
+    """
+    if not file.is_remote(path):
+        if not os.path.isdir(path):
+            raise CheckpointError(f"there is no checkpoint {path}: no such folder.")
+        if not os.path.exists(os.path.join(path, DONE)):
+            TENSORFLOW.warning(
+                "checkpoint %s has no %s: its save may have been cut short.", path, DONE
+            )
+        yield path
+        return
+    if not file.exists(f"{path}/{DONE}"):
+        if not file.is_directory(path):
+            raise CheckpointError(f"there is no checkpoint {path}: no such folder.")
+        raise CheckpointError(
+            f"checkpoint {path} has no {DONE}: its save was cut short, or goes on. If all of it is"
+            f" there, put an empty file of that name into it."
+        )
+    with room(tuning.staging_dir()) as local:
+        wanted = names if names is not None else _names(path)
+        files = [f"{name}/{VALUES}" for name in wanted]
+        files += [shapes.FILE] if names is None else []
+        _bring(path, local, [*files, DONE, _DIGESTS])
+        _verify(path, local)
+        yield local
+
+
+def names(path: str) -> list[str]:
+    """The names of the variables in a checkpoint; empty where there is no such folder.
+
+    Raises:
+        OSError: the store can't be read.
+    """
+    if file.is_remote(path):
+        return _names(path) if file.is_directory(path) else []
+    return list(snapshot.names(path))
+
+
+def _names(url: str) -> list[str]:
+    found = file.list_directory(url, recursive=True, skip_dir=True)
+    return [name.removesuffix(f"/{VALUES}") for name in found if name.endswith(f"/{VALUES}")]
+
+
+def _bring(url: str, local: str, names: Iterable[str]) -> None:
+    """Copies those of the files that exist."""
+    try:
+        file.copy_files([(f"{url}/{name}", os.path.join(local, name)) for name in names])
+    except MoxFileCopyException as error:
+        # By name, not by a listing: a store may list late what it already holds.
+        if any(file.exists(failure.src) for failure in error.failed):
+            raise
+
+
+def _verify(url: str, local: str) -> None:
+    try:
+        with open(os.path.join(local, _DIGESTS), encoding="utf-8") as stream:
+            digests = json.load(stream)
+    except FileNotFoundError:
+        return  # Copied there by hand.
+    except ValueError:
+        raise CheckpointError(
+            f"checkpoint {url} is damaged: its {_DIGESTS} can't be read."
+        ) from None
+    for name in snapshot.names(local):
+        found = durable.digest(snapshot.file_of(local, name))
+        if digests.get(name, found) != found:
+            raise CheckpointError(
+                f"checkpoint {url} is damaged: the values of {name} are not those that were saved."
+                f" If you replaced them, delete {url}/{_DIGESTS}."
+            )

@@ -1,0 +1,332 @@
+"""What a job's code holds: a tensor with the attributes that users of the API read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.graph import blame
+from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
+from moxing.flow.trace import context, layouts
+from moxing.flow.trace.exchange import Exchange
+
+TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+# What Python's operators call, as `register` was told: they are made of blobs, so not known here.
+_OPERATORS: dict[str, Callable[..., Any]] = {}
+
+
+def register(name: str, function: Callable[..., Any]) -> None:
+    """Gives blobs an operator: "binary", "negative" or "matmul"."""
+    _OPERATORS[name] = function
+
+
+class Blob:
+    """A tensor of the job that is being traced.
+
+    Attributes:
+        tensor: the TensorFlow tensor; of a blob in parts, the whole.
+        parts: what each device of this machine has of it, along axis 0; empty: the blob is in one
+            piece.
+        mirrored: whether its parts are blobs by themselves, each of a shape of its own.
+        unpacked: whether its parts are those of successive pieces of a batch, not of devices.
+        batch_axis: axis of the samples, or None.
+        distribute: how it lies on several devices.
+    """
+
+    # So that numpy leaves `array + blob` to the blob.
+    __array_priority__ = 1000
+
+    def __init__(
+        self,
+        tensor: tf.Tensor | None,
+        batch_axis: int | None = 0,
+        distribute: Any = None,
+        channels_last: tf.Tensor | None = None,
+        declared: Sequence[int] | None = None,
+        parts: Sequence[Blob] = (),
+        mirrored: bool = False,
+        piece: bool = False,
+    ) -> None:
+        """Args: channels_last: the same values in NHWC, of which `tensor` is the transposition:
+        convolutions and pools of a CPU work on it, so that no transposition lies between two of
+        them. It belongs to no other blob. piece: it is no blob of the job, but a part of one."""
+        self._tensor = tensor
+        self._own: tf.Tensor | None = None
+        self.parts: tuple[Blob, ...] = tuple(parts)
+        self.mirrored = mirrored
+        self.unpacked = False
+        self.batch_axis = batch_axis
+        self.distribute = distribute
+        self.channels_last = channels_last
+        self._declared = tuple(declared) if declared is not None else None
+        trace = context.current()
+        self._exchange: Exchange | None = context.exchange()
+        self.job = trace.name if trace is not None else ""
+        self.variable_name: str | None = None
+        if trace is not None and not (piece or trace.in_part):
+            trace.made.append(self)
+
+    @property
+    def tensor(self) -> tf.Tensor:
+        """The whole; of a blob in parts, put together where it is first asked for."""
+        if self._tensor is None and self.mirrored:
+            with tf.control_dependencies(None):
+                self._tensor = tf.concat(self.pieces, 0)
+        if self._tensor is None:
+            self._tensor = self.own
+            if self._exchange is not None:
+                with tf.control_dependencies(None):
+                    self._tensor = self._exchange.whole(self._tensor)
+        return self._tensor
+
+    @property
+    def pieces(self) -> list[tf.Tensor]:
+        """Of a mirrored blob, what each device of every machine has."""
+        own, exchange = [part.tensor for part in self.parts], self._exchange
+        if exchange is None or self.unpacked:
+            return own
+        with tf.control_dependencies(None):
+            return [exchange.given(t, giver) for giver in range(exchange.size) for t in own]
+
+    @property
+    def apart(self) -> bool:
+        """Whether each device, and so each machine, has a part of it."""
+        return bool(self.parts) and not self.unpacked
+
+    @property
+    def own(self) -> tf.Tensor:
+        """What this machine has of it: its parts put together, or the whole."""
+        if not self.parts:
+            return self.tensor
+        if self._own is None:
+            tensors = [part.tensor for part in self.parts]
+            with tf.control_dependencies(None), tf.device(tensors[0].device):
+                self._own = tf.concat(tensors, 0, name="whole")
+        return self._own
+
+    @property
+    def source(self) -> tf.Tensor:
+        """What all that is computed of the blob is computed of: the tensor, or its NHWC form."""
+        return self.tensor if self.channels_last is None else self.channels_last
+
+    def in_its_layout(self, gradient: tf.Tensor | None) -> tf.Tensor | None:
+        """The gradient at the blob, made of that at its `source`."""
+        if self.channels_last is None or gradient is None:
+            return gradient
+        return tf.transpose(gradient, TO_NCHW)
+
+    @property
+    def graph(self) -> tf.Graph:
+        """The graph that it is in."""
+        return self.first.graph
+
+    @property
+    def first(self) -> tf.Tensor:
+        """The tensor, or of a blob in parts that of the first."""
+        return (self.parts[0] if self.parts else self).tensor
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The whole shape, batch included; for a dynamic input the declared one.
+
+        Of a mirrored blob it is the shape on one device.
+        """
+        if self.mirrored:
+            return self.parts[0].static_shape
+        if self.parts:
+            shapes = [part.static_shape for part in self.parts]
+            machines = self._exchange.size if self._exchange is not None else 1
+            return (sum(shape[0] for shape in shapes) * machines, *shapes[0][1:])
+        return self._declared or tuple(self.tensor.shape.as_list())
+
+    shape = static_shape
+
+    @property
+    def dtype(self) -> tf.DType:
+        """The data type, such as `flow.float`."""
+        return self.first.dtype.base_dtype
+
+    @property
+    def logical_blob_name(self) -> str:
+        """A name that no other blob of the session has; of a variable the same in all jobs."""
+        if self.variable_name is not None:
+            return f"{self.variable_name}/out"
+        index = self.first.value_index
+        return f"{self.first.op.name}/out{f'_{index}' * bool(index)}"
+
+    @property
+    def location(self) -> str:
+        """Its operation, and the line of the user's that made it: `'relu_0' (train.py:12)`."""
+        return blame.place(self.first.op)
+
+    def with_distribute(self, distribute: Any) -> Blob:
+        """The same values, laid out otherwise where there are several devices."""
+        same = Blob(
+            self._tensor,
+            self.batch_axis,
+            distribute,
+            self.channels_last,
+            self._declared,
+            self.parts,
+            self.mirrored,
+        )
+        same.variable_name = self.variable_name
+        return same
+
+    def with_gradient_distribute(self, distribute: Any) -> Blob:
+        """The same values; where there is one device gradients lie in one place."""
+        del distribute
+        return self
+
+    def with_split_distribute(self, axis: int) -> Blob:
+        """The same values, split along `axis` where there are several devices."""
+        return self.with_distribute(layouts.split(axis))
+
+    def with_broadcast_distribute(self) -> Blob:
+        """The same values, whole on each device."""
+        return self.with_distribute(layouts.broadcast())
+
+    def _binary(self, other: Any, function: Any, swapped: bool = False) -> Blob:
+        return _OPERATORS["binary"](self, other, function, swapped)
+
+    def __add__(self, other: Any) -> Blob:
+        return self._binary(other, tf.add)
+
+    def __radd__(self, other: Any) -> Blob:
+        return self._binary(other, tf.add, swapped=True)
+
+    def __sub__(self, other: Any) -> Blob:
+        return self._binary(other, tf.subtract)
+
+    def __rsub__(self, other: Any) -> Blob:
+        return self._binary(other, tf.subtract, swapped=True)
+
+    def __mul__(self, other: Any) -> Blob:
+        return self._binary(other, tf.multiply)
+
+    def __rmul__(self, other: Any) -> Blob:
+        return self._binary(other, tf.multiply, swapped=True)
+
+    def __truediv__(self, other: Any) -> Blob:
+        return self._binary(other, quotient)
+
+    def __rtruediv__(self, other: Any) -> Blob:
+        return self._binary(other, quotient, swapped=True)
+
+    def __pow__(self, other: Any) -> Blob:
+        return self._binary(other, tf.pow)
+
+    def __rpow__(self, other: Any) -> Blob:
+        return self._binary(other, tf.pow, swapped=True)
+
+    def __mod__(self, other: Any) -> Blob:
+        return self._binary(other, tf.floormod)
+
+    def __rmod__(self, other: Any) -> Blob:
+        return self._binary(other, tf.floormod, swapped=True)
+
+    def __matmul__(self, other: Any) -> Blob:
+        return _OPERATORS["matmul"](self, other)
+
+    def _compared(self, other: Any, function: Any) -> Any:
+        # With what is no value, such as None, Python itself compares: by identity.
+        if not isinstance(other, Blob | bool | int | float | np.number | np.ndarray):
+            return NotImplemented
+        return self._binary(other, function)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, tf.equal)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, tf.not_equal)
+
+    # Elementwise comparisons leave blobs what they are in sets and dicts: each one itself.
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: Any) -> Blob:
+        return self._compared(other, tf.less)
+
+    def __le__(self, other: Any) -> Blob:
+        return self._compared(other, tf.less_equal)
+
+    def __gt__(self, other: Any) -> Blob:
+        return self._compared(other, tf.greater)
+
+    def __ge__(self, other: Any) -> Blob:
+        return self._compared(other, tf.greater_equal)
+
+    def __getitem__(self, key: Any) -> Any:
+        raise MoxNotSupportedError(
+            f"a blob has no elements to take with [{shown(key)}]: use flow.slice or flow.gather."
+        )
+
+    def __iter__(self) -> Any:
+        raise MoxNotSupportedError(
+            "a blob can't be unpacked or looped over while the job is traced: use flow.slice or"
+            " flow.gather."
+        )
+
+    def __neg__(self) -> Blob:
+        return _OPERATORS["negative"](self)
+
+    def __bool__(self) -> bool:
+        raise MoxTypeError(
+            "a blob has no truth value while the job is traced, and a comparison of blobs is a"
+            " blob: its values come with .get(). Compare shapes, or use `is` to ask whether two are"
+            " one."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Blob {self.logical_blob_name} shape={self.static_shape} {self.dtype.name}>"
+
+
+def tensor_of(value: Any, operation: str) -> tf.Tensor:
+    """The tensor of a blob; checks that a job is being traced, and that the blob is of it.
+
+    Raises:
+        MoxTypeError: it is no blob.
+        MoxRuntimeError: no job is being traced, or another one.
+        MoxNotSupportedError: it is mirrored, and the operation is not made once a device.
+    """
+    check(value, operation)
+    if value.unpacked:
+        raise MoxNotSupportedError(
+            f"{operation} takes no blob in pieces of flow.unpack: it would mix the pieces. Put them"
+            " together with flow.pack or flow.acc first."
+        )
+    if value.mirrored:
+        raise MoxNotSupportedError(
+            f"{operation} takes no mirrored blob: it would mix what the devices have. Compute it in"
+            " a job with FixedTensorDef."
+        )
+    return value.tensor
+
+
+def quotient(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """x / y; of whole numbers a whole number, rounded toward 0."""
+    return tf.truncatediv(x, y) if x.dtype.is_integer else tf.divide(x, y)
+
+
+def number(value: Any, like: Blob, operation: str) -> tf.Tensor:
+    """A number, or an array, of the user's in the type of a blob.
+
+    Raises:
+        MoxTypeError: the blob is of whole numbers, and it is not.
+    """
+    if like.dtype.is_integer and not np.all(np.equal(value, np.trunc(value))):
+        raise MoxTypeError(
+            f"{operation}: {shown(value)} is no whole number, and the blob is {like.dtype.name}."
+            " Make it flow.cast(blob, flow.float) first."
+        )
+    return tf.cast(value, like.dtype)
+
+
+def check(value: Any, operation: str) -> None:
+    """Raises as `tensor_of` does; does not put a blob's parts together."""
+    job = context.enter_op(operation)
+    if not isinstance(value, Blob):
+        raise MoxTypeError(f"{operation} takes blobs, and was given {shown(value)}.")
+    context.check_owner(job, value, operation)

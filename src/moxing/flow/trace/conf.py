@@ -1,0 +1,46 @@
+"""What a program sets of one job."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+KINDS = ("train", "predict")
+DATA_TYPES = (
+    *(tf.float32, tf.float64, tf.float16),
+    *(tf.int8, tf.uint8, tf.int32, tf.int64),
+)
+
+
+class JobConf:
+    """What is set of one job; the values are plain.
+
+    Attributes:
+        values: by name.
+        train: what is set of training.
+        kind: "train" or "predict", where the program says it outright.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.train: dict[str, Any] = {}
+        self.kind: str | None = None
+
+    def copy(self) -> JobConf:
+        """A conf of its own with the same values."""
+        other = JobConf()
+        other.values, other.train = copy.deepcopy(self.values), copy.deepcopy(self.train)
+        other.kind = self.kind
+        return other
+
+    @property
+    def is_train(self) -> bool:
+        """Whether the job updates its variables."""
+        return bool(self.train) if self.kind is None else self.kind == "train"
+
+    @property
+    def default_data_type(self) -> tf.DType:
+        """The data type of variables that name none."""
+        return self.values.get("default_data_type", tf.float32)

@@ -1,0 +1,160 @@
+"""Which job is being traced, and what its code has said so far."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxRuntimeError, MoxValueError
+from moxing.flow.trace.conf import JobConf
+from moxing.flow.trace.exchange import Exchange
+from moxing.flow.trace.topology import Topology
+
+
+@dataclass
+class Watch:
+    """A blob, or the gradient at it, that a function wants to see at each step."""
+
+    blob: Any
+    handler: Any
+    of_gradient: bool = False
+    deliver: Any = None
+    optional: bool = False  # Whether it is dropped where no loss depends on the blob.
+
+
+@dataclass
+class Trace:
+    """A job while its function runs.
+
+    Attributes:
+        name: of the job.
+        conf: what the job says of itself; frozen at its first operation.
+        variables: the `Variables` of the session.
+        graph: in which operations are made.
+        topology: the devices and machines of the session.
+        blobs: the variables that this job read, by name.
+        made: all blobs in the order in which they were made, without devices' parts of them.
+        losses: what `add_loss` was given.
+        watches: what `watch` and `watch_diff` were given.
+        started: whether an operation was made.
+        names: operation names that are taken.
+        unnamed: how many layers without a name there are, by kind.
+        prefixes: the open variable scopes.
+        updates: assignments that a train job makes besides the optimizer's.
+        readers: datasets' readers, with what calls that share them have in common, by place.
+        in_part: whether an operation on one device's part is being made.
+    """
+
+    name: str
+    conf: JobConf
+    variables: Any
+    graph: tf.Graph
+    topology: Topology = field(default_factory=Topology)
+    blobs: dict[str, Any] = field(default_factory=dict)
+    made: list[Any] = field(default_factory=list)
+    trainable: dict[str, bool] = field(default_factory=dict)
+    regularizers: dict[str, Any] = field(default_factory=dict)
+    losses: list[Any] = field(default_factory=list)
+    watches: list[Watch] = field(default_factory=list)
+    started: bool = False
+    names: set[str] = field(default_factory=set)
+    unnamed: dict[str, int] = field(default_factory=dict)
+    prefixes: list[str] = field(default_factory=list)
+    updates: list[Any] = field(default_factory=list)
+    readers: dict[Any, Any] = field(default_factory=dict)
+    in_part: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """What open variable scopes put before names: `a-b-`."""
+        return "".join(f"{part}-" for part in self.prefixes)
+
+
+_current = threading.local()
+
+
+def current() -> Trace | None:
+    """The job that is being traced in this thread."""
+    return getattr(_current, "trace", None)
+
+
+def required(what: str) -> Trace:
+    """The job that is being traced.
+
+    Raises:
+        MoxRuntimeError: there is none.
+    """
+    trace = current()
+    if trace is None:
+        raise MoxRuntimeError(
+            f"{what} was called outside a job. Call it in a function with @flow.function, which"
+            " runs when the session starts."
+        )
+    return trace
+
+
+def exchange() -> Exchange | None:
+    """How the job that is being traced meets other machines; None: there are none."""
+    trace = current()
+    return trace.topology.exchange if trace is not None else None
+
+
+def enter_op(operation: str) -> Trace:
+    """The job, which can't be configured from now on."""
+    trace = required(operation)
+    trace.started = True
+    return trace
+
+
+def check_owner(trace: Trace, blob: Any, operation: str) -> None:
+    """Raises where a blob is of another job."""
+    if blob.graph is not trace.graph or blob.job != trace.name:
+        raise MoxRuntimeError(
+            f"{operation} in job {trace.name} was given a blob of another job or of a session that"
+            " is closed. Jobs share variables, by their names, and nothing else."
+        )
+
+
+def op_name(name: str | None, default: str, prefixed: bool = True) -> str:
+    """A name for an operation.
+
+    Args:
+        name: that the user gave it.
+        default: what it is called else, with a number.
+        prefixed: whether open variable scopes are put before the user's name.
+
+    Raises:
+        MoxValueError: the job has an operation of this name.
+    """
+    trace = enter_op(default)
+    if name is None:
+        count = 0
+        while (own := f"{trace.prefix}{default}_{count}") in trace.names:
+            count += 1
+        trace.names.add(own)
+        return own
+    own = trace.prefix + name if prefixed else name
+    if own in trace.names:
+        raise MoxValueError(
+            f"job {trace.name} has two operations named {own!r}. Names are unique within a job;"
+            " leave name= out to get one."
+        )
+    trace.names.add(own)
+    return own
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[None]:
+    """Makes `trace` the current job inside the block."""
+    if current() is not None:
+        raise MoxRuntimeError(f"job {trace.name} was called while another job was traced.")
+    _current.trace = trace
+    try:
+        yield
+    finally:
+        _current.trace = None

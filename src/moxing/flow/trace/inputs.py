@@ -1,0 +1,222 @@
+"""Definitions of what a job is given when it is called."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
+from moxing.flow.trace import context, parallel, scopes
+from moxing.flow.trace.blobs import Blob
+
+
+@dataclass(frozen=True)
+class InputDef:
+    """A job's input: its shape, data type, and whether fewer elements may come."""
+
+    shape: tuple[int, ...]
+    dtype: tf.DType
+    is_dynamic: bool = False
+    mirrored: bool = False
+    by_sample: bool = True  # Whether each device takes its part of axis 0.
+    batch_axis: int | None = 0  # Of the samples; the program may read it.
+
+    def placeholders(self, name: str) -> list[tf.Tensor]:
+        """Where the values come in: one, or where it is mirrored one a device."""
+        shape = [None] * len(self.shape) if self.is_dynamic else list(self.shape)
+        count = scopes.total() if self.mirrored else 1
+        return [tf.placeholder(self.dtype, shape, name=f"input_{name}") for _ in range(count)]
+
+    def blob(self, place: str, tensors: Sequence[tf.Tensor]) -> Blob:
+        """What the job's code gets of the placeholders: on several devices, in parts.
+
+        Args:
+            place: names the job and the argument, in errors.
+            tensors: the placeholders.
+
+        Raises:
+            MoxValueError: the devices can't share the samples evenly.
+        """
+        count, exchange = scopes.total(), context.exchange()
+        if exchange is not None:
+            tensors = [exchange.given(tensor) for tensor in tensors]
+        if len(tensors) > 1:
+            first = scopes.first()
+            own = tensors[first : first + len(scopes.active())]
+            # What other machines get is to be sent too.
+            with tf.control_dependencies(tensors if exchange is not None else []):
+                own = [tf.identity(tensor) for tensor in own]
+            parts = [Blob(tensor, declared=self.shape, piece=True) for tensor in own]
+            return Blob(None, self.batch_axis, parts=parts, mirrored=True)
+        if count == 1 or self.is_dynamic or not self.by_sample or not self.shape:
+            return Blob(tensors[0], self.batch_axis, declared=self.shape)
+        parallel.share(self.shape[0], f"{place}, shape {self.shape}")
+        return Blob(None, self.batch_axis, parts=parallel.split(tensors[0], count))
+
+    def arrays(self, job: str, name: str, value: Any, count: int) -> list[np.ndarray]:
+        """The arrays to feed to `count` placeholders.
+
+        Raises:
+            MoxTypeError, MoxValueError: the definition says otherwise.
+        """
+        if not self.mirrored or (count == 1 and not isinstance(value, list | tuple)):
+            return [self.check(job, name, value)]
+        if not isinstance(value, list | tuple) or len(value) != count:
+            given = f"{len(value)}" if isinstance(value, list | tuple) else shown(value)
+            raise MoxValueError(
+                f"job {job}, argument {name}: a mirrored input takes a list of {count} arrays, one"
+                f" for each device, not {given}."
+            )
+        return [self.check(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
+
+    def check(self, job: str, name: str, value: Any) -> np.ndarray:
+        """The array to feed: a copy, as the caller may fill its own anew while the call waits.
+
+        Raises:
+            MoxTypeError, MoxValueError: the definition says otherwise.
+        """
+        place = f"job {job}, argument {name}"
+        if not isinstance(value, np.ndarray):
+            raise MoxTypeError(f"{place}: it takes a numpy array, not {shown(value)}.")
+        if value.dtype != self.dtype.as_numpy_dtype:
+            raise MoxTypeError(
+                f"{place}: the array is {value.dtype}, and its definition {self.dtype.name}. Use"
+                f" array.astype(np.{self.dtype.name})."
+            )
+        fits = value.shape == self.shape
+        if self.is_dynamic:
+            fits = value.ndim == len(self.shape) and value.size <= np.prod(self.shape)
+        if not fits:
+            word = " at most" if self.is_dynamic else ""
+            raise MoxValueError(
+                f"{place}: the array has shape {value.shape}, and its definition{word}"
+                f" {self.shape}."
+            )
+        return np.array(value, order="C")
+
+
+def named(name: str, default: Any) -> list[tuple[str, InputDef]] | None:
+    """The definitions in an argument's default, with names such as `x` or `x[0]`, in order.
+
+    Args:
+        name: of the argument.
+        default: a definition, or lists, tuples and dicts of those. None is returned for other ones.
+    """
+    if isinstance(default, InputDef):
+        return [(name, default)]
+    if not isinstance(default, list | tuple | dict) or not default:
+        return None
+    items = default.items() if isinstance(default, dict) else enumerate(default)
+    found: list[tuple[str, InputDef]] = []
+    for key, item in items:
+        inner = named(f"{name}[{key!r}]", item)
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def packed(default: Any, values: Iterator[Any]) -> Any:
+    """The next values in the structure of an argument's default."""
+    if isinstance(default, InputDef):
+        return next(values)
+    if isinstance(default, dict):
+        return {key: packed(item, values) for key, item in default.items()}
+    return type(default)(packed(item, values) for item in default)
+
+
+def values_of(place: str, default: Any, given: Any) -> list[Any]:
+    """What a call gives for each definition of an argument, in the order of `named`.
+
+    Raises:
+        MoxTypeError, MoxValueError: it has another structure than the default.
+    """
+    if isinstance(default, InputDef):
+        return [given]
+    kind = dict if isinstance(default, dict) else list | tuple
+    if not isinstance(given, kind):
+        word = "a dict" if isinstance(default, dict) else "a list"
+        raise MoxTypeError(f"{place}: it takes {word} of arrays, not {shown(given)}.")
+    if len(given) != len(default) or (isinstance(given, dict) and set(given) != set(default)):
+        wanted = list(default) if isinstance(default, dict) else len(default)
+        found = list(given) if isinstance(given, dict) else len(given)
+        raise MoxValueError(f"{place}: it takes {wanted} arrays, and was given {found}.")
+    keys = default if isinstance(default, dict) else range(len(default))
+    return [
+        value for key in keys for value in values_of(f"{place}[{key!r}]", default[key], given[key])
+    ]
+
+
+def input_blob_def(
+    shape: Sequence[int],
+    dtype: Any = tf.float32,
+    is_dynamic: bool = False,
+    batch_axis: int | None = 0,
+    distribute: Any = None,
+    name: str | None = None,
+) -> InputDef:
+    """An input of a fixed shape; with `is_dynamic`, of no more elements than that.
+
+    On several devices each takes its part along axis 0, unless `batch_axis` is another or None, or
+    `distribute` is `flow.distribute.broadcast()`, or the input is dynamic.
+    """
+    del name
+    sizes = tuple(int(size) for size in shape)
+    axis = _batch_axis(batch_axis, len(sizes))
+    split = axis == 0 and getattr(distribute, "kind", "") != "broadcast"
+    return InputDef(sizes, tf.as_dtype(dtype), is_dynamic, by_sample=split, batch_axis=axis)
+
+
+def _batch_axis(given: Any, rank: int) -> int | None:
+    """The axis of the samples; None, and False in the first programs: there is none."""
+    if given is None or given is False:
+        return None
+    if type(given) is not int or not -rank <= given < max(rank, 1):
+        raise MoxValueError(
+            f"batch_axis={shown(given)}: it is an axis of the {rank} of the shape, or None."
+        )
+    return given % rank if rank else given
+
+
+def FixedTensorDef(  # noqa: N802
+    shape: Sequence[int],
+    dtype: Any = tf.float32,
+    batch_axis: int | None = 0,
+    split_axis: Any = "same_with_batch_axis",
+    name: str | None = None,
+) -> InputDef:
+    """An input of a fixed shape, which devices share along axis 0 unless an axis is another one.
+
+    Args:
+        shape: the whole shape.
+        dtype: the data type.
+        batch_axis: axis of the samples, or None.
+        split_axis: axis along which devices share the input; default: `batch_axis`.
+        name: without effect.
+    """
+    del name
+    given = input_blob_def(shape, dtype, batch_axis=batch_axis)
+    if split_axis == "same_with_batch_axis":
+        return given
+    axis = _batch_axis(split_axis, len(given.shape))
+    return dataclasses.replace(given, by_sample=axis == 0)
+
+
+def MirroredTensorDef(  # noqa: N802
+    shape: Sequence[int], dtype: Any = tf.float32, batch_axis: int = 0, name: str | None = None
+) -> InputDef:
+    """A list of one array a device, each of no more elements than `shape` has."""
+    del name
+    sizes = tuple(int(size) for size in shape)
+    axis = _batch_axis(batch_axis, len(sizes))
+    return InputDef(sizes, tf.as_dtype(dtype), True, True, batch_axis=axis)
+
+
+def MirroredTensorListDef(*args: Any, **kwargs: Any) -> InputDef:  # noqa: N802
+    """Not offered."""
+    raise MoxNotSupportedError("flow.MirroredTensorListDef is not offered; use MirroredTensorDef.")

@@ -1,0 +1,241 @@
+"""Runs an operation on each device's part of its blobs, where that makes what the whole would.
+
+Blobs of this API are logical: a job's code sees the shape of the whole batch, and runs once. On
+several devices a blob of samples is held as one part a device, along axis 0. An operation that
+treats samples alike (see `rules`) is made once a device; any other one takes its blobs whole.
+Either way the values are those of one device. With several machines a graph holds the parts of its
+own machine's devices, and what is whole is computed on every machine alike.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxError, MoxValueError
+from moxing.flow.trace import context, scopes
+from moxing.flow.trace.blobs import Blob
+
+# What an operation needs instead of its arguments, by name, one for each device; None: it needs
+# its blobs whole.
+Plan = Mapping[str, Sequence[Any]] | None
+Rule = Callable[[Mapping[str, Any], int], Plan]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
+    """Makes an operation run on each device's part, where `rule` says that it can.
+
+    Args:
+        rule: is given the arguments by name and the number of devices.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with _explained(function.__name__, (*args, *kwargs.values())):
+                return made_of(args, kwargs)
+
+        def made_of(args: Any, kwargs: Any) -> Any:
+            count = _parts(args) or _parts(kwargs.values())
+            unpacked = _pieces((*args, *kwargs.values()))
+            if not unpacked and (not count or context.current() is None or not fits(count)):
+                return function(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            if unpacked:
+                return in_pieces(unpacked, lambda index: function(**_piece(bound.arguments, index)))
+            if _any_mirrored(bound.arguments.values()):
+                made = each(count, lambda index: function(**_local(bound.arguments, {}, index)))
+                made.mirrored = True
+                return made
+            plan = rule(bound.arguments, scopes.total())
+            if plan is None:
+                return function(*args, **kwargs)
+            return each(count, lambda index: function(**_local(bound.arguments, plan, index)))
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+@contextmanager
+def _explained(name: str, values: Sequence[Any]) -> Iterator[None]:
+    """Names the blobs, where TensorFlow refuses to make an operation of them."""
+    try:
+        yield
+    except MoxError:
+        raise
+    except (ValueError, TypeError, tf.errors.InvalidArgumentError) as error:
+        if context.current() is None:
+            raise
+        items = [i for v in values for i in (v if isinstance(v, list | tuple) else [v])]
+        blobs = [item for item in items if isinstance(item, Blob)]
+        shapes = ", ".join(f"{blob.static_shape} {blob.dtype.name}" for blob in blobs)
+        reason = str(error).partition("\n")[0].partition(" for '{{node")[0].rstrip(".")
+        raise MoxValueError(
+            f"{name.strip('_')} can't be made of {shapes or 'its arguments'}: {reason}."
+        ) from error
+
+
+def fits(count: int) -> bool:
+    """Whether blobs in so many parts lie on the devices of the current scope."""
+    return scopes.spread() and count == len(scopes.active())
+
+
+def each(count: int, make: Callable[[int], Blob]) -> Blob:
+    """The blob whose parts `make` makes, each on its device."""
+    trace = context.required("an operation")
+    before, parts, outer = set(trace.names), [], trace.in_part
+    for index in range(count):
+        # One name of the user's is that of all parts.
+        trace.names, trace.in_part = set(before), True
+        with on(index):
+            parts.append(make(index))
+    trace.in_part = outer
+    return Blob(None, parts[0].batch_axis, parts[0].distribute, parts=parts)
+
+
+def in_pieces(count: int, make: Callable[[int], Blob]) -> Blob:
+    """The blob of which `make` makes a part for each piece of the batch, on one device."""
+    trace = context.required("an operation")
+    before, parts, outer = set(trace.names), [], trace.in_part
+    for index in range(count):
+        # One name of the user's is that of all pieces.
+        trace.names, trace.in_part = set(before), True
+        parts.append(make(index))
+    trace.in_part = outer
+    result = Blob(None, parts[0].batch_axis, parts[0].distribute, parts=parts, mirrored=True)
+    result.unpacked = True
+    return result
+
+
+@contextmanager
+def on(index: int) -> Iterator[None]:
+    """Operations inside are made on the device of that index."""
+    outer = tf.get_default_graph().get_name_scope()
+    inner = f"{outer}/device{index}/" if outer else f"device{index}/"
+    with tf.device(scopes.active()[index]):
+        if index == 0:  # Names of the first are those of one device.
+            yield
+            return
+        with tf.name_scope(inner):
+            yield
+
+
+def draws_alike() -> bool:
+    """Whether random values that an operation draws must be the same on all machines."""
+    return context.exchange() is not None and not context.required("an operation").in_part
+
+
+def alike(drawn: Blob) -> Blob:
+    """A blob of random values; where they must be the same on all machines, those of the first."""
+    exchange = context.exchange()
+    if exchange is None or not draws_alike():
+        return drawn
+    return Blob(exchange.given(drawn.tensor), drawn.batch_axis)
+
+
+def split(tensor: tf.Tensor, count: int) -> list[Blob]:
+    """Equal parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
+    begin, own, length = scopes.first(), len(scopes.active()), tensor.shape[0]
+    size = tf.shape(tensor)[0] // count if length is None else int(length) // count
+    # No tf.split: TensorFlow 2.21 fuses a scaled product of matrices with what is added to it, and
+    # of an operation with several outputs it then adds the first, whichever was meant.
+    with tf.device("/cpu:0"):
+        slices = [tensor[i * size : (i + 1) * size] for i in range(begin, begin + own)]
+        return [Blob(part, piece=True) for part in slices]
+
+
+def share(batch: int, what: str) -> int:
+    """How many samples of a batch each device takes.
+
+    Args:
+        batch: samples on all devices together.
+        what: says whose batch it is, in an error.
+
+    Raises:
+        MoxValueError: they can't be shared evenly.
+    """
+    count, machines = scopes.total(), scopes.machines()
+    if batch % count:
+        where = f"gpu_device_num on {machines} machines" if machines > 1 else "gpu_device_num"
+        raise MoxValueError(
+            f"{what}: a batch of {batch} can't be shared evenly by {count} devices"
+            f" ({where}). Use a multiple of {count}, or another number of devices."
+        )
+    return batch // count
+
+
+def _parts(values: Any) -> int:
+    """The number of parts of the blobs among the arguments; 0: all are whole."""
+    for value in values:
+        if isinstance(value, Blob):
+            if value.parts:
+                return len(value.parts)
+        elif isinstance(value, list | tuple) and (found := _parts(value)):
+            return found
+    return 0
+
+
+def _pieces(values: Any) -> int:
+    """Into how many pieces blobs among the arguments were unpacked; 0: none was.
+
+    Raises:
+        MoxValueError: into different numbers.
+    """
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, Blob) and value.unpacked:
+            found.add(len(value.parts))
+        elif isinstance(value, list | tuple):
+            found |= {_pieces(value)} - {0}
+    if len(found) > 1:
+        raise MoxValueError(
+            f"blobs that flow.unpack cut into {' and '.join(map(str, sorted(found)))} pieces can't"
+            " go into one operation."
+        )
+    return found.pop() if found else 0
+
+
+def _piece(arguments: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """The arguments for one piece: of unpacked blobs a part, of others the whole."""
+
+    def part(value: Any) -> Any:
+        if isinstance(value, Blob):
+            return value.parts[index] if value.unpacked else value
+        if isinstance(value, list | tuple) and any(isinstance(item, Blob) for item in value):
+            return [part(item) for item in value]
+        return value
+
+    return {name: part(value) for name, value in arguments.items()}
+
+
+def _any_mirrored(values: Any) -> bool:
+    return any(
+        value.mirrored
+        if isinstance(value, Blob)
+        else isinstance(value, list | tuple) and _any_mirrored(value)
+        for value in values
+    )
+
+
+def _local(arguments: Mapping[str, Any], plan: Mapping[str, Any], index: int) -> dict[str, Any]:
+    def part(value: Any) -> Any:
+        if isinstance(value, Blob) and value.parts:
+            return value.parts[index]
+        if isinstance(value, list | tuple) and any(isinstance(item, Blob) for item in value):
+            return [part(item) for item in value]
+        return value
+
+    return {
+        name: plan[name][index] if name in plan else part(value)
+        for name, value in arguments.items()
+    }

@@ -1,0 +1,64 @@
+"""What a job's caller gets: numpy arrays with the methods of the API's results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from moxing.errors import MoxValueError
+
+
+class Array(np.ndarray):
+    """A result: a numpy array that also has the methods which later versions of the API added."""
+
+    def ndarray(self) -> np.ndarray:
+        """The plain array."""
+        return np.asarray(self)
+
+    numpy = ndarray
+
+    def ndarray_list(self) -> list[np.ndarray]:
+        """The arrays of all devices, where the job works on mirrored blobs."""
+        return [np.asarray(self)]
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What numpy makes of it is numpy's own: `loss.mean()` is a number."""
+        del context, return_scalar
+        return np.asarray(array)[()]
+
+
+class Mirrored(list[Array]):
+    """A result of a job on mirrored blobs: a list of one array a device.
+
+    It is read as the arrays one behind another along axis 0, where an array is wanted.
+    """
+
+    def ndarray_list(self) -> list[np.ndarray]:
+        """The arrays of all devices, in the order of machines and their devices."""
+        return [np.asarray(item) for item in self]
+
+    def ndarray(self) -> np.ndarray:
+        """The arrays one behind another along axis 0.
+
+        Raises:
+            MoxValueError: their other sizes differ.
+        """
+        shapes = [item.shape for item in self]
+        if len({shape[1:] for shape in shapes}) > 1:
+            raise MoxValueError(
+                f"the devices' arrays have the shapes {', '.join(map(str, shapes))}, and can't be"
+                " put together: use .ndarray_list()."
+            )
+        return np.concatenate(self.ndarray_list(), 0)
+
+    numpy = ndarray
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        del copy
+        return self.ndarray().astype(dtype, copy=False) if dtype is not None else self.ndarray()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.ndarray(), name)

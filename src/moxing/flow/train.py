@@ -1,0 +1,7 @@
+"""`flow.train`: checkpoints."""
+
+from moxing.flow import absent
+from moxing.flow.saving.checkpoints import CheckPoint as CheckPoint
+from moxing.flow.saving.checkpoints import SimpleCheckPointManager as SimpleCheckPointManager
+
+__getattr__, __dir__ = absent.of("flow.train", globals())

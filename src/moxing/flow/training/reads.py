@@ -1,0 +1,83 @@
+"""What a train step updates: variables, and the parts on this machine of those in parts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.flow.trace import shards, variables
+from moxing.flow.trace.context import Trace
+
+
+@dataclass(frozen=True)
+class Read:
+    """A tensor that the job read of a variable, or of a part of one.
+
+    Attributes:
+        name: of the variable.
+        tensor: what was read.
+        whole: the variable, or a `shards.Split`.
+        part: the number of the part on this machine; None: it is the whole.
+        shared: what the parts of a variable make once.
+    """
+
+    name: str
+    tensor: tf.Tensor
+    whole: Any
+    part: int | None = None
+    shared: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def variable(self) -> tf.Variable:
+        """What is updated."""
+        return self.whole if self.part is None else self.whole.parts[self.part]
+
+    def place(self) -> contextlib.AbstractContextManager[Any]:
+        """Where it is updated: a part beside itself."""
+        if self.part is None:
+            return contextlib.nullcontext()
+        return tf.device(self.whole.devices[self.part])
+
+    def slot(
+        self, trace: Trace, suffix: str, value: float = 0, scalar: bool = False, dtype: Any = None
+    ) -> Any:
+        """A variable of the optimizer: of a part, the part that belongs to it."""
+        found = variables.slot(trace, f"{self.name}-{suffix}", self.whole, value, scalar, dtype)
+        if self.part is None or not isinstance(found, shards.Split):
+            return found
+        return found.parts[self.part]
+
+
+def of(trace: Trace) -> list[Read]:
+    """All that the job trains."""
+    found = []
+    for name in (name for name in trace.blobs if trace.trainable[name]):
+        blob, whole = trace.blobs[name], trace.variables.by_name[name]
+        if isinstance(blob, shards.SplitBlob):
+            shared: dict[str, Any] = {}
+            found += [Read(name, t, whole, i, shared) for i, t in enumerate(blob.reads)]
+        else:
+            found.append(Read(name, blob.tensor, whole))
+    return found
+
+
+def lengths(
+    read: Read, all_reads: Sequence[Read], gradients: Sequence[tf.Tensor | None]
+) -> tuple[tf.Tensor | None, tf.Tensor | None]:
+    """Of a part, the lengths of its whole variable and gradient; else None, None."""
+    if read.part is None:
+        return None, None
+    if "lengths" not in read.shared:
+        of_whole = [i for i, other in enumerate(all_reads) if other.name == read.name]
+        tensors = [all_reads[i].tensor for i in of_whole]
+        slopes = [g for g in (gradients[i] for i in of_whole) if g is not None]
+        with tf.device(read.whole.devices[0]):
+            read.shared["lengths"] = (
+                shards.norm(tensors, read.whole),
+                shards.norm(slopes, read.whole),
+            )
+    return read.shared["lengths"]

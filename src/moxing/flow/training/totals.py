@@ -1,0 +1,65 @@
+"""What a train step adds up over machines: see `exchange` for how losses are weighted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.flow.trace import context, scopes
+from moxing.flow.trace.blobs import Blob
+from moxing.flow.trace.context import Watch
+from moxing.flow.training.reads import Read
+
+
+def elements(loss: Blob) -> tf.Tensor:
+    """How many elements a loss has on all machines, in its own type, of half in float32.
+
+    Half precision ends at 65504.
+    """
+    kind = tf.float32 if loss.dtype == tf.float16 else loss.dtype
+    if loss.mirrored or None in loss.static_shape:
+        own, exchange = tf.size(loss.own), context.exchange()
+        if exchange is not None and loss.apart:
+            own = exchange.total(own)
+        return tf.cast(own, kind)
+    return tf.cast(tf.constant(math.prod(loss.static_shape)), kind)
+
+
+def seed(loss: Blob, value: tf.Tensor) -> tf.Tensor:
+    """What the gradient of a loss begins with on this machine.
+
+    Args:
+        value: the gradient of each element, as one machine would have it.
+    """
+    exchange = context.exchange()
+    if not loss.apart and exchange is not None:
+        value = value / exchange.size  # All machines compute the whole.
+    return tf.fill(tf.shape(loss.own), tf.cast(value, loss.dtype))
+
+
+def dense(gradients: Sequence[Any], of_reads: Sequence[Read]) -> list[tf.Tensor | None]:
+    """The gradients as tensors, the first ones, at what the job trains, those of all machines."""
+    found = [tf.convert_to_tensor(g) if g is not None else None for g in gradients]
+    exchange = context.exchange()
+    if exchange is None:
+        return found
+    # The last layers' gradients are known first. That of a part is whole on its own machine.
+    whole = [i for i, read in enumerate(of_reads) if read.part is None]
+    order = [i for i in reversed(whole) if found[i] is not None]
+    sums = exchange.sums([found[i] for i in order], scopes.active()[0])
+    for index, total in zip(order, sums, strict=True):
+        found[index] = total
+    return found
+
+
+def watched(watch: Watch) -> tf.Tensor:
+    """The whole gradient at a watched blob, of what this machine has of it."""
+    exchange = context.exchange()
+    if exchange is None:
+        return watch.deliver
+    if watch.blob.mirrored and watch.blob.apart:  # Of a size of its own on each machine.
+        return tf.concat([exchange.given(watch.deliver, i) for i in range(exchange.size)], 0)
+    return exchange.whole(watch.deliver) if watch.blob.apart else exchange.total(watch.deliver)
