@@ -170,9 +170,11 @@ def unsorted_segment_sum_like(
     data: Blob, segment_ids: Blob, like: Blob, axis: int = 0, name: str | None = None
 ) -> Blob:
     """As `unsorted_segment_sum`, with as many segments as `like` has elements along `axis`."""
-    tensors = [tensor_of(x, "flow.unsorted_segment_sum_like") for x in (data, segment_ids, like)]
+    what = "flow.unsorted_segment_sum_like"
+    values, ids = tensor_of(data, what), tensor_of(segment_ids, what)
+    count = tf.shape(tensor_of(like, what))[axis]
     own = context.op_name(name, "unsorted_segment_sum_like")
-    return Blob(_segment_sums(*tensors[:2], tf.shape(tensors[2])[axis], axis, own), like.batch_axis)
+    return Blob(_segment_sums(values, ids, count, axis, own), like.batch_axis)
 
 
 def _segment_sums(values: tf.Tensor, ids: tf.Tensor, count: Any, axis: int, name: str) -> tf.Tensor:
