@@ -283,10 +283,50 @@ def test_more_devices_than_parts_or_an_odd_batch_are_errors_with_numbers(
     )
 
 
-def test_an_input_of_odd_size_is_an_error_unless_it_is_no_batch(
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_devices_share_a_batch_that_does_not_come_out_even(
+    devices: Callable[[int], None], count: int
+) -> None:
+    """Losses, gradients and values are those of one device."""
+    x = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    y = np.array([0, 2, 1, 1, 0], np.int32)
+    seen: dict[str, Any] = {}
+
+    def run(own: int) -> Any:
+        devices(own)
+
+        @flow.function
+        def train(
+            x: Any = flow.FixedTensorDef((5, 4)),  # noqa: B008
+            y: Any = flow.FixedTensorDef((5,), flow.int32),  # noqa: B008
+        ) -> Any:
+            flow.config.train.primary_lr(0.5)
+            flow.config.train.model_update_conf({"momentum_conf": {}})
+            first = flow.random_normal_initializer()
+            w = flow.get_variable("w", (3, 2), initializer=first, random_seed=3)
+            square = flow.reshape(x, (5, 2, 2))
+            rows = flow.reshape(square, (-1, 2))
+            z = flow.reshape(flow.matmul(rows, w, transpose_b=True), (5, -1, 3))
+            z = flow.math.reduce_sum(z * flow.constant(2.0, flow.float, (5, 1, 1)), axis=[1])
+            z = z - flow.math.reduce_mean(z, 0, keepdims=True)
+            loss = flow.nn.sparse_softmax_cross_entropy_with_logits(y, z)
+            flow.watch_diff(z, lambda value: seen.update({own: value}))
+            flow.losses.add_loss(loss)
+            return loss, z, flow.concat([z, z], 0), w
+
+        flow.train.CheckPoint().init()
+        return [train(x, y).get() for _ in range(3)]
+
+    for found, wanted in zip(run(count), run(1), strict=True):
+        for ours, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen[count], seen[1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_of_fewer_samples_than_devices_is_an_error_unless_it_is_no_batch(
     devices: Callable[[int], None],
 ) -> None:
-    devices(2)
+    devices(4)
 
     @flow.function
     def job(x: Any = flow.FixedTensorDef((3, 2))) -> Any:  # noqa: B008
@@ -295,8 +335,8 @@ def test_an_input_of_odd_size_is_an_error_unless_it_is_no_batch(
     with pytest.raises(MoxValueError) as error:
         job(np.zeros((3, 2), np.float32))
     assert str(error.value) == (
-        "job job, argument x, shape (3, 2): a batch of 3 can't be shared evenly by 2 devices"
-        " (gpu_device_num). Use a multiple of 2, or another number of devices."
+        "job job, argument x, shape (3, 2): 4 devices can't share a batch of 3 (gpu_device_num):"
+        " each needs one sample at least. Use a larger batch, or fewer devices."
     )
     devices(2)
 

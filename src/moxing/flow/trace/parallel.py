@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -143,15 +144,47 @@ def alike(drawn: Blob) -> Blob:
     return Blob(exchange.given(drawn.tensor), drawn.batch_axis)
 
 
+def sizes(length: int, count: int) -> list[int]:
+    """How many samples each of `count` devices takes; the first take one more where need be."""
+    size, more = divmod(length, count)
+    return [size + (index < more) for index in range(count)]
+
+
 def split(tensor: tf.Tensor, count: int) -> list[Blob]:
-    """Equal parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
+    """Parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
     begin, own, length = scopes.first(), len(scopes.active()), tensor.shape[0]
-    size = tf.shape(tensor)[0] // count if length is None else int(length) // count
+    if length is None:
+        size = tf.shape(tensor)[0] // count
+        bounds = [index * size for index in range(count + 1)]
+    else:
+        bounds = [0, *itertools.accumulate(sizes(int(length), count))]
     # No tf.split: TensorFlow 2.21 fuses a scaled product of matrices with what is added to it, and
     # of an operation with several outputs it then adds the first, whichever was meant.
     with tf.device("/cpu:0"):
-        slices = [tensor[i * size : (i + 1) * size] for i in range(begin, begin + own)]
+        slices = [tensor[bounds[i] : bounds[i + 1]] for i in range(begin, begin + own)]
         return [Blob(part, piece=True) for part in slices]
+
+
+def require_samples(batch: int, what: str) -> None:
+    """Raises where the devices can't share the samples of an input.
+
+    Devices of one machine need not have equally many; machines exchange parts of one size.
+
+    Args:
+        batch: samples on all devices together.
+        what: says whose batch it is, in an error.
+
+    Raises:
+        MoxValueError: there are fewer samples than devices, or machines can't share them evenly.
+    """
+    count = scopes.total()
+    if scopes.machines() > 1 and scopes.spread():
+        share(batch, what)
+    elif batch < count:
+        raise MoxValueError(
+            f"{what}: {count} devices can't share a batch of {batch} (gpu_device_num): each needs"
+            " one sample at least. Use a larger batch, or fewer devices."
+        )
 
 
 def share(batch: int, what: str) -> int:

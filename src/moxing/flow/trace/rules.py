@@ -166,9 +166,15 @@ def reshape(arguments: _Arguments, count: int) -> Plan:
     if not new or new.count(-1) > 1 or not known or total % known:
         return None
     full = [total // known if size == -1 else size for size in new]
-    if math.prod(full) != total or full[0] % count:
+    if math.prod(full) != total:
         return None
-    return {"shape": [[full[0] // count, *full[1:]]] * count}
+    before, after = parallel.sizes(old[0], count), parallel.sizes(full[0], count)
+    # The elements of a part of the result must be those of the part of the blob.
+    if any(full[0] * b != old[0] * a for b, a in zip(before, after, strict=True)):
+        return None
+    first = scopes.first()
+    own = after[first : first + len(scopes.active())]
+    return {"shape": [[size, *full[1:]] for size in own]}
 
 
 def boxed(arguments: _Arguments, count: int) -> Plan:
