@@ -177,7 +177,7 @@ def test_what_contrib_estimator_has(faces: Faces) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tensorflow.contrib.tensor_forest", "openmox restores layers, slim, framework"),
+        ("tensorflow.contrib.labeled_tensor", "openmox restores layers, slim, framework"),
         ("tensorflow.examples.speech_commands", "tutorials.mnist.input_data has a stand-in."),
         (
             "tensorflow.contrib.learn.Estimator",
@@ -200,6 +200,14 @@ def test_what_is_gone_says_what_to_do(faces: Faces, name: str, message: str) -> 
     assert message in str(attribute.value)
     assert str(imported.value) == str(attribute.value)
     assert name.rpartition(".")[2] in str(attribute.value)
+
+
+def test_a_function_may_have_its_modules_name(faces: Faces) -> None:
+    ops = faces.load("tensorflow.contrib.framework.python.ops")
+
+    assert faces.load("tensorflow.contrib.framework.python.ops.arg_scope").has_arg_scope
+    assert ops.arg_scope is faces.load("tensorflow.contrib.framework").arg_scope
+    assert ops.add_arg_scope is ops.arg_scope.__globals__["add_arg_scope"]
 
 
 def test_contrib_data_and_lookup_run(faces: Faces) -> None:

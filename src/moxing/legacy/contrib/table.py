@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from moxing.legacy.contrib import small
 from moxing.legacy.face.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
@@ -30,6 +31,7 @@ _LAYERS = Spec(
         "python": Spec(
             names={"layers": "face:tensorflow.contrib.layers", "ops": "tf_slim.layers"},
         ),
+        "embed_sequence": f"{_HERE}.nn:embed_sequence",
         "safe_embedding_lookup_sparse": f"{_V1}:nn.safe_embedding_lookup_sparse",
         # slim keeps these in files that it does not list.
         "utils": "tf_slim.layers.utils",
@@ -39,6 +41,7 @@ _LAYERS = Spec(
         name: "Use tf.feature_column and tf.feature_column.input_layer instead."
         for name in (
             "bucketized_column",
+            "create_feature_spec_for_parsing",
             "crossed_column",
             "embedding_column",
             "feature_column",
@@ -60,10 +63,31 @@ _FRAMEWORK = Spec(
     names={
         "deprecated": "tensorflow.python.util.deprecation:deprecated",
         "deprecated_args": "tensorflow.python.util.deprecation:deprecated_args",
-        "nest": f"{_V1}.nest",
+        "nest": "face:tensorflow.python.util.nest",
+        # tf-slim's module of variables shows the module of this name.
+        **{
+            name: f"tf_slim.ops.arg_scope:{name}"
+            for name in ("add_arg_scope", "arg_scope", "current_arg_scope", "has_arg_scope")
+        },
+        "with_shape": f"{_HERE}.framework:with_shape",
+        "with_same_shape": f"{_HERE}.framework:with_same_shape",
+        **{
+            name: f"{_HERE}.framework:{name}"
+            for name in ("load_checkpoint", "reduce_sum_n", "smart_constant_value", "sort")
+        },
+        "smart_cond": "tensorflow.python.framework.smart_cond:smart_cond",
         "python": Spec(
             names={
-                "ops": Spec(roots=("tf_slim.ops",), deep=True),
+                "ops": Spec(
+                    roots=("tf_slim.ops",),
+                    names={
+                        name: f"tf_slim.ops.arg_scope:{name}"
+                        for name in ("add_arg_scope", "arg_scope", "has_arg_scope")
+                    }
+                    | {"audio_ops": "tensorflow.python.ops.gen_audio_ops"},
+                    deep=True,
+                    fallback=("tf_slim.ops.variables",),
+                ),
                 "framework": Spec(
                     names={
                         "checkpoint_utils": "tensorflow.python.training.checkpoint_utils",
@@ -81,23 +105,46 @@ _TRAINING = Spec(
     roots=("tf_slim.training.training", "tf_slim.training.evaluation"),
     names={
         "HParams": f"{_HERE}.hparams:HParams",
+        "bucket": f"{_HERE}.bucketing:bucket",
+        "bucket_by_sequence_length": f"{_HERE}.bucketing:bucket_by_sequence_length",
+        "GreedyLoadBalancingStrategy": f"{_HERE}.placement:GreedyLoadBalancingStrategy",
+        "RandomStrategy": f"{_HERE}.placement:RandomStrategy",
+        "byte_size_load_fn": f"{_HERE}.placement:byte_size_load_fn",
         "python": Spec(
             names={
                 "training": Spec(
                     roots=("tf_slim.training",),
-                    names={"hparam": f"{_HERE}.hparams"},
+                    names={
+                        "bucket_ops": f"{_HERE}.bucketing",
+                        "device_setter": f"{_HERE}.placement",
+                        "hparam": f"{_HERE}.hparams",
+                    },
                     deep=True,
                 )
             }
         ),
     },
     fallback=(f"{_V1}.train",),
+    gone={
+        "batch_sequences_with_states": "Cut sequences in tf.data and carry the state in variables.",
+        "rejection_sample": "Use tf.data.experimental.rejection_resample instead.",
+        "resample_at_rate": "Use flat_map and repeat of tf.data instead.",
+        "stratified_sample": "Use tf.data.experimental.rejection_resample instead.",
+        "weighted_resample": "Use flat_map and repeat of tf.data instead.",
+    },
 )
 
+_PREPROCESSING = Spec(
+    roots=(f"{_HERE}.vocabulary",),
+    names={
+        name: "face:tensorflow.contrib.learn.preprocessing"
+        for name in ("categorical_vocabulary", "text")
+    },
+)
 _LEARN_DATASETS = Spec(
     names={
         "DATASETS": lambda: ("mnist",),
-        "base": f"{_OWN}.data.mnist",
+        "base": Spec(roots=(f"{_HERE}.learn", f"{_OWN}.data.mnist")),
         "load_dataset": f"{_OWN}.data.mnist:load_dataset",
         "mnist": f"{_OWN}.data.mnist",
     },
@@ -175,7 +222,10 @@ _GRAPH_EDITOR = Spec(
 _CRF = Spec(roots=(f"{_HERE}.crf",), names={"python": _python("crf", "ops", "crf")})
 
 _DATA = Spec(
-    roots=(f"{_HERE}.data", f"{_V1}.data.experimental"),
+    roots=(f"{_HERE}.data", f"{_HERE}.old_data", f"{_V1}.data.experimental"),
+    names={
+        "python": _python("data", "ops", "batching", "dataset_ops", "grouping", "interleave_ops")
+    },
     fallback=(f"{_V1}.data",),
 )
 
@@ -202,6 +252,7 @@ _TPU = Spec(
 
 CONTRIB = Spec(
     names={
+        **small.NAMES,
         "autograph": f"{_V1}.autograph",
         "cluster_resolver": Spec(
             roots=(f"{_V1}.distribute.cluster_resolver",),
@@ -219,7 +270,6 @@ CONTRIB = Spec(
             gone={"TPUStrategy": "There are no TPUs here: use MirroredStrategy, or leave it out."},
             otherwise=" openmox has the strategies of tf.distribute here, which start nothing.",
         ),
-        "distributions": f"{_V1}.distributions",
         "estimator": f"{_ESTIMATOR}.contrib",
         "predictor": f"{_ESTIMATOR}.predictor",
         "framework": _FRAMEWORK,
@@ -229,18 +279,15 @@ CONTRIB = Spec(
         "layers": _LAYERS,
         "learn": Spec(
             names={
+                "ModeKeys": f"{_HERE}.learn:ModeKeys",
                 "datasets": _LEARN_DATASETS,
-                "python": Spec(
-                    names={
-                        "learn": Spec(names={"datasets": "face:tensorflow.contrib.learn.datasets"})
-                    }
-                ),
+                "preprocessing": _PREPROCESSING,
+                "python": Spec(names={"learn": "face:tensorflow.contrib.learn"}),
             },
             otherwise=" tf.contrib.learn became tf.estimator, which openmox has: give the model_fn"
             " to tf.estimator.Estimator.",
         ),
         "legacy_seq2seq": _LEGACY_SEQ2SEQ,
-        "lookup": "tensorflow.python.ops.lookup_ops",
         "losses": Spec(
             roots=("tf_slim.losses",),
             names={"python": Spec(names={"losses": "tf_slim.losses"})},
@@ -248,7 +295,14 @@ CONTRIB = Spec(
         ),
         "metrics": Spec(
             roots=("tf_slim.metrics",),
-            names={"python": Spec(names={"ops": "tf_slim.metrics"})},
+            names={
+                "confusion_matrix": f"{_V1}:math.confusion_matrix",
+                "python": Spec(names={"ops": "face:tensorflow.contrib.metrics"}),
+                "set_difference": f"{_V1}:sets.difference",
+                "set_intersection": f"{_V1}:sets.intersection",
+                "set_size": f"{_V1}:sets.size",
+                "set_union": f"{_V1}:sets.union",
+            },
             deep=True,
         ),
         "opt": _OPT,
@@ -267,13 +321,7 @@ CONTRIB = Spec(
             }
         ),
     },
-    gone={
-        "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
-        "eager": "openmox runs graphs; write a model_fn instead.",
-        "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
-        "quantize": "Quantize the exported model with tf.lite instead.",
-        "summary": "Use tf.summary instead.",
-    },
+    gone=small.GONE,
     otherwise=" tf.contrib was removed with TensorFlow 2.0; openmox restores layers, slim,"
     " framework, losses, metrics, training, rnn, data, image, lookup and a few more. Port this"
     " part of the program to TensorFlow's public API.",

@@ -46,6 +46,14 @@ _DISTRIBUTE = Spec(
 )
 
 
+_MNIST = Spec(
+    names={
+        "input_data": "moxing.legacy.data.mnist",
+        "mnist": "moxing.legacy.contrib.mnist_tutorial",
+    }
+)
+
+
 def _app(module: str, run: Callable[..., Any]) -> Spec:
     return Spec(roots=(module,), names={"run": lambda: run, "flags": "face:tensorflow.flags"})
 
@@ -75,7 +83,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             "examples": Spec(
                 names={
                     "tutorials": Spec(
-                        names={"mnist": Spec(names={"input_data": "moxing.legacy.data.mnist"})},
+                        names={"mnist": _MNIST},
                         otherwise=f" {_EXAMPLES}",
                     )
                 },
@@ -85,7 +93,11 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             "keras": keras_spec.of_tensorflow(),
             "python": python_paths.PYTHON,
             "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
-            "tools": "tensorflow.tools",
+            "tools": Spec(
+                roots=("tensorflow.tools",),
+                names={"graph_transforms": "moxing.legacy.names.graph_transforms"},
+                deep=True,
+            ),
         },
         otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
     )

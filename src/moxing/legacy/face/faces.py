@@ -97,7 +97,10 @@ class Faces:
         own = parent.__name__
         if own in self._specs and self._modules[own] is parent:
             module = self._child(own, leaf)
-            parent.__dict__[leaf] = module
+            # A function may have the name of its module, as in packages that import it with *.
+            named = self._specs[own].names
+            if leaf not in named or isinstance(getattr(parent, leaf), types.ModuleType):
+                parent.__dict__[leaf] = module
         else:
             module = _real_child(parent, leaf)
         return self._modules.setdefault(name, module)
@@ -164,7 +167,6 @@ class Faces:
             value = self._value(name, spec.names[leaf])
             if isinstance(value, types.ModuleType):
                 return value
-            raise MoxImportError(f"{name} is not a module.", name=name)
         roots = tuple(f"{root}.{leaf}" for root in spec.roots if _exists(f"{root}.{leaf}"))
         if roots and spec.deep:
             return self._make(name, Spec(roots=roots, fallback=spec.fallback, deep=True))
@@ -174,6 +176,8 @@ class Faces:
             value = getattr(source, leaf, None)
             if isinstance(value, types.ModuleType):
                 return value
+        if leaf in spec.names:
+            raise MoxImportError(f"{name} is not a module.", name=name)
         raise MoxImportError(self.missing(parent_name, leaf), name=name)
 
     def _list(self, name: str) -> list[str]:

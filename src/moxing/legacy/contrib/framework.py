@@ -1,0 +1,62 @@
+"""Small functions of `tf.contrib.framework`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+
+
+def with_shape(expected_shape: Any, tensor: Any) -> Any:
+    """The tensor, of a shape that is checked: now where it is known, else when it runs."""
+    tensor = tf.convert_to_tensor(tensor)
+    if isinstance(expected_shape, tf.Tensor):
+        known = tf.get_static_value(expected_shape)
+        if known is None:
+            check = tf.assert_equal(tf.shape(tensor), expected_shape)
+            with tf.control_dependencies([check]):
+                return tf.identity(tensor)
+        expected_shape = known.tolist()
+    expected = tf.TensorShape(expected_shape)
+    if not tensor.shape.is_compatible_with(expected):
+        raise MoxValueError(f"{tensor.name} has the shape {tensor.shape}, not {expected}.")
+    if tensor.shape.is_fully_defined() or not expected.is_fully_defined():
+        return tensor
+    check = tf.assert_equal(tf.shape(tensor), expected.as_list())
+    with tf.control_dependencies([check]):
+        checked = tf.identity(tensor)
+    checked.set_shape(expected)
+    return checked
+
+
+def with_same_shape(expected_tensor: Any, tensor: Any) -> Any:
+    """The tensor, whose shape is checked to be that of another."""
+    shape = expected_tensor.shape
+    return with_shape(shape if shape.is_fully_defined() else tf.shape(expected_tensor), tensor)
+
+
+def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Any:
+    """The sum of all elements of all tensors."""
+    with tf.name_scope(name, "reduce_sum_n", list(tensors)):
+        return tf.add_n([tf.reduce_sum(tensor) for tensor in tensors])
+
+
+def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: Any = None) -> Any:
+    """`tf.sort`."""
+    return tf.sort(values, axis, direction, name)
+
+
+def load_checkpoint(filepattern: str) -> Any:
+    """A reader of a checkpoint: `tf.train.load_checkpoint`."""
+    return tf.train.load_checkpoint(filepattern)
+
+
+def smart_constant_value(pred: Any) -> Any:
+    """What a boolean is, where that is known before the graph runs; else None."""
+    if isinstance(pred, tf.Tensor):
+        known = tf.get_static_value(pred)
+        return None if known is None else bool(known)
+    return bool(pred)

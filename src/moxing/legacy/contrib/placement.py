@@ -1,0 +1,53 @@
+"""`tf.contrib.training`'s choices of a parameter server for each variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing.errors import MoxValueError
+
+
+def byte_size_load_fn(op: Any) -> int:
+    """The bytes of a variable.
+
+    Raises:
+        MoxValueError: an operation with several outputs, or of unknown shape.
+    """
+    if len(op.outputs) != 1 or not op.outputs[0].shape.is_fully_defined():
+        shape = op.get_attr("shape") if "shape" in op.node_def.attr else None
+        if shape is None or tf.TensorShape(shape).num_elements() is None:
+            raise MoxValueError(f"the size of {op.name} is not known.")
+        return tf.TensorShape(shape).num_elements() * op.get_attr("dtype").size
+    tensor = op.outputs[0]
+    if tensor.dtype == tf.resource:
+        shape, dtype = tf.TensorShape(op.get_attr("shape")), tf.as_dtype(op.get_attr("dtype"))
+        return shape.num_elements() * dtype.size
+    return tensor.shape.num_elements() * tensor.dtype.base_dtype.size
+
+
+class GreedyLoadBalancingStrategy:
+    """Gives each variable to the server that has the least: a `ps_strategy`."""
+
+    def __init__(self, num_tasks: int, load_fn: Callable[[Any], Any]) -> None:
+        self._loads, self._load_fn = np.zeros(num_tasks), load_fn
+
+    def __call__(self, op: Any) -> int:
+        """The task of a variable's operation."""
+        task = int(self._loads.argmin())
+        self._loads[task] += self._load_fn(op)
+        return task
+
+
+class RandomStrategy:
+    """Gives variables to servers by chance."""
+
+    def __init__(self, num_ps: int, seed: int = 0) -> None:
+        self._draw, self._servers = np.random.RandomState(seed), num_ps
+
+    def __call__(self, op: Any) -> int:
+        """The task of a variable's operation."""
+        return int(self._draw.randint(self._servers))

@@ -1,0 +1,122 @@
+"""The table of `tf.contrib`'s smaller parts, and the sentences for what cannot be had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moxing.legacy.face.faces import Spec
+
+_V1 = "tensorflow.compat.v1"
+_HERE = "moxing.legacy.contrib"
+_OLD = "moxing.legacy.names.before_1_0"
+
+_EAGER_ONLY = "It needs eager execution: call tf.enable_eager_execution() and use tf.keras."
+_STATELESS = {
+    "stateless_multinomial": f"{_V1}:random.stateless_multinomial",
+    "stateless_random_normal": f"{_V1}:random.stateless_normal",
+    "stateless_random_uniform": f"{_V1}:random.stateless_uniform",
+    "stateless_truncated_normal": f"{_V1}:random.stateless_truncated_normal",
+}
+_LOOKUP = Spec(
+    roots=(f"{_HERE}.lookup",),
+    names={"lookup_ops": "face:tensorflow.contrib.lookup"},
+    fallback=("tensorflow.python.ops.lookup_ops",),
+)
+_PROJECTOR = Spec(roots=(f"{_HERE}.projector",))
+_EAGER = Spec(
+    roots=(f"{_HERE}.eager",),
+    names={
+        "Network": f"{_V1}:keras.Model",
+        "Saver": f"{_V1}:train.Saver",
+        "Sequential": f"{_V1}:keras.Sequential",
+        "python": Spec(names={"tfe": "face:tensorflow.contrib.eager"}),
+    },
+    gone={"metrics": "Use tf.keras.metrics instead."},
+    otherwise=f" {_EAGER_ONLY}",
+)
+
+NAMES: dict[str, Any] = {
+    "checkpoint": Spec(
+        roots=(f"{_V1}.train",),
+        names={"Checkpointable": "tensorflow.python.trackable.autotrackable:AutoTrackable"},
+    ),
+    "deprecated": Spec(
+        names={
+            **{
+                name: f"{_OLD}:{name}"
+                for name in (
+                    "audio_summary",
+                    "histogram_summary",
+                    "image_summary",
+                    "scalar_summary",
+                )
+            },
+            "merge_all_summaries": f"{_V1}:summary.merge_all",
+            "merge_summary": f"{_V1}:summary.merge",
+        }
+    ),
+    "distributions": Spec(
+        roots=(f"{_HERE}.distributions",),
+        names={
+            "python": Spec(names={"ops": "face:tensorflow.contrib.distributions"}),
+        },
+    ),
+    "eager": _EAGER,
+    "hooks": Spec(names={"ProfilerHook": f"{_V1}:train.ProfilerHook"}),
+    "lite": Spec(roots=(f"{_V1}.lite",), deep=True),
+    "lookup": _LOOKUP,
+    "nccl": Spec(
+        roots=(f"{_HERE}.nccl",),
+        names={"python": Spec(names={"ops": Spec(names={"nccl_ops": f"{_HERE}.nccl"})})},
+    ),
+    "nn": Spec(roots=(f"{_HERE}.nn", f"{_V1}.nn")),
+    "saved_model": Spec(roots=(f"{_V1}.saved_model",)),
+    "stateless": Spec(names=_STATELESS),
+    "summary": Spec(
+        roots=(f"{_HERE}.summaries",),
+        names={"summary": "face:tensorflow.contrib.summary"},
+    ),
+    "tensorboard": Spec(
+        names={
+            "plugins": Spec(names={"projector": _PROJECTOR}, otherwise=" Only projector is here."),
+        }
+    ),
+}
+
+_TREES = "Train a RandomForestClassifier or GradientBoostingClassifier of scikit-learn instead."
+_PROBABILITY = "Use TensorFlow Probability instead: pip install 'openmox[probability]'."
+_SPEECH = "Decode with tf.audio.decode_wav instead."
+
+GONE: dict[str, str] = {
+    "all_reduce": "Leave it out: mox.run averages the gradients of all devices.",
+    "bayesflow": _PROBABILITY,
+    "bigtable": "Read the table with its own client, through tf.data.Dataset.from_generator.",
+    "boosted_trees": _TREES,
+    "cloud": "Read files with mox.file or tf.io.gfile instead.",
+    "coder": "Use the package tensorflow-compression instead.",
+    "constrained_optimization": "Add a penalty to the loss instead.",
+    "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
+    "decision_trees": _TREES,
+    "factorization": "Use KMeans of scikit-learn, or embeddings with a squared loss, instead.",
+    "ffmpeg": _SPEECH,
+    "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
+    "gbdt": _TREES,
+    "integrate": "Use scipy.integrate.odeint outside the graph, or steps of tf.while_loop.",
+    "kernel_methods": "Multiply the inputs by a random matrix and take the cosine instead.",
+    "kfac": "Use an optimizer of tf.train or tf.contrib.opt instead.",
+    "linear_optimizer": "Use tf.train.FtrlOptimizer instead.",
+    "memory_stats": "On a GPU, read tf.config.experimental.get_memory_info('GPU:0') instead.",
+    "model_pruning": "Multiply weights by a mask variable instead.",
+    "periodic_resample": "Use tf.image.resize or tf.gather instead.",
+    "quantize": "Quantize the exported model with tf.lite instead.",
+    "receptive_field": "Count it by hand: sum (kernel - 1) times the strides before each layer.",
+    "resampler": "Use tf.gather_nd with bilinear weights instead.",
+    "session_bundle": "Use tf.saved_model.loader.load instead.",
+    "tensor_forest": _TREES,
+    "tensorrt": "Convert the exported SavedModel with NVIDIA's own tools, or serve it as it is.",
+    "timeseries": "Write a model_fn with tf.nn.dynamic_rnn instead.",
+    "training_v2": "Use tf.contrib.training or mox.run instead.",
+    "verbs": "Leave it out: processes meet by gRPC and collectives.",
+    "mpi": "Leave it out: processes meet by gRPC and collectives.",
+    "gdr": "Leave it out: processes meet by gRPC and collectives.",
+}
