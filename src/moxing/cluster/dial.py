@@ -18,6 +18,7 @@ from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
 
 _RETRY_SECONDS = 0.2
+_TURN_SECONDS = 1.0  # Of waiting for the chief's word, between looks at the clock.
 _VERDICT_SECONDS = 5.0
 # An earlier job's server may need a moment to go when a launcher restarts everything.
 _FOREIGN_SECONDS = 5.0
@@ -42,6 +43,7 @@ class _Dialer:
         self._deadline = self._own_deadline = deadline
         self._began = self._said = time.monotonic()
         self._missing: list[str] = []
+        self._count = 0
         self._state = "it has not been reached yet"
         self._foreign_since: float | None = None
 
@@ -70,12 +72,14 @@ class _Dialer:
         """The job's name; None when the connection ended without a verdict."""
         try:
             while link.lost is None:
-                with selectors.DefaultSelector() as selector:  # select() knows no file above 1,023.
+                with selectors.PollSelector() as selector:  # select() knows no file above 1,023.
                     wanted = selectors.EVENT_WRITE if link.unsent else 0
                     selector.register(link, selectors.EVENT_READ | wanted)
-                    selector.select(_RETRY_SECONDS)
-                link.flush()
-                messages = link.receive()
+                    ready = selector.select(_TURN_SECONDS)
+                messages = []
+                if ready:
+                    link.flush()
+                    messages = link.receive()
                 while messages:
                     message = messages.pop(0)
                     if message["kind"] == "start":
@@ -99,6 +103,8 @@ class _Dialer:
             raise kind(str(message.get("reason")))
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
             self._missing = [str(task) for task in message["missing"]]
+            count = message.get("count")
+            self._count = count if isinstance(count, int) else len(self._missing)
             left = message.get("left")
             if isinstance(left, int | float):
                 self._deadline = time.monotonic() + left + _VERDICT_SECONDS
@@ -118,10 +124,12 @@ class _Dialer:
 
     def _check_time(self) -> None:
         now = time.monotonic()
-        waits_for = self._missing or [f"{self._chief}: {self._state}"]
+        waits_for = f"{self._chief}: {self._state}"
+        if self._missing:
+            waits_for = listed(self._missing, self._count)
         if now >= self._deadline:
             raise MissingPeerError(
-                f"Gave up after {now - self._began:.0f} s: no sign of {listed(waits_for)}. Check "
+                f"Gave up after {now - self._began:.0f} s: no sign of {waits_for}. Check "
                 "that each of them was started, with these addresses."
             )
         if now - self._said >= PROGRESS_SECONDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import socket
@@ -15,6 +16,7 @@ from moxing.errors import shown
 
 PROTOCOL = 1
 _MOST_FACTS = 1000
+_LONGEST_LIST = 8 << 10  # Characters; a greeting must not be too long.
 
 
 def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
@@ -26,14 +28,23 @@ def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
         "address": cluster.address,
         "process": f"process {os.getpid()} on {socket.gethostname()}",
         "facts": {
-            "the list of workers": ",".join(cluster.workers),
-            "the list of ps": ",".join(cluster.ps),
+            "the list of workers": _list(cluster.workers),
+            "the list of ps": _list(cluster.ps),
             "openmox": __version__,
             "TensorFlow": _version("tensorflow"),
             "Python": ".".join(platform.python_version_tuple()[:2]),
             **{str(name): str(value) for name, value in digest.items()},
         },
     }
+
+
+def _list(addresses: tuple[str, ...]) -> str:
+    """A list as it is compared; of a long one the ends, and a digest of all of it."""
+    text = ",".join(addresses)
+    if len(text) <= _LONGEST_LIST:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{addresses[0]} ... {addresses[-1]} ({len(addresses)} tasks, sha256 {digest})"
 
 
 def is_hello(message: Mapping[str, Any]) -> bool:

@@ -52,6 +52,7 @@ class Hub:
     failure: dict[str, Any] | None = None
     _gathers: dict[str, dict[int, Any]] = field(default_factory=dict)
     _reports: list[dict[str, Any]] = field(default_factory=list)
+    _told: set[str] = field(default_factory=set)
     _reported_at: float = 0.0
     _beaten: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -160,7 +161,9 @@ class Hub:
             how = failure.STOPPED if details.get("stopped") else failure.REPORTED
             self._report(peer, how, str(details.get("reason", "it did not say why")))
             return
-        self._send_all({"kind": "event", "name": name, "task": peer.task, "details": details})
+        if name not in self._told:  # Everybody keeps the first of a name.
+            self._told.add(name)
+            self._send_all({"kind": "event", "name": name, "task": peer.task, "details": details})
         if name == "finished" and not peer.finished:
             peer.finished = True
             if self._all_finished():

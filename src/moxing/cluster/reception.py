@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import selectors
 import socket
 import time
@@ -17,6 +18,7 @@ from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
 
 PROGRESS_SECONDS = 10.0
+MOST_NAMED = 10  # Tasks in one message.
 _TELL_SECONDS = 2.0
 _STRANGER_SECONDS = 5.0
 _MOST_STRANGERS = 1024
@@ -31,6 +33,7 @@ class Reception:
         self, cluster: Cluster, listener: socket.socket, greeting: Mapping[str, Any], job: str
     ) -> None:
         self._cluster, self._listener, self._job = cluster, listener, job
+        self._others = {t: address for t, address in cluster.tasks.items() if t != cluster.task}
         self._mine = greeting
         self._deadline = 0.0
         self._present: dict[str, tuple[Link, dict[str, Any]]] = {}
@@ -50,20 +53,21 @@ class Reception:
         self._selector.register(self._listener, selectors.EVENT_READ)
         began = told = said = time.monotonic()
         try:
-            while (missing := self._missing()) or self._refusal:
+            while (count := self._count_missing()) or self._refusal:
                 now = time.monotonic()
-                if self._refusal and (not missing or now >= deadline):
+                if self._refusal and (not count or now >= deadline):
                     raise MoxRuntimeError(self._refusal)
                 if now >= deadline:
-                    raise MissingPeerError(_gave_up(missing, now - began))
+                    raise MissingPeerError(_gave_up(listed(self._missing(), count), now - began))
                 if self._refusal:
                     deadline = min(deadline, now + _GRACE_SECONDS)
                 elif now - said >= PROGRESS_SECONDS:
                     said = now
-                    TENSORFLOW.info("%s", waiting_line(missing, deadline - now))
+                    names = listed(self._missing(), count)
+                    TENSORFLOW.info("%s", waiting_line(names, deadline - now))
                 if now - told >= _TELL_SECONDS:
                     told = now
-                    self._tell(_waiting(missing, deadline - now))
+                    self._tell(self._waiting(deadline - now))
                 self._turn(now)
         except MoxRuntimeError as error:
             again = isinstance(error, MissingPeerError)
@@ -77,12 +81,17 @@ class Reception:
         self._close_strangers()
         return {task: link for task, (link, _) in self._present.items()}
 
+    def _count_missing(self) -> int:
+        return len(self._others) - len(self._present)
+
     def _missing(self) -> list[str]:
-        return [
-            named(task, address)
-            for task, address in self._cluster.tasks.items()
-            if task != self._cluster.task and task not in self._present
-        ]
+        """The first of those who are missing: each of a thousand is not told of all others."""
+        names = (named(t, address) for t, address in self._others.items() if t not in self._present)
+        return list(itertools.islice(names, MOST_NAMED))
+
+    def _waiting(self, left: float) -> dict[str, Any]:
+        count = self._count_missing()
+        return {"kind": "waiting", "missing": self._missing(), "count": count, "left": left}
 
     def _turn(self, now: float) -> None:
         for key, _ in self._selector.select(0.2):
@@ -121,15 +130,16 @@ class Reception:
             known = self._present[task][1]
         reason = handshake.twins(known, message) if known else ""
         reason = reason or handshake.differences(self._mine, message)
-        if not reason and task not in self._cluster.tasks:
+        stranger = task not in self._others and task != self._cluster.task
+        if not reason and stranger:
             reason = f"{named(task, message['address'])} is not in the list of tasks."
         self._refusal = self._refusal or reason
-        if known or task not in self._cluster.tasks:
+        if known or stranger:
             link.send({"kind": "refused", "reason": reason})
             return True
         del self._strangers[link]
         self._present[task] = (link, message)
-        link.send(_waiting(self._missing(), self._deadline - time.monotonic()))
+        link.send(self._waiting(self._deadline - time.monotonic()))
         return True
 
     def _drop(self, link: Link) -> None:
@@ -137,8 +147,8 @@ class Reception:
         for task, (present, _) in list(self._present.items()):
             if present is link:
                 del self._present[task]
-                address = self._cluster.tasks[task]
-                TENSORFLOW.info("%s has gone again before the start", named(task, address))
+                gone = named(task, self._others[task])
+                TENSORFLOW.info("%s has gone again before the start", gone)
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(link)
         link.close()
@@ -157,23 +167,20 @@ class Reception:
         self._close_strangers()
 
 
-def _waiting(missing: list[str], left: float) -> dict[str, Any]:
-    return {"kind": "waiting", "missing": missing, "left": left}
-
-
-def waiting_line(missing: list[str], left: float) -> str:
+def waiting_line(tasks: str, left: float) -> str:
     """The progress line, worded the same in every task."""
-    return f"Waiting for {listed(missing)}; {left:.0f} s left"
+    return f"Waiting for {tasks}; {left:.0f} s left"
 
 
-def listed(tasks: list[str]) -> str:
-    """Not more than ten of many."""
-    more = f" and {len(tasks) - 10} more" if len(tasks) > 10 else ""
-    return ", ".join(tasks[:10]) + more
+def listed(tasks: list[str], count: int) -> str:
+    """The first of so many tasks."""
+    shown = tasks[:MOST_NAMED]
+    more = f" and {count - len(shown)} more" if count > len(shown) else ""
+    return ", ".join(shown) + more
 
 
-def _gave_up(missing: list[str], seconds: float) -> str:
+def _gave_up(tasks: str, seconds: float) -> str:
     return (
-        f"Gave up after {seconds:.0f} s: no sign of {listed(missing)}. Check that each of them was "
+        f"Gave up after {seconds:.0f} s: no sign of {tasks}. Check that each of them was "
         "started, with these addresses, and that it can reach this one."
     )

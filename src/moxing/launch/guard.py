@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from moxing.launch.lifeline import die_with
+from moxing.launch.readable import has_data
 
 GRACE_SECONDS = 20.0  # After the end of the input, until SIGKILL.
 _PASSED = {str(int(number)).encode(): number for number in (1, 2, 9, 15, 18)}
@@ -64,7 +64,7 @@ def _watch(process: subprocess.Popen[bytes], gone: Sequence[int]) -> None:
             time.sleep(_TICK)
             continue
         ended = bool(gone)
-        if not ended and select.select([0], [], [], _TICK)[0]:
+        if not ended and has_data(0, _TICK):
             data = os.read(0, 1024)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from moxing.errors import MoxRuntimeError
 from moxing.launch import console
 from moxing.launch.lifeline import die_with
+from moxing.launch.readable import has_data
 from moxing.launch.start import Start
 from moxing.native_noise import Sieve
 
@@ -112,7 +112,7 @@ class Task:
             time.sleep(0.001)
         self.process.wait()
         # Up to a limit: a process that left the group may keep the pipe open.
-        while _has_data(self.output.fileno()) and self.read():
+        while has_data(self.output.fileno()) and self.read():
             pass
         if self._rest:
             self._say(self._rest)
@@ -123,7 +123,7 @@ class Task:
         """Waits for what runs elsewhere to be killed, and ends the way there."""
         deadline = time.monotonic() + _FAREWELL
         while not self.poll() and time.monotonic() < deadline:
-            if _has_data(self.output.fileno(), _TICK):
+            if has_data(self.output.fileno(), _TICK):
                 self.read()
         with contextlib.suppress(OSError):
             assert self.process.stdin is not None
@@ -161,7 +161,3 @@ def _opened(path: Path) -> FileIO:
             f"the output of a task can't be kept in {path}: {error.strerror}. --logs=DIR names"
             " another folder."
         ) from error
-
-
-def _has_data(descriptor: int, seconds: float = 0) -> bool:
-    return bool(select.select([descriptor], [], [], seconds)[0])
