@@ -4,8 +4,8 @@
 
 The tasks are threads of one process, on addresses of loopback: their Python runs one after the
 other, so that the times are those of a chief's machine that does the work of all others as well.
-Prints a JSON object a line: seconds until all have met, passed a barrier, heard of a stop, heard of a death
-(in a second job, of which one connection is cut), and left.
+Prints a JSON object a line: seconds until all have met, passed a barrier, heard of a stop, heard of
+a death (in a second job, of which one connection is cut), and left.
 """
 
 from __future__ import annotations
