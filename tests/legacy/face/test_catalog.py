@@ -207,7 +207,7 @@ def test_a_function_may_have_its_modules_name(faces: Faces) -> None:
 
     assert faces.load("tensorflow.contrib.framework.python.ops.arg_scope").has_arg_scope
     assert ops.arg_scope is faces.load("tensorflow.contrib.framework").arg_scope
-    assert ops.add_arg_scope is ops.arg_scope.__globals__["add_arg_scope"]
+    assert ops.add_arg_scope.__name__ == "add_arg_scope"
 
 
 def test_contrib_data_and_lookup_run(faces: Faces) -> None:

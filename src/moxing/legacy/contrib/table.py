@@ -323,6 +323,6 @@ CONTRIB = Spec(
     },
     gone=small.GONE,
     otherwise=" tf.contrib was removed with TensorFlow 2.0; openmox restores layers, slim,"
-    " framework, losses, metrics, training, rnn, data, image, lookup and a few more. Port this"
-    " part of the program to TensorFlow's public API.",
+    " framework, losses, metrics, training, rnn, seq2seq, crf, opt, data, image, lookup and more."
+    " Port this part of the program to TensorFlow's public API.",
 )
