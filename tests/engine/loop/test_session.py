@@ -15,6 +15,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.loop import session
+from moxing.engine.process.solo import Solo
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, generated, make_job, messages, model_fn, once  # noqa: E402
@@ -153,7 +154,7 @@ def test_the_session_and_its_graph_are_the_default_of_hooks() -> None:
 @pytest.mark.parametrize("gpu", [True, False])
 def test_xla_compiles_where_there_is_a_gpu(gpu: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.devices, "has_gpu", lambda: gpu)
-    config = session._config(make_job(), tf.Graph(), None)
+    config = session._config(make_job(), tf.Graph(), Solo())
     level = config.graph_options.optimizer_options.global_jit_level
     assert level == (tf.OptimizerOptions.ON_1 if gpu else tf.OptimizerOptions.DEFAULT)
     assert bool(config.experimental.executor_type) == (not gpu)

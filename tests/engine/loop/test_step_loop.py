@@ -12,7 +12,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.job.job import EVAL, PREDICT, Model
-from moxing.engine.loop import step_loop
+from moxing.engine.loop import saves
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, messages, model_fn, numbers, steps_saved  # noqa: E402
@@ -41,7 +41,7 @@ class Tick(tf.train.SessionRunHook):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(step_loop, "time", made)
+    monkeypatch.setattr(saves, "time", made)
     return made
 
 

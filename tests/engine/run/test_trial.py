@@ -16,6 +16,7 @@ from clusters import Job as Processes
 from clusters import weights
 
 from moxing.engine.job.job import Model
+from moxing.engine.process.solo import Solo
 from moxing.engine.run import trial
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -37,14 +38,14 @@ def test_the_fastest_is_kept_and_told_in_one_line(
     speeds = {False: 10.0, True: 12.5}
     monkeypatch.setattr(trial, "_rate", lambda job, *_: speeds[job.placement.copied])
     asked = make_job(devices=2, trial=True)
-    chosen = trial.choose(asked, None)
+    chosen = trial.choose(asked, Solo())
     assert chosen == make_job(devices=2, copied=True)
     assert said(log) == [
         "Of the placements tried for 50 steps each (parameter_server: 10.000, replicated: 12.500"
         " steps/s), replicated is used."
     ]
     speeds[False] = 13.0
-    assert trial.choose(asked, None) == make_job(devices=2, copied=False)
+    assert trial.choose(asked, Solo()) == make_job(devices=2, copied=False)
 
 
 def test_training_is_as_if_nothing_had_been_tried(

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
@@ -14,7 +15,7 @@ from moxing.engine.checkpoint import Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
 from moxing.engine.graph import blame, devices, tf_executor
 from moxing.engine.job.job import Job
-from moxing.engine.process.team import Team
+from moxing.engine.process.solo import Solo
 from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW
 
@@ -23,16 +24,30 @@ _LAST_SECONDS = 5.0
 _END_SECONDS = 10.0  # For all that the user's code still does after the last step.
 
 
+@dataclass(frozen=True)
+class Initialization:
+    """How variables and inputs get values, in this order.
+
+    Attributes:
+        variables: gives values to whatever `restorer` does not restore.
+        restorer: restores the rest; None: `variables` does all.
+        complete: called after that, to give copies of variables their values.
+        inputs: run after the variables have values.
+    """
+
+    variables: tf.Operation
+    restorer: Restorer | None
+    complete: Callable[[tf.Session], None]
+    inputs: Sequence[tf.Operation]
+
+
 @contextmanager
 def open_session(
     job: Job,
     graph: tf.Graph,
-    initialize: tf.Operation,
-    restorer: Restorer | None,
-    complete: Callable[[tf.Session], None],
-    input_initializers: Sequence[tf.Operation],
+    initialization: Initialization,
     coordinator: tf.train.Coordinator,
-    team: Team | None = None,
+    team: Solo,
 ) -> Iterator[tf.Session]:
     """A session on the final `graph`; it and its queue runners end with the block.
 
@@ -42,27 +57,23 @@ def open_session(
     Args:
         job: thread pool sizes.
         graph: a finalized graph.
-        initialize: gives values to whatever `restorer` does not restore.
-        restorer: restores the rest; None: `initialize` does all.
-        complete: called after that, to give copies of variables their values.
-        input_initializers: run after the variables have values.
+        initialization: how variables and inputs get values.
         coordinator: for queue runners.
-        team: the processes that the session runs with; None: this one is alone.
+        team: the processes that the session runs with.
     """
     config = _config(job, graph, team)
-    session = tf.Session(team.target if team else "", graph=graph, config=config)
+    session = tf.Session(team.target, graph=graph, config=config)
     threads: list[threading.Thread] = []
-    if team is not None:
-        team.escape.enter(session)
+    team.escape.enter(session)
     try:
         with graph.as_default(), session.as_default():
             with blame.noted(graph, "while variables were initialized"):
-                session.run(initialize)
-            if restorer is not None:
-                restorer.run(session)
-            complete(session)
+                session.run(initialization.variables)
+            if initialization.restorer is not None:
+                initialization.restorer.run(session)
+            initialization.complete(session)
             with blame.noted(graph, "while the datasets of input_fn were opened"):
-                session.run(list(input_initializers))
+                session.run(list(initialization.inputs))
             if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
                 threads = tf.train.start_queue_runners(session, coordinator)
             yield session
@@ -92,7 +103,7 @@ def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
     )
 
 
-def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
+def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:
     config = tf.ConfigProto(
         allow_soft_placement=True,
         inter_op_parallelism_threads=job.threads.inter_op,
@@ -101,11 +112,8 @@ def _config(job: Job, graph: tf.Graph, team: Team | None) -> tf.ConfigProto:
     config.gpu_options.allow_growth = True
     if devices.has_gpu():  # On a CPU XLA gains nothing.
         config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
-    if job.devices > 1 and not devices.has_gpu():
-        config.device_count["CPU"] = job.devices
-    if team is not None:
-        team.configure(config, job.group)
-    elif not devices.has_gpu() and job.devices == 1:
+    team.configure(config, job.group)
+    if team.alone and not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = tf_executor.choose(graph.get_operations())
     return config
 
@@ -114,7 +122,7 @@ def _end(
     session: tf.Session,
     coordinator: tf.train.Coordinator,
     threads: Sequence[threading.Thread],
-    team: Team | None,
+    team: Solo,
 ) -> Exception | None:
     """Ends the queue runners and the session, and returns what one of the former raised.
 
@@ -123,14 +131,13 @@ def _end(
     up to half the time since training began. Where closing takes long, the session is left to a
     thread that waits for it; so also where a process is lost that would have to answer.
     """
-    if team is not None:
-        team.escape.at_ease()
+    team.escape.at_ease()
     until = time.monotonic() + _END_SECONDS
     fault = _join(coordinator, threads)
     closing = threading.Thread(target=session.close, name="close session", daemon=True)
     closing.start()
     closing.join(_CLOSE_SECONDS)
-    if team is not None and team.member.first_failure() is not None:
+    if team.lost() is not None:
         return fault  # This process ends before TensorFlow has given up waiting.
     if closing.is_alive() and _calls_python(session.graph):
         closing.join(max(until - time.monotonic(), _END_SECONDS / 10))

@@ -95,7 +95,7 @@ def settle(session: tf.Session) -> None:
         session.run(operations)
 
 
-class Rests:
+class SavePoints:
     """Knows behind which steps of a run nothing is kept that a checkpoint would lose.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import signal
 import threading
@@ -14,18 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.cluster.cluster import Cluster
+from moxing.cluster import reach
+from moxing.cluster.cluster import PS, Cluster
 from moxing.cluster.failure import TOLD_TO_STOP, PeerFailureError
 from moxing.cluster.member import Member, join
 from moxing.cluster.serve import serve_ps, start_server
-from moxing.engine.graph import devices
-from moxing.engine.job.job import Job
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.parallel.place import CollectivePlace, Place, ServerPlace
 from moxing.engine.process import farewell
-from moxing.engine.process.escape import Escape
+from moxing.engine.process.solo import Solo
 from moxing.engine.process.stopping import stop_on_signals
-from moxing.errors import MoxValueError
+from moxing.errors import MoxError, MoxValueError
 from moxing.logs import TENSORFLOW
 
 if TYPE_CHECKING:
@@ -40,30 +38,33 @@ _PATIENCE = 5.0  # Seconds of waiting for the chief after which that is said.
 _INPUT_ENDED = "input_ended"
 _STOP = "stop"
 _KEPT = "kept"
+_SERVES = "serves"
 
 # A process is in one cluster, for all of its runs: TensorFlow's server can't be taken down.
 _current: list[Team] = []
 
 
-class Team:
+class Team(Solo):
     """The other processes, TensorFlow's server of this one, and what they agree on.
 
     Attributes:
         member: the control channel.
         cluster: the processes.
-        target: where sessions connect to.
         synchronous: whether workers update together.
         stack: what is left at the end of the process.
         request: signals that this process got in the current run.
-        escape: the way out of a session that waits for a process that is lost.
     """
 
+    alone = False
+
     def __init__(self, member: Member, group: ProcessGroup, stack: ExitStack) -> None:
+        super().__init__()
         self.member, self.cluster, self.stack = member, member.cluster, stack
+        self.is_chief, self.size = self.cluster.is_chief, self.cluster.size
         self.synchronous = group.synchronous
+        self.apart = not group.synchronous
         self.request: StopRequest | None = None
         self._closed = False
-        self.escape = Escape()
         self._on_servers = False
         self._runs = 0
         config = tf.ConfigProto()
@@ -74,15 +75,27 @@ class Team:
 
     def configure(self, config: tf.ConfigProto, group: ProcessGroup) -> None:
         """Sets what a server and its sessions must know of the cluster."""
+        super().configure(config, group)
         config.experimental.collective_group_leader = _LEADER
-        if group.devices > 1 and not devices.has_gpu():
-            config.device_count["CPU"] = group.devices
         if self.cluster.ps and not group.synchronous:
             # Each worker then starts and ends by itself.
             config.device_filters.extend(["/job:ps", f"/job:worker/task:{self.cluster.index}"])
 
+    def check_reach(self, timeout: float) -> None:
+        """Waits until all have started their servers, and connects to those that this one needs.
+
+        Raises:
+            MoxRuntimeError: a process can't be reached.
+        """
+        if self.cluster.job == PS:
+            self.member.announce(f"{_SERVES} {self.cluster.task}")
+            return
+        self.member.all_gather(_SERVES, None, timeout)
+        for index in range(len(self.cluster.ps)):
+            self.member.wait(f"{_SERVES} {PS} {index}", timeout)
+        reach.check(self.cluster, workers=not (self.apart and self.cluster.ps))
+
     def place(self, placement: Placement) -> Place:
-        """Where the graph of a training run goes."""
         index, size = self.cluster.index, self.cluster.size
         synchronous = placement.group.synchronous
         if placement.on_servers or not synchronous:
@@ -115,13 +128,19 @@ class Team:
         """Waits for the same point of the same run in every worker."""
         self.member.all_gather(f"{name} {self._runs}", None, timeout)
 
+    def forget(self, container: str) -> None:
+        """Drops the variables of a container in all processes."""
+        if self.is_chief:
+            tf.Session.reset(self.target, [container])
+
     @contextlib.contextmanager
-    def breaking(self, session: tf.Session) -> Iterator[None]:
+    def steps(self, session: tf.Session, request: StopRequest) -> Iterator[None]:
         """While the block runs steps, breaks off one that waits for a process without more data.
 
         TensorFlow does so by itself only where the others were waiting already. What is left of
-        the session is `alive`'s to say.
+        the session is `alive`'s to say. Signals of `request` are told to the other processes.
         """
+        self.request = request
         over = threading.Event()
         name = f"{_INPUT_ENDED} {self._runs}"
 
@@ -147,12 +166,14 @@ class Team:
         Raises:
             PeerFailureError: a process was lost.
         """
-        lost = self.member.first_failure()
+        lost = self.lost()
         if lost is not None:
             raise PeerFailureError(_told(lost, step))
 
+    def lost(self) -> str | None:
+        return self.member.first_failure()
+
     def alive(self, session: tf.Session, group: ProcessGroup, stack: ExitStack) -> tf.Session:
-        """The session, or another on the same variables where `breaking` had to close it."""
         if not self._closed:
             return session
         self._closed = False
@@ -210,7 +231,6 @@ class Team:
                 TENSORFLOW.info("Waiting for worker 0, until what it has saved is in its place.")
 
     def hear_of_stop(self, request: StopRequest) -> None:
-        """Takes a signal of another process, to which all have stopped, for one of this one."""
         event = self._asked_to_stop()
         if event is not None and event.get("signal") and not request:
             name = signal.Signals(event["signal"]).name
@@ -288,7 +308,7 @@ def enter(group: ProcessGroup) -> Team:
             "This process is in a cluster already, and a process is in one cluster only. Start"
             " another process for another cluster."
         )
-    if team.cluster.job == "ps":
+    if team.cluster.job == PS:
         team.serve()
         raise SystemExit(0)
     return team
@@ -321,16 +341,6 @@ def gathered(key: str, value: Any) -> list[Any]:
     return list(_current[0].member.all_gather(key, value, None))
 
 
-def counted(job: Job) -> Job:
-    """The job with a limit on the global step, which grows by every worker's steps.
-
-    Without synchronization, max_steps counts each worker's own.
-    """
-    if job.group.synchronous:
-        return job
-    return dataclasses.replace(job, max_steps=job.max_steps * job.group.size)
-
-
 def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bool]:
     """Counts the steps that there is data for, for a second at most; and whether that is all."""
     until, count = time.monotonic() + _DRAIN_SECONDS, 1  # The step that was broken off had some.
@@ -360,7 +370,13 @@ def _start(cluster: Cluster, group: ProcessGroup) -> Team:
         )
     )
     farewell.at_exit(stack)
-    return Team(member, group, stack)
+    team = Team(member, group, stack)
+    try:
+        team.check_reach(group.start_timeout)
+    except MoxError as error:
+        team.leave(error)
+        raise
+    return team
 
 
 def _is_of_peers(error: tf.errors.OpError) -> bool:

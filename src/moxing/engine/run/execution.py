@@ -13,14 +13,14 @@ from moxing.engine.job.job import Export, Job, Result
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
-from moxing.engine.parallel.place import ALONE
-from moxing.engine.process import team
+from moxing.engine.process.solo import Solo
 from moxing.engine.process.stopping import stop_on_signals
-from moxing.engine.process.team import Team
+from moxing.engine.process.team import Team, enter
 from moxing.engine.remote import run_at_home
 from moxing.engine.reporting.records.recorder import recording
 from moxing.engine.run import outcome, start_state, trial
-from moxing.engine.run.course import Course
+from moxing.engine.run.commits import Start
+from moxing.engine.run.runner import Runner
 from moxing.engine.wording import option_names
 from moxing.logs import TENSORFLOW
 
@@ -56,27 +56,37 @@ def _execute_apart(job: Job) -> Result:
 
 
 def _execute_among(job: Job) -> Result:
-    crew = team.enter(job.group)
+    team = enter(job.group)
     try:
-        return _execute_in(crew, job)
+        return _execute_in(team, job)
     except BaseException as error:
-        cause = crew.cause(error)
+        cause = team.cause(error)
         if not isinstance(error, SystemExit) or error.code not in (0, None):
-            crew.leave(error)
+            team.leave(error)
         if cause is not None:
             raise cause from error
         raise
 
 
-def _execute_in(crew: Team, job: Job) -> Result:
+def _execute_in(team: Team, job: Job) -> Result:
     if not job.training:
-        crew.escape.at_ease()
-        return _evaluate_as_chief(job, crew)
-    own = job if crew.cluster.is_chief else _without_files(job)
+        team.escape.at_ease()
+        return _evaluate_as_chief(job, team)
+    own = job if team.is_chief else _without_files(job)
     try:
-        return _execute(team.counted(own), crew)
+        return _execute(_counted(own), team)
     finally:
-        crew.tell_kept()
+        team.tell_kept()
+
+
+def _counted(job: Job) -> Job:
+    """The job with a limit on the global step, which grows by every worker's steps.
+
+    Without synchronization, max_steps counts each worker's own.
+    """
+    if job.group.synchronous:
+        return job
+    return dataclasses.replace(job, max_steps=job.max_steps * job.group.size)
 
 
 def _without_files(job: Job) -> Job:
@@ -89,30 +99,30 @@ def _without_files(job: Job) -> Job:
     )
 
 
-def _evaluate_as_chief(job: Job, crew: Team) -> Result:
-    if crew.cluster.is_chief:
+def _evaluate_as_chief(job: Job, team: Team) -> Result:
+    if team.is_chief:
         return _execute(job)
-    TENSORFLOW.info("%s leaves %s to worker 0.", crew.cluster.task, job.mode)
+    TENSORFLOW.info("%s leaves %s to worker 0.", team.cluster.task, job.mode)
     return Result(0, 0)
 
 
-def _execute(job: Job, crew: Team | None = None) -> Result:
-    last = crew.escape.last if crew is not None else None
-    return run_at_home(job, lambda here: _execute_here(here, crew), last)
+def _execute(job: Job, team: Solo | None = None) -> Result:
+    team = team or Solo()
+    return run_at_home(job, lambda here: _execute_here(here, team), team.escape.last)
 
 
-def _execute_here(job: Job, crew: Team | None) -> Result:
+def _execute_here(job: Job, team: Solo) -> Result:
     with ExitStack() as stack:
-        held, start = _claim(job, stack) if crew is None or crew.cluster.is_chief else (None, None)
+        held, start = _claim(job, stack) if team.is_chief else (None, None)
         finished = start_state.already_finished(job, start)
-        found = start_state.agree(job, start, finished is not None, crew)
+        found = start_state.agree(job, start, finished is not None, team)
         if found.finished and (start is None or not job.export.wanted):
             if finished is not None:
                 TENSORFLOW.info("%s", finished)
             return Result(found.step, 0, checkpoint=start.prefix if start else None)
         if job.placement.trial and job.training and not found.finished:
-            job = trial.choose(job, crew)
-        place = crew.place(job.placement) if crew is not None else ALONE
+            job = trial.choose(job, team)
+        place = team.place(job.placement)
         built = program.build(job, found.input_steps, found.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
@@ -121,16 +131,16 @@ def _execute_here(job: Job, crew: Team | None) -> Result:
             return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
         with built.graph.as_default(), resource_variables(), place.scope():
             recorder = stack.enter_context(recording(job))
-            run = Course(job, built, start, found, held, place, crew, recorder)
+            begun = Start(found, start, held, built.inputs.positioned)
+            run = Runner(job, built, begun, place, team, recorder)
             # Not around the export, which a signal may cut off: it is there whole or not at all.
             with stop_on_signals() as stop:
-                progress = run.train_or_evaluate(stop)
+                progress = run.run(stop)
         if stop:
             outcome.say_stopped(job, run, progress, stop)
-            if crew is not None:
-                crew.wait_kept()
+            team.wait_kept()
             raise SystemExit(stop.exit_code)
-        target = _export(job, built, run.committed, target)
+        target = _export(job, built, run.commits.newest, target)
         result = outcome.finish(job, run, progress, target)
         recorder.finish(result, progress)
         return result

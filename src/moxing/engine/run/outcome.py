@@ -6,28 +6,28 @@ import signal
 
 from moxing.engine.job.job import EVAL, Job, Result
 from moxing.engine.loop.finite import warn_of_metrics
-from moxing.engine.loop.step_loop import Progress
-from moxing.engine.run.course import Course
+from moxing.engine.loop.progress import Progress
+from moxing.engine.run.runner import Runner
 from moxing.engine.wording import report
 from moxing.logs import TENSORFLOW
 from moxing.signals import StopRequest
 
 
-def say_stopped(job: Job, run: Course, progress: Progress, stop: StopRequest) -> None:
+def say_stopped(job: Job, run: Runner, progress: Progress, stop: StopRequest) -> None:
     if job.training and stop.signal is not None:
         name = signal.Signals(stop.signal).name
-        saved = (run.committed or None) if job.log_dir is not None else None
+        saved = (run.commits.newest or None) if job.log_dir is not None else None
         TENSORFLOW.info("%s", report.stopped(name, progress.global_step, saved, run.by_chief))
 
 
-def _training_summary(job: Job, run: Course, progress: Progress, target: str | None) -> str:
+def _training_summary(job: Job, run: Runner, progress: Progress, target: str | None) -> str:
     return report.training_summary(
         first_step=progress.first,
         last_step=progress.global_step,
         seconds=progress.seconds,
         samples_per_second=progress.samples_per_second,
         data_wait=progress.wait,
-        checkpoint=run.committed or None,
+        checkpoint=run.commits.newest or None,
         summaries=job.log_dir,
         export_dir=target,
         by_chief=run.by_chief,
@@ -53,7 +53,7 @@ def _prediction_summary(progress: Progress) -> str:
     )
 
 
-def finish(job: Job, run: Course, progress: Progress, target: str | None) -> Result:
+def finish(job: Job, run: Runner, progress: Progress, target: str | None) -> Result:
     metrics = progress.evaluated if job.mode == EVAL else dict(progress.values)
     if job.training:
         TENSORFLOW.info("%s", _training_summary(job, run, progress, target))
@@ -67,6 +67,6 @@ def finish(job: Job, run: Course, progress: Progress, target: str | None) -> Res
         progress.step,
         progress.seconds,
         metrics,
-        run.committed or None,
+        run.commits.newest or None,
         target,
     )

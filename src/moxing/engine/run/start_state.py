@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import Checkpoint
 from moxing.engine.job.job import Job
-from moxing.engine.process.team import Team
+from moxing.engine.process.solo import Solo
 from moxing.engine.wording import report
 
 # What a commit says beside the variables, under this key of its manifest.
@@ -19,8 +19,8 @@ INPUT_ORDER = "input_order"
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The chief's findings.
+class StartState:
+    """What the chief found out before the first step.
 
     Attributes:
         finished: whether an earlier run did all there is to do.
@@ -37,14 +37,12 @@ class Facts:
     saves: bool
 
 
-def agree(job: Job, start: Checkpoint | None, finished: bool, crew: Team | None) -> Facts:
-    """The chief's facts, in every process."""
+def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> StartState:
+    """The chief's findings, in every process."""
     step = start.step or 0 if start is not None else 0
     saves = job.training and job.log_dir is not None
-    facts = Facts(finished, step, _input_steps(job, start), _input_order(start), saves)
-    if crew is None:
-        return facts
-    return Facts(**crew.agree(dataclasses.asdict(facts)))
+    found = StartState(finished, step, _input_steps(job, start), _input_order(start), saves)
+    return StartState(**team.agree(dataclasses.asdict(found)))
 
 
 def _input_steps(job: Job, start: Checkpoint | None) -> int:

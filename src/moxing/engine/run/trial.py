@@ -20,11 +20,12 @@ from moxing.engine.graph import ancestry, structure
 from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import Export, Job, Outputs
 from moxing.engine.loop import session
+from moxing.engine.loop.session import Initialization
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import Place
-from moxing.engine.process.team import Team
+from moxing.engine.process.solo import Solo
 from moxing.engine.wording import report
 from moxing.errors import MoxError, MoxNotSupportedError
 from moxing.logs import TENSORFLOW
@@ -33,14 +34,14 @@ STEPS = 50
 _WARM = 5
 
 
-def choose(job: Job, crew: Team | None) -> Job:
+def choose(job: Job, team: Solo) -> Job:
     """The job with the fastest of its placements; in a cluster the chief's choice, in all workers.
 
     What can't be tried is left out, with a warning that says why.
 
     Args:
         job: with `trial`; of training.
-        crew: the processes that train together; None: this one is alone.
+        team: the processes that train together.
     """
     candidates = _candidates(job)
     if len(candidates) == 1:
@@ -50,7 +51,7 @@ def choose(job: Job, crew: Team | None) -> Job:
     rates: dict[str, float] = {}
     for number, (name, candidate) in enumerate(candidates.items(), 1):
         quiet = _quiet(candidate)
-        place = crew.place(quiet.placement) if crew is not None else Place()
+        place = team.place(quiet.placement)
         place.trial = f"openmox.trial.{number}"
         try:
             with _quietly():
@@ -61,16 +62,15 @@ def choose(job: Job, crew: Team | None) -> Job:
             continue
         try:
             with _quietly():
-                rates[name] = _rate(quiet, built, batch, place, crew)
+                rates[name] = _rate(quiet, built, batch, place, team)
         except tf.errors.OpError as error:
-            if crew is not None:  # The others wait in the same step: this is no time to go on.
+            if not team.alone:  # The others wait in the same step: this is no time to go on.
                 raise
             TENSORFLOW.warning("%s", report.not_tried(name, error.message.splitlines()[0]))
     if not rates:
         return _decided(job, job.placement.on_servers, job.placement.copied)
     best = max(rates, key=lambda name: rates[name])
-    if crew is not None:
-        best = str(crew.agree({"placement": best})["placement"])
+    best = str(team.agree({"placement": best})["placement"])
     TENSORFLOW.info("%s", report.tried(rates, best, STEPS))
     return candidates[best]
 
@@ -124,16 +124,13 @@ def _why_alone(job: Job) -> str:
     return "there are no --ps_hosts, and each worker has one device"
 
 
-def _rate(
-    job: Job, built: Program, batch: Sequence[tf.Tensor], place: Place, crew: Team | None
-) -> float:
+def _rate(job: Job, built: Program, batch: Sequence[tf.Tensor], place: Place, team: Solo) -> float:
     """Steps a second, in this process, on one batch."""
 
     def complete(opened: tf.Session) -> None:
         opened.run(given)
         opened.run(copies)
-        if crew is not None:
-            crew.barrier(f"{place.trial} begins", job.group.start_timeout)
+        team.barrier(f"{place.trial} begins", job.group.start_timeout)
 
     with ExitStack() as stack:
         stack.enter_context(built.graph.as_default())
@@ -145,8 +142,11 @@ def _rate(
         built.graph.finalize()
         opened = stack.enter_context(
             session.open_session(
-                *(job, built.graph, initialize, None, complete, built.initializers),
-                *(tf.train.Coordinator(), crew),
+                job,
+                built.graph,
+                Initialization(initialize, None, complete, built.initializers),
+                tf.train.Coordinator(),
+                team,
             )
         )
         values = opened.run(list(batch))
@@ -157,10 +157,8 @@ def _rate(
         for _ in range(STEPS):
             step(*values)
         seconds = time.perf_counter() - started
-    if crew is not None:
-        crew.barrier(f"{place.trial} ends", job.group.start_timeout)
-        if crew.cluster.is_chief:
-            tf.Session.reset(crew.target, [place.trial])
+    team.barrier(f"{place.trial} ends", job.group.start_timeout)
+    team.forget(place.trial)
     return STEPS / seconds
 
 

@@ -1,0 +1,98 @@
+"""The log lines of a run: values, rates and waits, on the console, in the log and in records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from moxing.engine.job.job import Job
+from moxing.engine.loop.finite import check_losses
+from moxing.engine.loop.progress import Progress
+from moxing.engine.model.program import Program
+from moxing.engine.reporting.console import Console
+from moxing.engine.reporting.records.recorder import Recorder
+from moxing.engine.reporting.summaries import SummaryWriter
+from moxing.engine.wording import report
+from moxing.logs import TENSORFLOW
+
+
+@dataclass(frozen=True)
+class Reporters:
+    """Where a run is told of: the live line, TensorBoard's files, and the records of metrics."""
+
+    console: Console
+    summaries: SummaryWriter
+    recorder: Recorder
+
+
+class StepLog:
+    """Words what a step logged, with the rate since the log line before.
+
+    Args:
+        job: whose mode and batch size count.
+        program: what is run.
+        reporters: who is told.
+        progress: of the loop; gets the values, and the samples as far as they are known.
+    """
+
+    def __init__(
+        self, job: Job, program: Program, reporters: Reporters, progress: Progress
+    ) -> None:
+        self._job, self._inputs, self._progress = job, program.inputs, progress
+        self._console, self._summaries = reporters.console, reporters.summaries
+        self._recorder = reporters.recorder
+        self._batch = 0
+        self._mark = self._rate_mark = (time.perf_counter(), 0)
+
+    def log(self, logged: Mapping[str, Any]) -> None:
+        """Writes a log line of the step that was just run, which is not counted yet."""
+        progress = self._progress
+        steps, seconds, rate = self._count(logged)
+        if "wait" in logged:
+            share = min(1.0, logged["wait"] * steps / max(seconds, 1e-9))
+            progress.wait = _smooth(progress.wait, share)
+        progress.values = {name: float(value) for name, value in logged["values"].items()}
+        check_losses(progress.global_step, logged["losses"])
+        if self._job.training:
+            line = report.step_line(progress.step, progress.global_step, rate, progress.values)
+            self._recorder.logged(progress, steps / max(seconds, 1e-9), rate)
+        else:
+            seen = progress.samples if progress.means.samples is None else progress.means.samples
+            steps_done = progress.step + 1  # An element without a first dimension is one example.
+            line = report.eval_line(seen or progress.samples or steps_done, progress.values)
+        TENSORFLOW.info("%s", line)
+        if self._console.live:
+            self._console.update(progress.step + 1, rate, progress.wait, progress.values)
+
+    def report_rate(self) -> None:
+        """TensorFlow's own measure of speed, in the log and in TensorBoard."""
+        progress, now = self._progress, time.perf_counter()
+        before, step_before = self._rate_mark
+        self._rate_mark = (now, progress.step)
+        rate = (progress.step - step_before) / max(now - before, 1e-9)
+        self._summaries.scalar(progress.global_step, "global_step/sec", rate)
+        TENSORFLOW.info("%s", report.global_step_per_second(rate))
+
+    def finish(self) -> None:
+        """Counts the steps after the last log line, as of batches of the same size."""
+        if self._progress.samples:
+            self._progress.samples += (self._progress.step - self._mark[1]) * self._batch
+
+    def _count(self, logged: Mapping[str, Any]) -> tuple[int, float, float | None]:
+        """Steps and seconds since the log line before, and samples a second where known."""
+        progress, now = self._progress, time.perf_counter()
+        before, step_before = self._mark
+        self._mark = (now, progress.step + 1)
+        steps, seconds = progress.step + 1 - step_before, now - before
+        batch = self._job.data.batch_size or logged.get("samples", self._inputs.samples)
+        if batch is not None:
+            batch = batch * len(self._inputs.counts)
+        self._batch = int(batch or 0)
+        progress.samples += steps * self._batch
+        return steps, seconds, None if batch is None else float(steps * batch / max(seconds, 1e-9))
+
+
+def _smooth(before: float | None, now: float) -> float:
+    return now if before is None else 0.7 * before + 0.3 * now

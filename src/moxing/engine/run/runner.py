@@ -1,0 +1,240 @@
+"""Runs a built program: opens its session, drives the loop, and saves and ends what it began."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.checkpoint import Restorer, reader
+from moxing.engine.graph import blame
+from moxing.engine.job.job import Job
+from moxing.engine.loop import session
+from moxing.engine.loop.hooks import HookChain
+from moxing.engine.loop.listeners import Listeners
+from moxing.engine.loop.profile import Profile
+from moxing.engine.loop.progress import Progress, check_data
+from moxing.engine.loop.run_state import belongs_to_run
+from moxing.engine.loop.session import Initialization
+from moxing.engine.loop.step_log import Reporters
+from moxing.engine.loop.step_loop import Loop, Running
+from moxing.engine.model import program
+from moxing.engine.model.program import Program
+from moxing.engine.parallel import replicas, self_exchange
+from moxing.engine.parallel.place import Place
+from moxing.engine.process import team as teams
+from moxing.engine.process.signals import StopRequest
+from moxing.engine.process.solo import Solo
+from moxing.engine.reporting.console import open_console
+from moxing.engine.reporting.records.recorder import Recorder
+from moxing.engine.reporting.summaries import SummaryWriter, open_summaries
+from moxing.engine.run.commits import Commits, Start
+from moxing.engine.wording import option_names, report
+from moxing.errors import MoxValueError
+from moxing.logs import TENSORFLOW
+
+
+@dataclass(frozen=True)
+class _Threads:
+    """Coordinators of the threads of a session: those that read input, and those of hooks."""
+
+    inputs: tf.train.Coordinator
+    hooks: tf.train.Coordinator
+
+
+class Runner:
+    """Runs one built program; made and used while its graph is the default.
+
+    Args:
+        job: what was built.
+        built: the program; its graph is made final here.
+        start: where the run starts.
+        place: where the graph's variables are.
+        team: the processes that train together.
+        recorder: keeps the records of the run.
+
+    Attributes:
+        commits: the checkpoints of the run.
+        by_chief: whether another process saves the run.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        built: Program,
+        start: Start,
+        place: Place,
+        team: Solo,
+        recorder: Recorder,
+    ) -> None:
+        self._job, self._program, self._start, self._team = job, built, start, team
+        self._recorder, self._profile = recorder, Profile(job.log_dir, job.logging.profile)
+        self.by_chief = start.state.saves and job.log_dir is None
+        if start.state.input_steps and not start.positioned:
+            TENSORFLOW.info("%s", report.input_starts_over(start.state.input_steps))
+        self._hooks = HookChain((*built.hooks, *self._profile.hooks))
+        listeners = Listeners(job.saving.listeners)
+        before = {variable.name for variable in tf.global_variables()}
+        self._hooks.begin()
+        listeners.begin()
+        variables = replicas.originals(tf.global_variables())
+        restorer = _restorer(job, built, start, before)
+        restored = set(restorer.restored) if restorer else set()
+        own = [v for v in variables if v not in restored] if place.initializes else []
+        initialize = session.initializer(own)
+        self._give = place.give_values(variables)
+        self._copy = replicas.copies_from_originals()
+        self._initialization = Initialization(
+            initialize, restorer, self._complete, built.initializers
+        )
+        self.commits = Commits(job, variables, start, listeners, team.escape)
+
+    def run(self, stop: StopRequest) -> Progress:
+        """Trains, evaluates or predicts, until the job is done or `stop` says so."""
+        job, built, team = self._job, self._program, self._team
+        threads = _Threads(tf.train.Coordinator(), tf.train.Coordinator())
+        with ExitStack() as stack:
+            summaries = self._open_summaries(stack)
+            stack.callback(self._profile.close)
+            self._recorder.announce(summaries)
+            built.graph.finalize()
+            opened = stack.enter_context(
+                session.open_session(job, built.graph, self._initialization, threads.inputs, team)
+            )
+            stack.enter_context(session.threads_of_hooks(threads.hooks))
+            self._hooks.after_create_session(opened, threads.hooks)
+            first = self._begin(opened, summaries)
+            console = stack.enter_context(open_console(job.mode.lower(), _last_step(job, first)))
+            loop = Loop(
+                job,
+                Running(
+                    built,
+                    opened,
+                    self._hooks,
+                    team,
+                    lambda: stop.signal is not None or threads.hooks.should_stop(),
+                ),
+                Reporters(console, summaries, self._recorder),
+                (lambda step: self.commits.save(opened, step)) if self.commits.active else None,
+                first,
+            )
+            with team.steps(opened, stop):
+                progress = loop.run()
+            opened = team.alive(opened, job.group, stack)
+            self._end_together(opened, progress, stop)
+            self._raise_of_threads(threads, progress)
+            self._finish(opened, progress)
+            if not stop:
+                self._hooks.end(opened)
+        # No process takes its server down while another still talks to it.
+        team.barrier("closed", None)
+        return progress
+
+    def _open_summaries(self, stack: ExitStack) -> SummaryWriter:
+        job, built = self._job, self._program
+        summaries = open_summaries(
+            job.log_dir if job.training else None,
+            built.graph,
+            job.summaries.every,
+            dict(built.model.log) if job.summaries.automatic else None,
+            replicas.originals(tf.trainable_variables()) if job.summaries.histograms else (),
+        )
+        stack.callback(summaries.close)
+        return summaries
+
+    def _begin(self, opened: tf.Session, summaries: SummaryWriter) -> int:
+        """Reads the global step of the session, says where the run ends, and saves the start."""
+        job = self._job
+        first = self.commits.first = int(opened.run(self._program.global_step))
+        if self._team.apart:
+            # Who trains before another reads the step takes steps away from it.
+            self._team.barrier("first", None)
+        self._check_first(first)
+        summaries.start(first)
+        self._recorder.start(first)
+        if job.training:
+            TENSORFLOW.info("%s", report.running_will_end(job.max_steps))
+        if self.commits.active and first != self._start.resumed_step:
+            self.commits.save(opened, first)
+        return first
+
+    def _complete(self, opened: tf.Session) -> None:
+        """Gives every copy of a variable, here and in other processes, its value."""
+        opened.run(self._give)
+        opened.run(self._copy)
+        self._team.barrier("variables", self._job.group.start_timeout)
+
+    def _end_together(self, opened: tf.Session, progress: Progress, stop: StopRequest) -> None:
+        """Waits for workers that train on, and says what this one's data was not used for."""
+        if progress.ended_by is not None:
+            dropped = teams.drain(opened, program.sources(self._program.inputs))
+            TENSORFLOW.warning("%s", report.dropped(progress.ended_by, progress.step, dropped))
+        if self._team.apart:
+            self._team.barrier("end", None)
+            progress.shared_step = int(opened.run(self._program.global_step))
+        elif not progress.input_ended:
+            self_exchange.settle(opened)
+        self._team.hear_of_stop(stop)
+
+    def _raise_of_threads(self, threads: _Threads, progress: Progress) -> None:
+        """Raises what a thread of a hook raised, and what ended the input where none was left."""
+        threads.hooks.raise_requested_exception()
+        if progress.input_ended:
+            # A queue also ends where the thread that fills it failed.
+            with blame.noted(self._program.graph, "in a thread that fills a queue of input_fn"):
+                threads.inputs.raise_requested_exception()
+        if not self._start.input_steps:
+            check_data(progress)
+
+    def _finish(self, opened: tf.Session, progress: Progress) -> None:
+        """Commits the last step, and lets the dialect read the session."""
+        if self.commits.active:
+            self.commits.save(opened, progress.global_step, progress.input_ended)
+            self.commits.end(opened, progress.global_step)
+        pauses = self._job.pauses
+        if pauses is not None:
+            if not progress.input_ended:
+                opened.run(self._give)  # What is not trained, workers have each their own.
+            pauses.end(opened, progress.global_step)
+
+    def _check_first(self, first: int) -> None:
+        """Raises where a run on other weights would end before its first step."""
+        start, job = self._start.checkpoint, self._job
+        if job.training and first >= job.max_steps and start is not None and not start.resume:
+            name = option_names.option("max_number_of_steps")
+            raise MoxValueError(
+                f"The checkpoint {start.prefix} is at global step {first} already, and {name} is"
+                f" {job.max_steps}: there is nothing to train. Raise {name}, or count from 0 with"
+                " --checkpoint_exclude_patterns=global_step."
+            )
+
+
+def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restorer | None:
+    """Restores the variables of the `model`, and those of hooks where the file has them."""
+    found = start.checkpoint
+    if found is None:
+        return None
+    variables = replicas.originals(tf.global_variables())
+    own = [variable for variable in variables if variable.name in model]
+    hooked = [variable for variable in variables if variable.name not in model]
+    if hooked:
+        saved = reader.stored(found.prefix).shapes
+        own += [
+            variable
+            for variable in hooked
+            if variable.op.name in saved and (found.resume or not belongs_to_run(variable))
+        ]
+    return Restorer(
+        found,
+        own,
+        resume=found.resume,
+        include=job.restoring.include,
+        exclude=job.restoring.exclude,
+        optional=(*built.slots, built.global_step),
+    )
+
+
+def _last_step(job: Job, first: int) -> int | None:
+    last = job.max_steps - first if job.training else job.max_steps
+    return last if last < (1 << 40) else None
