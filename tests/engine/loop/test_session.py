@@ -100,7 +100,7 @@ def test_input_fn_is_blamed_for_a_slow_end_only_if_it_can_be_its_fault(
 
     opened.close = late
 
-    assert session._end(opened, tf.train.Coordinator(), (), None) is None
+    assert session._end(opened, tf.train.Coordinator(), (), Solo()) is None
 
     assert not release.is_set()  # It did not wait for the end.
     assert sum("still runs" in line for line in messages(log)) == python

@@ -11,11 +11,7 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import ancestry
-
-_FEED = "openmox/feed"
-_POSITIONED = "openmox/positioned"
-_INDICES = "openmox/sample_indices"
+from moxing.engine.graph import ancestry, run_context
 
 
 @dataclass(frozen=True)
@@ -40,13 +36,13 @@ class Feed:
 
 def announce(feed: Feed) -> None:
     """Says in the current graph what its readers are to do."""
-    tf.add_to_collection(_FEED, feed)
+    run_context.current().feed = feed
 
 
 def current() -> Feed:
     """What the current graph's run demands; a default outside of a run."""
-    announced = tf.get_collection(_FEED)
-    return announced[-1] if announced else Feed(seed=tf.get_default_graph().seed)
+    announced = run_context.current().feed
+    return announced if isinstance(announced, Feed) else Feed(seed=tf.get_default_graph().seed)
 
 
 def register(get_next: tf.Operation, sample_index: tf.Tensor | None) -> None:
@@ -57,14 +53,15 @@ def register(get_next: tf.Operation, sample_index: tf.Tensor | None) -> None:
         sample_index: one of its outputs: a scalar int64 that numbers the samples over all epochs,
             from 0 at the very beginning; None where the reader batches.
     """
-    tf.add_to_collection(_POSITIONED, get_next.name)
+    context = run_context.current()
+    context.positioned.add(get_next.name)
     if sample_index is not None:
-        tf.add_to_collection(_INDICES, (get_next.name, sample_index))
+        context.sample_indices[get_next.name] = sample_index
 
 
 def is_positioned(tensors: Sequence[tf.Tensor]) -> bool:
     """Whether every iterator behind these tensors belongs to a reader that honors the position."""
-    known = set(tf.get_collection(_POSITIONED))
+    known = run_context.current().positioned
     sources = [op for op in ancestry.behind(tensors) if op.type == "IteratorGetNext"]
     return bool(sources) and all(op.name in known for op in sources)
 
@@ -78,7 +75,7 @@ def sample_seed(tensor: tf.Tensor) -> tf.Tensor | None:
     seed = current().seed
     if seed is None:
         return None
-    indices = dict(tf.get_collection(_INDICES))
+    indices = run_context.current().sample_indices
     for op in ancestry.behind([tensor]):
         if op.name in indices:
             return tf.stack([tf.constant(seed, tf.int64), indices[op.name]])

@@ -14,10 +14,7 @@ from typing import Any, NamedTuple
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import ancestry
-
-_OFFERS = "openmox/fusion_offers"
-_CHANGES = "openmox/fusion_changes"
+from moxing.engine.graph import ancestry, run_context
 
 
 class Batch(NamedTuple):
@@ -49,21 +46,23 @@ class Fusion:
 
 def offer(tensor: tf.Tensor, rebuild: Rebuild) -> None:
     """Says that a reader, whose iterator gives `tensor`, can take over a change of it."""
-    tf.add_to_collection(_OFFERS, (tensor, rebuild))
+    run_context.current().fusion_offers.append((tensor, rebuild))
 
 
 def note(tensor: tf.Tensor, change: Any, result: tf.Tensor) -> None:
     """Says that `result` is `change` of `tensor`, and depends on nothing else that has a value."""
-    if any(tensor is offered for offered, _ in tf.get_collection(_OFFERS)):
-        tf.add_to_collection(_CHANGES, (tensor, change, result))
+    context = run_context.current()
+    if any(tensor is offered for offered, _ in context.fusion_offers):
+        context.fusion_changes.append((tensor, change, result))
 
 
 def find(tensors: Sequence[tf.Tensor]) -> list[Fusion]:
     """The changes on the way to `tensors` that readers can make, each the only use of a tensor."""
+    context = run_context.current()
     return [
         Fusion(offered, result, functools.partial(rebuild, change))
-        for offered, rebuild in tf.get_collection(_OFFERS)
-        for changed, change, result in tf.get_collection(_CHANGES)
+        for offered, rebuild in context.fusion_offers
+        for changed, change, result in context.fusion_changes
         if changed is offered and _is_only_use(tensors, offered, result)
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-_KEY = "openmox/run_state"
+from moxing.engine.graph import run_context
 
 
 def variable(name: str, values: float | Sequence[float], dtype: tf.DType) -> tf.Variable:
@@ -20,13 +20,13 @@ def variable(name: str, values: float | Sequence[float], dtype: tf.DType) -> tf.
         dtype: of the variable.
     """
     made = tf.Variable(values, trainable=False, name=name, dtype=dtype, use_resource=True)
-    tf.add_to_collection(_KEY, made)
+    run_context.current().run_state.append(made)
     return made
 
 
 def belongs_to_run(candidate: tf.Variable) -> bool:
     """Whether a variable of the current graph was made here."""
-    return any(candidate is made for made in tf.get_collection(_KEY))
+    return any(candidate is made for made in run_context.current().run_state)
 
 
 def write(made: tf.Variable, values: float | Sequence[float], session: tf.Session) -> None:

@@ -11,13 +11,11 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed, inputs
 from moxing.engine.data.feed import Feed
 from moxing.engine.data.inputs import Inputs
+from moxing.engine.graph import run_context
 from moxing.engine.job.job import Job, Model
 from moxing.engine.model.variable_reuse import Reuse
 from moxing.errors import MoxValueError
 
-_INTER = "openmox/inter"
-_LOG_DIR = "openmox/inter/log_dir"
-_SHARES = "openmox/inter/shares"
 # What a model function adds for its own call only.
 _OWN = (tf.GraphKeys.LOSSES, tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.SUMMARIES)
 
@@ -71,27 +69,29 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
             f" {job.mode}: inter_mode evaluates on the variables that are trained. Make variables"
             " with tf.get_variable or tf.layers, under the same names in both modes."
         )
-    tf.add_to_collection(_INTER, made)
+    context = run_context.current()
+    context.second_inputs = made
     workers = job.group.size if job.group.synchronous else 1
-    tf.add_to_collection(_SHARES, job.devices * workers)
-    tf.add_to_collection(_LOG_DIR, LogDir(job.log_dir, job.group.is_chief))
+    context.batches_in_step = job.devices * workers
+    context.files = LogDir(job.log_dir, job.group.is_chief)
     return Inter(made, model)
 
 
 def second_inputs() -> Inputs | None:
     """The second input of the current graph; running its initializers starts it anew."""
-    found = tf.get_collection(_INTER)
-    return found[0] if found else None
+    found = run_context.current().second_inputs
+    return found if isinstance(found, Inputs) else None
 
 
 def batches_in_step() -> int:
     """How many batches a step of the current graph's run takes, over all devices and workers."""
-    return next(iter(tf.get_collection(_SHARES)), 1)
+    return run_context.current().batches_in_step
 
 
 def log_dir() -> LogDir:
     """Where the current graph's run writes files, if it evaluates during training."""
-    return next(iter(tf.get_collection(_LOG_DIR)), LogDir(None, True))
+    found = run_context.current().files
+    return found if isinstance(found, LogDir) else LogDir(None, True)
 
 
 @contextmanager

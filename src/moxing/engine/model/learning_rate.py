@@ -16,9 +16,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import run_context
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError
 
-_KEY = "openmox/rates"
 # Where optimizers of tf.train, and those written after them, keep the learning rate.
 _RATE = ("_learning_rate", "_lr")
 # Where wrappers keep the optimizer inside.
@@ -45,7 +45,7 @@ def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
         optimizers: of the current graph; wrappers may be around them.
     """
     found = _Rates(tf.constant(1.0, name="learning_rate_factor"))
-    tf.add_to_collection(_KEY, found)
+    run_context.current().learning_rates = found
     kept: list[tuple[Any, str, Any]] = []
     try:
         for optimizer in {id(one): one for one in map(_innermost, optimizers)}.values():
@@ -82,8 +82,8 @@ def take(factor: tf.Variable, who: str) -> list[Any]:
         MoxNotSupportedError: an optimizer keeps its learning rate where nobody finds it.
         MoxRuntimeError: another hook has taken it.
     """
-    found: _Rates | None = next(iter(tf.get_collection(_KEY)), None)
-    if found is None:
+    found = run_context.current().learning_rates
+    if not isinstance(found, _Rates):
         raise MoxRuntimeError(f"{who}: this run trains nothing, so it has no learning rate.")
     if found.unknown:
         raise MoxNotSupportedError(

@@ -28,7 +28,7 @@ from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
 from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
 from moxing.engine.parallel import replicas
-from moxing.engine.parallel.place import ALONE, Place, TeamOps
+from moxing.engine.parallel.place import ALONE, Place, TeamOps, TrainStep, Update
 from moxing.engine.parallel.reduce import Spread
 from moxing.engine.parallel.replicas import Replica
 from moxing.engine.wording import user_calls
@@ -135,14 +135,11 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         before = {variable.name for variable in tf.global_variables()}
         results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
         own = [*results, *_trained(parts)]
-        place.prepare()
-        step_op = (
-            _train_op(job, place.spread(parts, sources(made)), global_step, place)
-            if job.training
-            else tf.group(*results)
-        )
-        team = place.operations()
-        step_op = _reading_inputs(step_op, made)
+        if job.training:
+            step = place.train_step(parts, sources(made), _update_of(job, global_step))
+        else:
+            step = TrainStep(tf.group(*results))
+        step_op = _reading_inputs(step.op, made)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
         _check_reads(made, [step_op, *results, *shown], job.data.make_batches or job.devices > 1)
@@ -167,7 +164,7 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         hooks,
         (*made.initializers, *second),
         tuple(slots),
-        team=team,
+        team=step.team,
     )
     if not job.export.wanted or not place.is_chief:
         return program
@@ -242,8 +239,20 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
         return user_calls.call(option("model_fn"), job.model_fn, given, mode, about=about)
 
 
-def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) -> tf.Operation:
-    model = spread.replicas[0].model
+def _update_of(job: Job, global_step: tf.Variable) -> Update:
+    """What builds the update of a job's variables."""
+
+    def update(spread: Spread) -> tf.Operation:
+        functions = _optimizer_fns(job, spread.replicas[0].model)
+        variables = train_op.trainable(job.optimization.include, job.optimization.exclude)
+        scale = precision.make_loss_scale(job.precision.loss_scale, job.precision.dynamic)
+        return train_op.train_op(spread, functions, variables, global_step, scale)
+
+    return update
+
+
+def _optimizer_fns(job: Job, model: Model) -> Sequence[Any]:
+    """One optimizer function for each loss."""
     functions: Sequence[Any] = job.optimization.optimizer_fns
     if len(functions) == 1:
         functions = [functions[0]] * len(model.losses)
@@ -253,10 +262,7 @@ def _train_op(job: Job, spread: Spread, global_step: tf.Variable, place: Place) 
             f" {'loss' if len(model.losses) == 1 else 'losses'}. Give one optimizer_fn, or one for"
             " each loss."
         )
-    variables = train_op.trainable(job.optimization.include, job.optimization.exclude)
-    scale = precision.make_loss_scale(job.precision.loss_scale, job.precision.dynamic)
-    update = train_op.train_op(spread, functions, variables, global_step, scale)
-    return place.after(update)
+    return functions
 
 
 def build_export(

@@ -31,6 +31,23 @@ class TeamOps:
     agreed: tf.Tensor | None
 
 
+@dataclass(frozen=True)
+class TrainStep:
+    """One training step.
+
+    Attributes:
+        op: the update, and all that has to wait for it.
+        team: what the step does with other processes; None: there are none.
+    """
+
+    op: tf.Operation
+    team: TeamOps | None = None
+
+
+# From the models and the way their gradients meet to the operation that updates the variables.
+Update = Callable[[Spread], tf.Operation]
+
+
 class Place:
     """A process alone: no device scope, no collectives."""
 
@@ -51,30 +68,23 @@ class Place:
         with tf.container(self.trial):
             yield
 
-    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
-        """How the gradients of these models meet.
+    def train_step(
+        self, parts: Sequence[Replica], data: Sequence[tf.Operation], update: Update
+    ) -> TrainStep:
+        """Builds a step: what travels with the gradients, the update, and what keeps processes
+        together, in this order.
 
         Args:
             parts: the models.
             data: operations that fail where the input ends: no gradient goes out before them.
+            update: builds the update; called once.
         """
         del data
-        return Spread(parts)
+        return TrainStep(update(Spread(parts)))
 
     def _awaited(self, data: Sequence[tf.Operation]) -> tuple[tf.Operation, ...]:
         """What a gradient waits for; in a trial data is fed, and no input is read."""
         return () if self.trial else tuple(data)
-
-    def prepare(self) -> None:
-        """Makes what travels with the gradients; before `spread` is used."""
-
-    def operations(self) -> TeamOps | None:
-        """The operations that keep processes together; after the gradients have met."""
-        return None
-
-    def after(self, update: tf.Operation) -> tf.Operation:
-        """What ends a step: nothing but the update."""
-        return update
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         """Gives the chief's values to every process."""
@@ -106,17 +116,19 @@ class CollectivePlace(Place):
         with super().scope(), tf.device(self.device):
             yield
 
-    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
-        return Spread(parts, self.between, data=self._awaited(data), apart=True)
+    def train_step(
+        self, parts: Sequence[Replica], data: Sequence[tf.Operation], update: Update
+    ) -> TrainStep:
+        spread = Spread(parts, self.between, data=self._awaited(data), apart=True)
+        return self.with_wish(spread, update)
 
-    def prepare(self) -> None:
+    def with_wish(self, spread: Spread, update: Update) -> TrainStep:
+        """A step with whose gradients the wish to stop travels to all processes."""
         with tf.device("/cpu:0"):
-            self._wish = _local_flag()
-            self.between.rider = self._wish.read_value()
-
-    def operations(self) -> TeamOps | None:
-        assert self.between.carried is not None
-        return TeamOps(self._wish.assign(1.0).op, self.between.carried)
+            wish = _local_flag()
+            self.between.rider = wish.read_value()
+        op = update(spread)
+        return TrainStep(op, TeamOps(wish.assign(1.0).op, self.between.sum_of_riders()))
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         given = []
@@ -156,28 +168,23 @@ class ServerPlace(Place):
         with super().scope(), tf.device(self.device), on_servers:
             yield
 
-    def spread(self, parts: Sequence[Replica], data: Sequence[tf.Operation]) -> Spread:
-        if self._together is None:
-            return Spread(parts)
-        between = self._together.between
-        return Spread(parts, between, applies=self.is_chief, data=self._awaited(data))
+    def train_step(
+        self, parts: Sequence[Replica], data: Sequence[tf.Operation], update: Update
+    ) -> TrainStep:
+        together = self._together
+        if together is None:
+            op = update(Spread(parts))
+            with tf.device("/cpu:0"):
+                return TrainStep(op, TeamOps(_local_flag().assign(1.0).op, None))
+        data = self._awaited(data)
+        spread = Spread(parts, together.between, applies=self.is_chief, data=tuple(data))
 
-    def prepare(self) -> None:
-        if self._together is not None:
-            self._together.prepare()
+        def awaited_by_all(spread: Spread) -> tf.Operation:
+            with tf.control_dependencies([update(spread)]):
+                done = tf.constant(1.0) + 0.0
+            return together.exact.sum(done).op
 
-    def operations(self) -> TeamOps | None:
-        if self._together is not None:
-            return self._together.operations()
-        with tf.device("/cpu:0"):
-            return TeamOps(_local_flag().assign(1.0).op, None)
-
-    def after(self, update: tf.Operation) -> tf.Operation:
-        if self._together is None:
-            return update
-        with tf.control_dependencies([update]):
-            done = tf.constant(1.0) + 0.0
-        return self._together.exact.sum(done).op
+        return together.with_wish(spread, awaited_by_all)
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         del variables  # There is one set of them, which the chief gives its values.

@@ -52,6 +52,18 @@ class AllReduce:
             return sums
         return self._sums(tensors)
 
+    def sum_of_riders(self) -> tf.Tensor:
+        """The sum of what travels with the first sums, which are made here if nothing else was.
+
+        Raises:
+            ValueError: nothing travels.
+        """
+        if self.carried is None:
+            self.sums([])
+        if self.carried is None:
+            raise ValueError("AllReduce has no rider.")
+        return self.carried
+
     def _sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         results: dict[int, tf.Tensor] = {}
         for bucket in _buckets(tensors):
@@ -173,10 +185,9 @@ class Spread:
         share = 1.0 / len(self.replicas)
         with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
             local = [_sum(of_all, share) for of_all in zip(*gradients, strict=True)]
-            if self.between.carried is None:
-                with tf.control_dependencies(self.data):
-                    self.between.sums([])
-            with tf.control_dependencies([self.between.carried]):
+            with tf.control_dependencies(self.data):
+                carried = self.between.sum_of_riders()
+            with tf.control_dependencies([carried]):
                 return [_identity(gradient) for gradient in local]
 
     def mean(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:

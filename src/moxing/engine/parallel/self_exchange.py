@@ -1,12 +1,12 @@
-"""What an optimizer that meets the other processes by itself does it with.
+"""The collectives of optimizers that exchange tensors with the other processes themselves.
 
-Most optimizers get the mean gradient of all processes. One that says `meets_others = True` gets the
-mean of its own process instead, and exchanges what it wants, when it wants. All processes have to
-exchange the same in the same steps.
+Most optimizers get the mean gradient of all processes. An optimizer that says `meets_others = True`
+gets the mean gradient of its own process instead, and exchanges tensors of its choice at steps of
+its choice. All processes have to exchange the same tensors in the same steps.
 
-What such an optimizer keeps between two exchanges is each process's own, while checkpoints are made
-of the variables of the chief. So saves wait for a step behind which nothing is kept, and where all
-processes stop, they settle on what to keep.
+State that such an optimizer keeps between two exchanges differs from process to process, while
+checkpoints hold the chief's variables. So saves wait for a step behind which an optimizer keeps no
+such state, and where all processes stop, they settle on one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import run_context
 from moxing.engine.parallel.reduce import AllReduce
-
-_EXCHANGE = "openmox/exchange"
-_RESTS = "openmox/rests"
-_SETTLING = "openmox/settling"
 
 
 @dataclass(frozen=True)
@@ -60,12 +57,13 @@ class Exchange:
 
 def offer(between: AllReduce) -> None:
     """Lets optimizers of the current graph exchange by themselves."""
-    tf.add_to_collection(_EXCHANGE, Exchange(between))
+    run_context.current().exchange = Exchange(between)
 
 
 def current() -> Exchange | None:
-    """What optimizers of the current graph exchange with; None: gradients have met already."""
-    return next(iter(tf.get_collection(_EXCHANGE)), None)
+    """The collectives of the current graph; None: optimizers get the mean over all processes."""
+    found = run_context.current().exchange
+    return found if isinstance(found, Exchange) else None
 
 
 def is_wanted(optimizer: Any) -> bool:
@@ -73,41 +71,42 @@ def is_wanted(optimizer: Any) -> bool:
     return bool(getattr(optimizer, "meets_others", False))
 
 
-def rests(position: tf.Variable, steps: int) -> None:
-    """Says behind which steps an optimizer of the current graph keeps nothing.
+def save_points(position: tf.Variable, steps: int) -> None:
+    """Says behind which steps an optimizer of the current graph has no state of each process.
 
     Args:
         position: integer scalar that grows by 1 at each step, or goes back to 0 after `steps`.
-        steps: where it is a multiple of this.
+        steps: the position of such a step is a multiple of this number.
     """
-    tf.add_to_collection(_RESTS, (position, steps))
+    run_context.current().save_points.append((position, steps))
 
 
 def settles(operation: tf.Operation) -> None:
-    """Says with what all processes agree on what an optimizer of the current graph keeps."""
-    tf.add_to_collection(_SETTLING, operation)
+    """Notes the operation by which all processes settle on one state of an optimizer."""
+    run_context.current().settling.append(operation)
 
 
 def settle(session: tf.Session) -> None:
-    """Lets all processes agree on what optimizers keep; all have to call it after the same step."""
-    operations = session.graph.get_collection(_SETTLING)
+    """Lets all processes settle on one state of their optimizers, after the same step."""
+    operations = run_context.of_graph(session.graph).settling
     if operations:
         session.run(operations)
 
 
 class SavePoints:
-    """Knows behind which steps of a run nothing is kept that a checkpoint would lose.
+    """Knows behind which steps of a run optimizers keep no state that a checkpoint would lose.
 
     Attributes:
-        settles: whether processes agree on what they keep before the last save.
+        settles: whether processes settle on one state before the last save.
     """
 
     def __init__(self, session: tf.Session) -> None:
-        self.settles = bool(session.graph.get_collection(_SETTLING))
-        found = session.graph.get_collection(_RESTS)
+        context = run_context.of_graph(session.graph)
+        self.settles = bool(context.settling)
+        found = context.save_points
         begun = session.run([position for position, _ in found])
         self._cycles = [(int(at), steps) for at, (_, steps) in zip(begun, found, strict=True)]
 
     def after(self, step: int) -> bool:
-        """Whether that is so after `step` steps of the run."""
+        """Whether a checkpoint may be written after `step` steps of the run."""
         return all((begun + step) % steps == 0 for begun, steps in self._cycles)

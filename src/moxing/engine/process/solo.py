@@ -14,7 +14,7 @@ from moxing.engine.parallel.place import Place
 from moxing.engine.process.escape import Escape
 
 if TYPE_CHECKING:
-    from moxing.engine.process.signals import StopRequest
+    from moxing.signals import StopRequest
 
 
 class Solo:

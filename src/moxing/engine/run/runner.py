@@ -24,7 +24,6 @@ from moxing.engine.model.program import Program
 from moxing.engine.parallel import replicas, self_exchange
 from moxing.engine.parallel.place import Place
 from moxing.engine.process import team as teams
-from moxing.engine.process.signals import StopRequest
 from moxing.engine.process.solo import Solo
 from moxing.engine.reporting.console import open_console
 from moxing.engine.reporting.records.recorder import Recorder
@@ -33,6 +32,7 @@ from moxing.engine.run.commits import Commits, Start
 from moxing.engine.wording import option_names, report
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
+from moxing.signals import StopRequest
 
 
 @dataclass(frozen=True)

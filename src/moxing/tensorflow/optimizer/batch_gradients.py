@@ -81,7 +81,7 @@ class BatchGradientsOptimizer(OptimizerWrapper):
             self._create_slots([variables[0] for _, variables in groups])
             position: Any = self._get_non_slot_variable(self._position_name, tf.get_default_graph())
         if others is not None:
-            self_exchange.rests(position, self.num_batches)
+            self_exchange.save_points(position, self.num_batches)
             self_exchange.settles(self._agree(groups, others))
         with tf.name_scope(name or self._name):
             now = position.read_value()

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
+from moxing.engine.graph import run_context
 from moxing.engine.job.job import EVAL, PREDICT, Job, Result
 from moxing.engine.remote import path_alias
 from moxing.engine.reporting.records import checkpoints, history, line, page, run_facts
@@ -21,7 +20,6 @@ from moxing.engine.wording.record_files import REPORT, RUN
 from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
-_RECORDER = "openmox/recorder"
 _SIGNALED = 128  # What a shell adds to the number of a signal that ended a process.
 _LONGEST_ERROR = 600
 
@@ -47,7 +45,7 @@ class Recorder:
     def announce(self, summaries: SummaryWriter) -> None:
         """Lets hooks of the current graph, which must not be final yet, find this."""
         self._summaries = summaries
-        tf.add_to_collection(_RECORDER, self)
+        run_context.current().recorder = self
 
     def start(self, step: int) -> None:
         """Opens the metrics; `step` is the global step that a training starts from."""
@@ -155,7 +153,8 @@ def recording(job: Job) -> Iterator[Recorder]:
 
 def of_graph() -> Recorder | None:
     """The recorder of the current graph's run, if it has one."""
-    return next(iter(tf.get_collection(_RECORDER)), None)
+    found = run_context.current().recorder
+    return found if isinstance(found, Recorder) else None
 
 
 def _failure(error: BaseException) -> dict[str, str]:
