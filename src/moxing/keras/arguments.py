@@ -113,6 +113,10 @@ def option_names(epochs: int | None, steps: int | None) -> dict[str, str]:
         "--loss_scale": "",
         "--num_gpus": "num_gpus",
         "--seed": "seed",
+        "--checkpoint_exclude_patterns": "",
+        "servers": "parameter_server=True",
+        "ps_hosts": "ps processes in TF_CONFIG's cluster",
+        "one set": "Give it a fixed shape, or train on one device (num_gpus=1)",
     }
 
 

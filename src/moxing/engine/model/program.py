@@ -142,7 +142,7 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         step_op = _reading_inputs(step.op, made)
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
-        _check_reads(made, [step_op, *results, *shown], job.data.make_batches or job.devices > 1)
+        _check_reads(job, made, [step_op, *results, *shown])
         if not model.hooks:  # Else one of them may update the metrics.
             streaming_metrics.check(model.log, [step_op, *results])
         if job.seed is not None:
@@ -315,21 +315,28 @@ def _summaries(made: Inputs, job: Job) -> list[tf.Tensor]:
     return list(summaries)
 
 
-def _check_reads(made: Inputs, targets: Iterable[Any], batched: bool) -> None:
+def _check_reads(job: Job, made: Inputs, targets: Iterable[Any]) -> None:
     """Finds targets that read an element of input_fn past the pipeline that replaces it.
 
     Such a tensor reached the model through a global variable or a closure, and would belong to
     another sample than the tensors in `inputs`.
     """
     name = _reads(made, targets)
-    if name is not None and not batched:
-        raise _ReadsInputsDirectly
-    if name is not None:
+    if name is None:
+        return
+    if not job.data.make_batches:
+        if job.devices == 1:
+            raise _ReadsInputsDirectly
         raise MoxValueError(
-            f"model_fn uses a tensor of input_fn ({name}) that is not among its inputs."
-            " With auto_batch=True that is a single sample, not the batch: return the tensor"
-            " from input_fn and take it from model_fn's inputs."
+            f"{option('model_fn')} uses a tensor of {option('input_fn')} ({name}) that is not among"
+            f" its inputs, which are one device's part of the data: return the tensor from"
+            f" {option('input_fn')} and take it from the inputs."
         )
+    raise MoxValueError(
+        f"model_fn uses a tensor of input_fn ({name}) that is not among its inputs."
+        " With auto_batch=True that is a single sample, not the batch: return the tensor"
+        " from input_fn and take it from model_fn's inputs."
+    )
 
 
 def _reads(made: Inputs, targets: Iterable[Any]) -> str | None:

@@ -18,6 +18,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import updates
 from moxing.engine.graph.replica_names import PREFIX
 from moxing.engine.job.job import Model
+from moxing.engine.wording.option_names import option
 from moxing.errors import MoxValueError
 
 _STORES = (("__variable_store",), ("__varscope",))
@@ -183,7 +184,7 @@ class _Follower:
         if not shape.is_fully_defined():
             raise MoxValueError(
                 f"the variable {original.op.name} has no fixed shape, so devices can't have copies"
-                " of it. Use --variable_update=parameter_server, which keeps one set."
+                f" of it. {option('one set')}."
             )
         own = {
             **kwargs,

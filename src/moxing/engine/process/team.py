@@ -23,6 +23,7 @@ from moxing.engine.parallel.place import CollectivePlace, Place, ServerPlace
 from moxing.engine.process import farewell
 from moxing.engine.process.solo import Solo
 from moxing.engine.process.stopping import stop_on_signals
+from moxing.engine.wording.option_names import option
 from moxing.errors import MoxError, MoxValueError
 from moxing.logs import TENSORFLOW
 
@@ -99,11 +100,7 @@ class Team(Solo):
         index, size = self.cluster.index, self.cluster.size
         synchronous = placement.group.synchronous
         if placement.on_servers or not synchronous:
-            if not self.cluster.ps:
-                raise MoxValueError(
-                    "Training on parameter servers (--variable_update=parameter_server or"
-                    " --sync_replicas=false) needs some: --ps_hosts=host:port,..."
-                )
+            check_servers(self.cluster)
             servers = len(self.cluster.ps)
             self._on_servers = True
             return ServerPlace(index, size, servers, synchronous, placement.compressed)
@@ -377,6 +374,14 @@ def _start(cluster: Cluster, group: ProcessGroup) -> Team:
         team.leave(error)
         raise
     return team
+
+
+def check_servers(cluster: Cluster) -> None:
+    """Raises MoxValueError if a cluster has no parameter servers, which a placement needs."""
+    if not cluster.ps:
+        raise MoxValueError(
+            f"Training on parameter servers ({option('servers')}) needs some: {option('ps_hosts')}"
+        )
 
 
 def _is_of_peers(error: tf.errors.OpError) -> bool:

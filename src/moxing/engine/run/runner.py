@@ -203,10 +203,11 @@ class Runner:
         start, job = self._start.checkpoint, self._job
         if job.training and first >= job.max_steps and start is not None and not start.resume:
             name = option_names.option("max_number_of_steps")
+            patterns = option_names.option("--checkpoint_exclude_patterns")
             raise MoxValueError(
                 f"The checkpoint {start.prefix} is at global step {first} already, and {name} is"
-                f" {job.max_steps}: there is nothing to train. Raise {name}, or count from 0 with"
-                " --checkpoint_exclude_patterns=global_step."
+                f" {job.max_steps}: there is nothing to train. Raise {name}"
+                + (f", or count from 0 with {patterns}=global_step." if patterns else ".")
             )
 
 

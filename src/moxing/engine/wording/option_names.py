@@ -1,7 +1,7 @@
 """What options are called in messages: as the face that the user called knows them.
 
-The engine's own names are those of `mox.run`. Another dialect gives its names in `Job.names`; for
-the time of the run they are spoken wherever a message names an option.
+The engine's own names are those of `mox.run`. Another dialect gives its names in `Logging.names`;
+for the time of the run they are spoken wherever a message names an option.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ _ENGINES = {
     "--loss_scale": "--loss_scale or --dynamic_loss_scale",
     "--num_gpus": "--num_gpus",
     "--seed": "--seed",
+    "--checkpoint_exclude_patterns": "--checkpoint_exclude_patterns",
+    "servers": "--variable_update=parameter_server or --sync_replicas=false",
+    "ps_hosts": "--ps_hosts=host:port,...",
+    "one set": "Use --variable_update=parameter_server, which keeps one set",
 }
 _spoken: ContextVar[Mapping[str, str]] = ContextVar("names of options", default=_ENGINES)
 

@@ -156,6 +156,7 @@ _NAMES = {
     "limit": "max_steps={}",
     "--checkpoint_path": "warm_start_from",
     "--loss_scale": "",
+    "ps_hosts": "ps processes in TF_CONFIG's cluster, or --ps_hosts=host:port,...",
 }
 
 
