@@ -319,7 +319,7 @@ def page() -> str:
 
 def main() -> int:
     """Reports on folders, or writes the page; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     parser.add_argument("--each", action="store_true", help="a row for each folder in FOLDER")
     parser.add_argument("--page", action="store_true", help="write docs/migrating.md")

@@ -141,6 +141,22 @@ def test_errors_name_their_lines(program: Any) -> None:
     assert (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == ("program.py", 4)
 
 
+def test_the_reader_of_digits_that_programs_carry(program: Any) -> None:
+    values = program(
+        """
+        import io, numpy
+        def _read32(bytestream):
+            dt = numpy.dtype(numpy.uint32).newbyteorder('>')
+            return numpy.frombuffer(bytestream.read(4), dtype=dt)
+        stream = io.BytesIO(b'\\0\\0\\0\\3abcdef')
+        count = _read32(stream)
+        data = numpy.frombuffer(stream.read(count), dtype=numpy.uint8).reshape(count, 1)
+        """
+    )
+
+    assert values["data"].tolist() == [[97], [98], [99]]
+
+
 def test_universal_newlines(program: Any, tmp_path: Any) -> None:
     (tmp_path / "x").write_bytes(b"a\r\nb\r")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import textwrap
 import traceback
+import types
 from pathlib import Path
 from typing import Any
 
@@ -316,6 +318,35 @@ def test_modules_beside_a_module_of_a_package(tmp_path: Path) -> None:
     assert inside.text.startswith("from . import beside\n")
     assert outside is not None
     assert outside.text.startswith("import beside\n")
+
+
+def test_modules_of_a_program_of_python_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "main.py").write_text("import utils\nprint utils.row\n")
+    main = types.ModuleType("__main__")
+    main.__file__ = str(tmp_path / "main.py")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+
+    tree = port.parse_ported(b"row = 7 / len('ab')\n", str(tmp_path / "utils.py"))
+    assert tree is not None
+    values: dict[str, Any] = {}
+    exec(compile(tree, "utils.py", "exec"), values)
+    assert values["row"] == 3
+    assert "utils.py is Python 2 (line 1: it belongs to a program of" in capsys.readouterr().err
+    for source in (
+        b"text = f'{7 / 2}'\n",
+        b"def half(n: int): return n / 2\n",
+        b"x = 1\n",
+    ):
+        assert port.parse_ported(source, str(tmp_path / "utils.py")) is None
+    true = port.parse_ported(b"from __future__ import division\nrow = 7 / 2\n", "utils.py")
+    assert true is not None
+    exec(compile(true, "utils.py", "exec"), values)
+    assert values["row"] == 3.5
+    (tmp_path / "new.py").write_text("import utils\n")
+    main.__file__ = str(tmp_path / "new.py")
+    assert port.parse_ported(b"row = 7 / len('ab')\n", str(tmp_path / "utils.py")) is None
 
 
 def test_neither_python() -> None:

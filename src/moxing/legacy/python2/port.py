@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import os
 import re
 import sys
 import warnings
@@ -33,13 +35,17 @@ class Ported:
     line: int
 
 
-def port(source: bytes, path: str, in_package: bool = False) -> Ported | None:
+def port(
+    source: bytes, path: str, in_package: bool = False, of_python2: bool = False
+) -> Ported | None:
     """A program for Python 3, if it was written for Python 2.
 
     Args:
         source: what its file holds.
         path: of its file.
         in_package: whether it is imported as part of a package.
+        of_python2: whether it belongs to a program of Python 2, so that it is that too unless its
+            text shows Python 3.
 
     Returns:
         None where it runs on Python 3 as it is.
@@ -53,6 +59,8 @@ def port(source: bytes, path: str, in_package: bool = False) -> Ported | None:
     try:
         tree = _parsed(source, path)
         found = signs.sign(tree) if signs.may_be(source) else None
+        if found is None and of_python2 and not signs.needs_python3(tree):
+            found = ("it belongs to a program of Python 2", 1)
         if found is None:
             return None
         is_function = not signs.prints(tree)
@@ -79,6 +87,16 @@ def port(source: bytes, path: str, in_package: bool = False) -> Ported | None:
     return Ported(original, text, encoding, *found)
 
 
+@functools.cache
+def _is_python2(path: str) -> bool:
+    """Whether a program is one of Python 2."""
+    try:
+        with open(path, "rb") as file:
+            return path.endswith(".py") and port(file.read(), path) is not None
+    except (OSError, SyntaxError, MoxValueError):
+        return False
+
+
 def _parsed(source: bytes, path: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # They are given when it is compiled.
@@ -92,8 +110,10 @@ def parse_ported(source: bytes, path: str, in_package: bool = False) -> ast.Modu
         SyntaxError: it is neither.
         MoxValueError: it can't be ported.
     """
-    ported = port(source, path, in_package)
-    if ported is None:
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    of_python2 = os.path.abspath(path) != os.path.abspath(main) and _is_python2(main)
+    ported = port(source, path, in_package, of_python2)
+    if ported is None or ported.text == ported.original:
         return None
     print(
         f"mox: {path} is Python 2 (line {ported.line}: {ported.sign[:60]}): it is ported as it is"

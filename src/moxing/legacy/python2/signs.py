@@ -70,6 +70,18 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
     return next(_signs(tree, _NAMES if "*" in made else made), None)
 
 
+def needs_python3(tree: ast.Module) -> bool:
+    """Whether a file has what Python 2 can't read."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr | ast.Nonlocal | ast.AnnAssign | ast.AsyncFunctionDef):
+            return True
+        if isinstance(node, ast.FunctionDef) and (node.returns or node.args.kwonlyargs):
+            return True
+        if isinstance(node, ast.arg) and node.annotation:
+            return True
+    return False
+
+
 def prints(tree: ast.AST) -> bool:
     """Whether a statement is Python 2's `print >>file, ...` or a bare `print`, which do nothing."""
     return any(_is_print(node) for node in ast.walk(tree))
