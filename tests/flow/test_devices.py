@@ -323,28 +323,24 @@ def test_devices_share_a_batch_that_does_not_come_out_even(
     np.testing.assert_allclose(seen[count], seen[1], rtol=1e-4, atol=1e-5)
 
 
-def test_a_batch_of_fewer_samples_than_devices_is_an_error_unless_it_is_no_batch(
+def test_each_device_gets_the_whole_of_an_input_of_fewer_samples(
     devices: Callable[[int], None],
 ) -> None:
     devices(4)
 
     @flow.function
-    def job(x: Any = flow.FixedTensorDef((3, 2))) -> Any:  # noqa: B008
-        return x
+    def job(
+        x: Any = flow.FixedTensorDef((8, 2)),  # noqa: B008
+        row: Any = flow.FixedTensorDef((1, 2)),  # noqa: B008
+        few: Any = flow.FixedTensorDef((3, 2)),  # noqa: B008
+        whole: Any = flow.FixedTensorDef((5, 2), batch_axis=None),  # noqa: B008
+    ) -> Any:
+        return x * row, few + few, whole + whole
 
-    with pytest.raises(MoxValueError) as error:
-        job(np.zeros((3, 2), np.float32))
-    assert str(error.value) == (
-        "job job, argument x, shape (3, 2): 4 devices can't share a batch of 3 (gpu_device_num):"
-        " each needs one sample at least. Use a larger batch, or fewer devices."
-    )
-    devices(2)
-
-    @flow.function
-    def whole(x: Any = flow.FixedTensorDef((3, 2), batch_axis=None)) -> Any:  # noqa: B008
-        return x + x
-
-    assert whole(np.ones((3, 2), np.float32)).get().tolist() == [[2, 2]] * 3
+    x = np.arange(16, dtype=np.float32).reshape(8, 2)
+    found = job(x, x[1:2], x[:3], x[:5]).get()
+    for array, wanted in zip(found, (x * x[1:2], 2 * x[:3], 2 * x[:5]), strict=True):
+        np.testing.assert_array_equal(array, wanted)
 
 
 def test_a_placement_scope_takes_some_of_the_devices(devices: Callable[[int], None]) -> None:

@@ -55,7 +55,8 @@ class InputDef:
             return Blob(None, self.batch_axis, parts=parts, mirrored=True)
         if count == 1 or self.is_dynamic or not self.by_sample or not self.shape:
             return Blob(tensors[0], self.batch_axis, declared=self.shape)
-        parallel.require_samples(self.shape[0], f"{place}, shape {self.shape}")
+        if not parallel.shares(self.shape[0], f"{place}, shape {self.shape}"):
+            return Blob(tensors[0], self.batch_axis, declared=self.shape)
         return Blob(None, self.batch_axis, parts=parallel.split(tensors[0], count))
 
     def arrays(self, job: str, name: str, value: Any, count: int) -> list[np.ndarray]:

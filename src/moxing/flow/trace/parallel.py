@@ -165,8 +165,8 @@ def split(tensor: tf.Tensor, count: int) -> list[Blob]:
         return [Blob(part, piece=True) for part in slices]
 
 
-def require_samples(batch: int, what: str) -> None:
-    """Raises where the devices can't share the samples of an input.
+def shares(batch: int, what: str) -> bool:
+    """Whether each device gets a part of an input's samples; else all get the whole.
 
     Devices of one machine need not have equally many; machines exchange parts of one size.
 
@@ -175,16 +175,11 @@ def require_samples(batch: int, what: str) -> None:
         what: says whose batch it is, in an error.
 
     Raises:
-        MoxValueError: there are fewer samples than devices, or machines can't share them evenly.
+        MoxValueError: several machines can't share them evenly.
     """
-    count = scopes.total()
-    if scopes.machines() > 1 and scopes.spread():
+    if scopes.machines() > 1 and scopes.spread() and batch > 1:
         share(batch, what)
-    elif batch < count:
-        raise MoxValueError(
-            f"{what}: {count} devices can't share a batch of {batch} (gpu_device_num): each needs"
-            " one sample at least. Use a larger batch, or fewer devices."
-        )
+    return batch >= scopes.total()
 
 
 def share(batch: int, what: str) -> int:
