@@ -2,7 +2,7 @@
 
     python benchmarks/meeting.py [--members 50 200 1000 2000] [--limit SECONDS]
 
-The tasks are threads of one process, on addresses of loopback: their Python runs one after the
+The tasks are threads of one process, on ports of loopback: their Python runs one after the
 other, so that the times are those of a chief's machine that does the work of all others as well.
 Prints a JSON object a line: seconds until all have met, passed a barrier, heard of a stop, heard of
 a death (in a second job, of which one connection is cut), and left.
@@ -30,8 +30,7 @@ STALL_SECONDS = 300
 
 
 def addresses(count: int) -> tuple[str, ...]:
-    port = free_ports(1)[0]
-    return tuple(f"127.0.{1 + i // 250}.{1 + i % 250}:{port}" for i in range(count))
+    return tuple(f"127.0.0.1:{port}" for port in free_ports(count))
 
 
 class Job:

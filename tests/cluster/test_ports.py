@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 
 import pytest
 
 from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.ports import holder, take
+from moxing.cluster.ports import _address, holder, take
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 
@@ -26,6 +27,39 @@ def test_a_port_with_a_listener_on_all_interfaces_is_taken():
     assert str(caught.value).startswith(
         f"worker 0 (127.0.0.1:{port}): port {port} is taken by process {os.getpid()} ("
     )
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_port_with_a_listener_on_another_address_of_this_machine_is_taken(listed):
+    """TensorFlow's server could not start then: it listens on all of them."""
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        port = server.getsockname()[1]
+        other = f"127.0.0.2:{port}" if listed else "192.0.2.7:9"
+        with pytest.raises(MoxRuntimeError) as caught:
+            take(Cluster((f"127.0.0.1:{port}", other)))
+    text = str(caught.value)
+    assert text.startswith(
+        f"worker 0 (127.0.0.1:{port}): port {port} of this machine ({socket.gethostname()}) is"
+        f" taken by process {os.getpid()} ("
+    )
+    assert "), on its address 127.0.0.2; TensorFlow's server needs the port on all" in text
+    assert text.endswith(
+        f"That address is worker 1 (127.0.0.2:{port}): two names of the list are one machine. Give"
+        " each task of a machine a port of its own."
+        if listed
+        else "Stop that program, or list another port."
+    )
+    with socket.create_server(("127.0.0.1", port)):
+        pass  # It has let go of its own.
+
+
+@pytest.mark.parametrize(
+    ("digits", "address"),
+    [("0100007F", "127.0.0.1"), ("00000000000000000000000001000000", "::1")],
+)
+@pytest.mark.skipif(sys.byteorder != "little", reason="as a little-endian kernel prints it")
+def test_addresses_of_the_kernel(digits, address):
+    assert _address(digits) == address
 
 
 def test_open_connections_leave_the_port_to_the_next_listener():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import ipaddress
 import os
 import socket
+import sys
 from pathlib import Path
 
 from moxing.cluster.addresses import is_here, split
@@ -24,7 +26,13 @@ def take(cluster: Cluster) -> socket.socket:
     """
     host, port = split(cluster.address)
     try:
-        return _listener(host, port)
+        listener = _listener(host, port)
+        try:
+            _refuse_twin(cluster, port, listener)
+        except BaseException:
+            listener.close()
+            raise
+        return listener
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise MoxRuntimeError(_taken(cluster, port)) from None
@@ -47,9 +55,14 @@ def take(cluster: Cluster) -> socket.socket:
         raise MoxRuntimeError(f"Can't listen on {cluster.address}: {error.strerror}.") from None
 
 
-def holder(port: int) -> str:
-    """Which process listens on a TCP port, as `process 123 (python train.py)`; "" if unknown."""
-    inodes = _listening_inodes(port)
+def holder(port: int, inode: str = "") -> str:
+    """Which process listens on a TCP port, as `process 123 (python train.py)`; "" if unknown.
+
+    Args:
+        port: on any address.
+        inode: of the listener; empty: any of that port.
+    """
+    inodes = {inode} if inode else set(_listening(port))
     for folder in Path("/proc").glob("[0-9]*") if inodes else ():
         if _sockets(folder) & inodes:
             return f"process {folder.name} ({_command(folder)})"
@@ -109,17 +122,52 @@ def _taken(cluster: Cluster, port: int) -> str:
     )
 
 
-def _listening_inodes(port: int) -> set[str]:
-    inodes = set()
+def _refuse_twin(cluster: Cluster, port: int, own: socket.socket) -> None:
+    """TensorFlow's server needs the port on all addresses; a task holds its own one until then."""
+    mine = str(os.fstat(own.fileno()).st_ino)
+    for inode, address in _listening(port).items():
+        if inode == mine:
+            continue
+        who = holder(port, inode) or "another program"
+        twin = [
+            named(task, listed)
+            for task, listed in cluster.tasks.items()
+            if task != cluster.task and split(listed) == (address, port)
+        ]
+        text = (
+            f"{named(cluster.task, cluster.address)}: port {port} of this machine"
+            f" ({socket.gethostname()}) is taken by {who}, on its address {address}; TensorFlow's"
+            " server needs the port on all addresses of the machine. "
+        )
+        if twin:
+            raise MoxRuntimeError(
+                f"{text}That address is {twin[0]}: two names of the list are one machine. Give each"
+                " task of a machine a port of its own."
+            )
+        raise MoxRuntimeError(f"{text}Stop that program, or list another port.")
+
+
+def _listening(port: int) -> dict[str, str]:
+    """The address of each listener on a TCP port, by its inode."""
+    found = {}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             lines = Path(table).read_text().splitlines()[1:]
         except OSError:
             continue
         for fields in map(str.split, lines):
-            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
-                inodes.add(fields[9])
-    return inodes
+            address, _, number = fields[1].rpartition(":")
+            if fields[3] == "0A" and int(number, 16) == port:
+                found[fields[9]] = _address(address)
+    return found
+
+
+def _address(digits: str) -> str:
+    """An address as the kernel prints it: words of 32 bits in the machine's own order."""
+    words = [
+        int(digits[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(digits), 8)
+    ]
+    return str(ipaddress.ip_address(b"".join(words)))
 
 
 def _command(folder: Path) -> str:
