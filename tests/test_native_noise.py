@@ -101,3 +101,30 @@ def test_threads_that_hold_it_back_at_once_give_it_back(tmp_path: Path) -> None:
         os.close(file)
 
     assert (tmp_path / "stderr").read_bytes() == b"afterwards\n"
+
+
+SERVER = """
+import os, sys
+import moxing.tensorflow
+from moxing.cluster.cluster import Cluster
+from moxing.cluster.serve import start_server
+from moxing.launch.plan import free_ports
+server = start_server(Cluster(tuple(f"127.0.0.1:{port}" for port in free_ports(2))))
+print("served", os.environ["TF_CPP_MIN_LOG_LEVEL"], flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_of_a_cluster_says_nothing_under_plain_python() -> None:
+    """Warnings of native code, as of each step that it ends, are not for users; errors are."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("TF_CPP_MIN_LOG_LEVEL", "CI")}
+    done = subprocess.run(
+        [sys.executable, "-c", SERVER],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("served 2\n", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from moxing import native_noise
 from moxing.cluster.cluster import PS, WORKER, Cluster
 from moxing.cluster.member import Member
 from moxing.logs import TENSORFLOW
@@ -21,7 +22,8 @@ def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -
     import tensorflow.compat.v1 as tf
 
     jobs = {WORKER: list(cluster.workers)} | ({PS: list(cluster.ps)} if cluster.ps else {})
-    return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
+    with native_noise.dropped():  # It looks for GPUs, and takes a missing driver for an error.
+        return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
 
 
 def serve_ps(

@@ -10,7 +10,7 @@ import os  # noqa: E402
 
 from moxing import native_noise  # noqa: E402
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 with native_noise.dropped():
     import tensorflow  # noqa: F401
 

@@ -15,7 +15,7 @@ from moxing import native_noise  # noqa: E402
 
 # tf.layers and Keras layers in a v1 graph need tf_keras; TensorFlow reads this when first asked.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 with native_noise.dropped():
     import tensorflow  # noqa: F401
 
