@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import MissingPeerError, PeerFailureError
-from moxing.cluster.member import join
 from moxing.errors import MoxTypeError, MoxValueError
 
 

@@ -22,7 +22,7 @@ import logging, os, resource, subprocess, sys, threading
 resource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 held = [open(os.devnull) for _ in range(1100)]
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.member import join
+from moxing.cluster.channel import join
 from moxing.launch.readable import has_data
 def member(index):
     cluster = Cluster(tuple(sys.argv[1:]), index=index)

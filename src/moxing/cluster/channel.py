@@ -1,25 +1,56 @@
-"""The control channel of one task: how it is opened, and how a task leaves it."""
+"""Joins a job's tasks: how the control channel is opened, and how a task leaves it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from moxing.cluster import failure, rendezvous
 from moxing.cluster.cluster import EVALUATOR, PS, Cluster
 from moxing.cluster.failure import PeerFailureError
 from moxing.cluster.hub import Hub
+from moxing.cluster.member import Member
 from moxing.cluster.spoke import CHIEF, Spoke
 from moxing.cluster.watch import Watch
 from moxing.cluster.wire import Link
 from moxing.errors import MoxValueError
 
-if TYPE_CHECKING:
-    from moxing.cluster.member import Member
-
 _VERDICT_SECONDS = 3.0
+
+
+@contextmanager
+def join(
+    cluster: Cluster, *, digest: Mapping[str, str], timeout: float, stall_timeout: float
+) -> Iterator[Member]:
+    """Meets the other tasks, and keeps a connection to them while the body runs.
+
+    Leaving the body normally announces `finished`; the chief then stays until every worker is
+    finished. Leaving it by an error announces `failed`.
+
+    Args:
+        cluster: who takes part. A cluster that is alone opens no socket.
+        digest: what must be equal in all tasks (flags, the script), by a name for messages.
+        timeout: seconds to wait for all tasks.
+        stall_timeout: seconds of a task's silence that end the job.
+
+    Raises:
+        MissingPeerError: a task did not come in time, or the job is running without this one.
+        MoxRuntimeError: a task differs, or this task's port is taken.
+        PeerFailureError: another task is the first cause of the body's error, or fails while the
+            chief waits for it at the end.
+    """
+    member = Member(cluster)
+    channel = open_channel(
+        cluster, digest, timeout, stall_timeout, member.deliver, lambda: member.step
+    )
+    member.connect(channel.send)
+    try:
+        with leaving(channel, member):
+            yield member
+    finally:
+        channel.close()
 
 
 class Channel(Protocol):

@@ -7,48 +7,13 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from moxing.cluster import channel as channels
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import REPORTED, STOPPED, MissingPeerError, PeerFailureError
 from moxing.errors import MoxRuntimeError, MoxTypeError
 from moxing.logs import TENSORFLOW
-
-
-@contextmanager
-def join(
-    cluster: Cluster, *, digest: Mapping[str, str], timeout: float, stall_timeout: float
-) -> Iterator[Member]:
-    """Meets the other tasks, and keeps a connection to them while the body runs.
-
-    Leaving the body normally announces `finished`; the chief then stays until every worker is
-    finished. Leaving it by an error announces `failed`.
-
-    Args:
-        cluster: who takes part. A cluster that is alone opens no socket.
-        digest: what must be equal in all tasks (flags, the script), by a name for messages.
-        timeout: seconds to wait for all tasks.
-        stall_timeout: seconds of a task's silence that end the job.
-
-    Raises:
-        MissingPeerError: a task did not come in time, or the job is running without this one.
-        MoxRuntimeError: a task differs, or this task's port is taken.
-        PeerFailureError: another task is the first cause of the body's error, or fails while the
-            chief waits for it at the end.
-    """
-    member = Member(cluster)
-    channel = channels.open_channel(
-        cluster, digest, timeout, stall_timeout, member.deliver, lambda: member.step
-    )
-    member.connect(channel.send)
-    try:
-        with channels.leaving(channel, member):
-            yield member
-    finally:
-        channel.close()
 
 
 class Member:

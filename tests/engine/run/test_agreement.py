@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import PeerFailureError
-from moxing.cluster.member import join
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 from moxing.engine.process.team import Team
