@@ -12,7 +12,7 @@ import moxing
 from moxing.cli import main as command
 from moxing.cli import run
 from moxing.legacy.plain import arming
-from moxing.legacy.program import launcher
+from moxing.legacy.program import launcher, own_flags
 
 
 def _mox(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -86,7 +86,7 @@ def test_what_cannot_be_run_is_said_before_tensorflow_is_imported(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "data.txt").touch()
-    monkeypatch.setattr(launcher, "take_runtime_flags", None)
+    monkeypatch.setattr(own_flags, "take_runtime_flags", None)
 
     code, output, error = _mox(capsys, "run", name)
 

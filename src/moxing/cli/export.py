@@ -24,10 +24,10 @@ _KINDS = {
 def main(arguments: Sequence[str]) -> int:
     """Exports; returns the exit code."""
     given, flags = _parse(list(arguments))
-    from moxing.legacy.program import complaints, launcher
+    from moxing.legacy.program import complaints, launcher, reading
 
     try:
-        launcher.read_program(given.script)  # Before TensorFlow, which takes seconds to import.
+        reading.read_program(given.script)  # Before TensorFlow, which takes seconds to import.
         from moxing.tensorflow.executor import export_only
 
         kinds = [_KINDS[kind] for kind in given.kind or ["tf_serving"]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from moxing.errors import MoxValueError
-from moxing.legacy.program import launcher
+from moxing.legacy.program import launcher, own_flags, reading
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_is_no_program(
     os.mkfifo(tmp_path / "pipe.py")
 
     with pytest.raises(MoxValueError) as raised:
-        launcher.read_program(name)
+        reading.read_program(name)
 
     text = str(raised.value)
     if name == "minus.py" and sys.version_info >= (3, 12):  # Has words of its own for it.
@@ -62,10 +62,10 @@ def test_an_unreadable_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def refuse(path: str) -> None:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(launcher.io, "open_code", refuse)
+    monkeypatch.setattr(reading.io, "open_code", refuse)
 
     with pytest.raises(MoxValueError) as raised:
-        launcher.read_program(str(path))
+        reading.read_program(str(path))
     assert str(raised.value) == f"cannot read {path}: Permission denied."
 
 
@@ -74,7 +74,7 @@ def test_programs_keep_their_encoding_and_name(tmp_path: Path) -> None:
     path.write_bytes("# coding: latin-1\nx = 'é'\n".encode("latin-1"))
     values: dict[str, object] = {}
 
-    code = launcher.read_program(str(path))
+    code = reading.read_program(str(path))
     exec(code, values)
 
     assert values["x"] == "é"
@@ -312,7 +312,7 @@ def test_bad_runtime_flags_and_flag_files(
         ("--flagfile",): "--flagfile needs a value: --flagfile=FILE.",
     }.items():
         with pytest.raises(MoxValueError) as raised:
-            launcher.take_runtime_flags(arguments)
+            own_flags.take_runtime_flags(arguments)
         assert str(raised.value) == message
     good = _run(script, "--flagfile=flags.txt", "x")
 

@@ -9,7 +9,7 @@ import types
 from typing import Any
 
 from moxing.errors import MoxRuntimeError
-from moxing.legacy.program import launcher
+from moxing.legacy.program import own_flags, spawn, v1_face
 from moxing.legacy.sessions import quiet
 
 
@@ -28,12 +28,14 @@ def load(shell: Any) -> None:
         )
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     quiet.before_tensorflow()
-    users = launcher.show_v1_face(launcher.take_runtime_flags([]))
+    command_line = own_flags.take_runtime_flags([])
+    users = v1_face.show_v1_face(command_line)
+    spawn.install(command_line, v1_face.V1_PROGRAM, ())
     new_main_module = shell.new_main_mod
 
     def new_main_mod(*arguments: Any, **named: Any) -> types.ModuleType:
         # IPython has put the words behind %run into sys.argv.
-        sys.argv[1:] = launcher.take_runtime_flags(sys.argv[1:]).arguments
+        sys.argv[1:] = own_flags.take_runtime_flags(sys.argv[1:]).arguments
         module = new_main_module(*arguments, **named)
         module.__dict__["__builtins__"] = users.builtins
         return module

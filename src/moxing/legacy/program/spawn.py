@@ -13,8 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from multiprocessing import spawn
 from typing import Any
 
+from moxing.legacy.face import importer
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.plain.dialect import Dialect
+from moxing.legacy.program import own_flags, reading, v1_face
 from moxing.legacy.sessions import quiet
 
 _KEY = "mox_v1_face"
@@ -47,21 +49,19 @@ def enter(
     arguments: Sequence[str], given: Mapping[str, str], found: Dialect, named: Collection[str]
 ) -> None:
     """Shows the face in a process that was just spawned, before it imports the main program."""
-    from moxing.legacy.face import importer
-    from moxing.legacy.program import launcher
-
     if found.keras == 2 or not found.eager:
         os.environ["TF_USE_LEGACY_KERAS"] = "1"
     quiet.before_tensorflow()
     texts = [f"--{name}={text}" for name, text in given.items()]
     # The parent has warned already.
-    command_line = launcher.take_runtime_flags([*texts, *arguments], quiet=True)
-    users = launcher.show_v1_face(command_line, found, named)
+    command_line = own_flags.take_runtime_flags([*texts, *arguments], quiet=True)
+    users = v1_face.show_v1_face(command_line, found, named)
+    install(command_line, found, named)
 
     def import_main(path: str) -> None:
         main = users.prepare(types.ModuleType("__mp_main__"))
         main.__dict__.update(__file__=path, __loader__=importer.MainLoader("__mp_main__", path))
         sys.modules["__main__"] = sys.modules["__mp_main__"] = main
-        exec(launcher.read_program(path), main.__dict__)
+        exec(reading.read_program(path), main.__dict__)
 
     spawn._fixup_main_from_path = import_main

@@ -1,0 +1,43 @@
+"""Takes openmox's flags out of a program's command line, and out of the flag files it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from moxing.errors import MoxValueError
+from moxing.legacy.flags.command_line import CommandLine
+
+
+def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
+    """Gives openmox its flags; what is left of the command line is the program's.
+
+    Args:
+        arguments: the command line without the script.
+        quiet: warn of nothing that the program does with the rest.
+
+    Raises:
+        MoxError: a value that a runtime flag cannot have, or a flag file that cannot be read.
+    """
+    from absl import flags as absl_flags
+
+    from moxing import flags as runtime
+
+    try:
+        expanded = absl_flags.FLAGS.read_flags_from_files(list(arguments))
+    except absl_flags.CantOpenFlagFileError as error:
+        raise MoxValueError(f"--flagfile: {error.__cause__ or error.__context__}.") from error
+    except UnicodeDecodeError as error:
+        raise MoxValueError(f"--flagfile: {_file_read(error)} is not a text file") from error
+    except absl_flags.IllegalFlagValueError as error:
+        raise MoxValueError("--flagfile needs a value: --flagfile=FILE.") from error
+    rest = runtime.consume(expanded)
+    return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
+
+
+def _file_read(error: UnicodeDecodeError) -> str:
+    """Name of the flag file that absl was reading; one may name another, and the error none."""
+    name, trace = "the file", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_locals.get("filename", name)
+        trace = trace.tb_next
+    return str(name)

@@ -1,0 +1,47 @@
+"""Reads and compiles the file of a program, or says why it is none."""
+
+from __future__ import annotations
+
+import io
+import os
+import types
+
+from moxing.errors import MoxValueError
+from moxing.legacy.face import source as users_source
+
+
+def read_program(script: str) -> types.CodeType:
+    """Compiles a program.
+
+    Raises:
+        MoxValueError: there is no such file, or it is no Python file that can be read.
+        SyntaxError: it is neither Python 3 nor Python 2.
+    """
+    if not script:
+        raise MoxValueError("the name of the script is empty: mox run SCRIPT.py [flags]")
+    if os.path.isdir(script):
+        raise MoxValueError(f"{script} is a directory; name the script in it.")
+    if not os.path.exists(script):
+        raise MoxValueError(f"there is no file {script} in {os.getcwd()}.")
+    if not script.endswith(".py"):
+        raise MoxValueError(f"{script} is not a Python program: its name does not end in .py.")
+    if not os.path.isfile(script):
+        # Opening a pipe would wait for who writes to it.
+        raise MoxValueError(f"{script} is not a regular file.")
+    try:
+        with io.open_code(os.path.abspath(script)) as file:
+            source = file.read()
+    except OSError as error:
+        raise MoxValueError(f"cannot read {script}: {error.strerror}.") from error
+    if b"\0" in source:
+        raise MoxValueError(
+            f"{script} is not a Python program: it holds NUL bytes, as damaged files and text in"
+            " UTF-16 do."
+        )
+    try:
+        path = os.path.abspath(script)
+        changed = users_source.compiled(source, path)
+        return changed or compile(source, path, "exec", dont_inherit=True)
+    except (ValueError, MemoryError, RecursionError) as error:
+        reason = str(error) or "an expression in it is too large or nested too deeply"
+        raise MoxValueError(f"{script} cannot be compiled: {reason}.") from error

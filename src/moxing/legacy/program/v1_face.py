@@ -1,0 +1,67 @@
+"""Shows the modules of a program TensorFlow, and the libraries around it, as of their time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import warnings
+from collections.abc import Collection, Iterator
+
+from moxing import native_noise, notices
+from moxing.legacy.face import importer
+from moxing.legacy.flags import argparse_face
+from moxing.legacy.flags.command_line import CommandLine
+from moxing.legacy.plain.dialect import Dialect
+from moxing.legacy.program import children, truth
+from moxing.legacy.sessions import quiet
+
+V1_PROGRAM = Dialect()
+
+
+def show_v1_face(
+    command_line: CommandLine, found: Dialect = V1_PROGRAM, named: Collection[str] = ()
+) -> importer.UserCode:
+    """Changes this process so that the user's modules see TensorFlow as of their time.
+
+    Args:
+        command_line: the program's.
+        found: what TensorFlow and Keras it is written for.
+        named: installed packages that see it too.
+
+    Returns:
+        What belongs to the program.
+    """
+    with native_noise.dropped():
+        import tensorflow.compat.v1 as tf
+
+        from moxing.legacy.face import catalog, marks
+        from moxing.legacy.sessions import old_graphs
+
+    marks.leave_out()
+    quiet.install()
+    old_graphs.install()
+    with quiet_about_version():
+        if not found.eager:
+            tf.disable_v2_behavior()
+            truth.install()
+    # Says so when the program hands a URL to Python's own functions.
+    importlib.import_module("moxing.framework.file")
+    users = importer.install(catalog.make_faces(command_line, dialect=found), named)
+    argparse_face.install(command_line, users.is_user_frame)
+    children.install(users.owns, named)
+    notices.before_first_run(command_line.warn_unknown)
+    # Of Python 2; "as many steps as there is data" in many programs.
+    sys.maxint = sys.maxsize  # type: ignore[attr-defined]
+    return users
+
+
+@contextlib.contextmanager
+def quiet_about_version() -> Iterator[None]:
+    """Without the news that TensorFlow 1.x is deprecated, on which its programs cannot act."""
+    from tensorflow.python.util import deprecation
+
+    with deprecation.silence(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is deprecated and will be removed", UserWarning)
+        warnings.filterwarnings("ignore", ".*This property should not be used in", UserWarning)
+        yield
