@@ -1,0 +1,106 @@
+"""`mox launch --hosts --ssh` and `mox doctor --meet` between two machines with real sshd."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machines import Host, until
+
+from moxing.launch.guard import GRACE_SECONDS
+
+LAUNCH = [sys.executable, "-m", "moxing", "launch", "--hosts=n1,n2", "--ssh"]
+# In place of `mox run`: no training, so that a test takes seconds.
+GUARDED = """
+import pathlib, signal, sys, time
+notes = pathlib.Path(sys.argv[1])
+def hear(number, frame):
+    notes.write_text("told")
+signal.signal(signal.SIGTERM, hear)
+notes.write_text("started")
+time.sleep(600)
+"""
+
+
+def launched(folder: Path, *flags: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*LAUNCH, "--max_restarts=0", f"--logs={folder}/logs", *flags, "train.py"],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        cwd=folder,
+        env={**os.environ, **environ},
+    )
+
+
+def with_ssh_options(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Lets this user's `ssh` have further options, as a file of settings would."""
+    (folder / "bin").mkdir()
+    words = " ".join(f"-o {option}" for option in options)
+    (folder / "bin/ssh").write_text(f'#!/bin/sh\nexec /usr/bin/ssh {words} "$@"\n')
+    (folder / "bin/ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}/bin:{os.environ['PATH']}")
+
+
+def test_an_unknown_host_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_ssh_options(tmp_path, monkeypatch, "UserKnownHostsFile=/dev/null")
+    (tmp_path / "train.py").write_text("")
+    done = launched(tmp_path)
+    assert done.returncode == 255, done.stdout + done.stderr
+    assert "Host key verification failed." in done.stdout + done.stderr
+
+
+def test_no_password_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_ssh_options(tmp_path, monkeypatch, "IdentityFile=/dev/null", "PubkeyAuthentication=no")
+    (tmp_path / "train.py").write_text("")
+    done = launched(tmp_path)
+    assert done.returncode == 255, done.stdout + done.stderr
+    assert "Permission denied (publickey,password" in done.stdout + done.stderr
+
+
+def test_a_task_ends_when_the_link_to_its_machine_is_cut(
+    tmp_path: Path, hosts: tuple[Host, Host]
+) -> None:
+    """sshd does not know of it; the launcher's ssh does, and the guard once the link is back."""
+    notes = tmp_path / "notes"
+    (tmp_path / "task.py").write_text(GUARDED)
+    guard = f"{sys.executable} -m moxing.launch.guard {sys.executable} {tmp_path}/task.py {notes}"
+    alive = ["-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=3"]
+    with subprocess.Popen(["ssh", *alive, "n2", guard], stdin=subprocess.PIPE) as process:
+        until(notes.exists, "the task")
+        hosts[1].unplug()
+        assert process.wait(60) == 255
+        hosts[1].plug_in()
+    until(lambda: notes.read_text() == "told", "SIGTERM", GRACE_SECONDS + 60)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_doctors_on_two_machines(hosts: tuple[Host, Host], closed: bool) -> None:
+    """Each takes its port and asks the other; with a firewall they say who can't be reached."""
+    if closed:
+        hosts[0].run("nft", "add table inet t")
+        hosts[0].run("nft", "add chain inet t i { type filter hook input priority 0; }")
+        hosts[0].run("nft", "add rule inet t i tcp dport 2222 drop")
+    listed = ",".join(f"{host.address}:2222" for host in hosts)
+    doctors = [
+        subprocess.Popen(
+            host.inside(
+                *(sys.executable, "-m", "moxing", "doctor", "--cluster", "--meet=30"),
+                *(f"--worker_hosts={listed}", "--job_name=worker", f"--task_index={index}"),
+            ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for index, host in enumerate(hosts)
+    ]
+    said = [doctor.communicate(timeout=220)[0] for doctor in doctors]
+    print("\n".join(said))
+    assert [doctor.returncode for doctor in doctors] == ([0, 1] if closed else [0, 0]), said
+    if closed:
+        assert f"worker 0 ({hosts[0].address}:2222)" in said[1]
