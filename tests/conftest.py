@@ -16,7 +16,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from moxing import flags
+from moxing import flags, logs
 from moxing.flags import values
 
 # Examples are the same in every run, and a busy machine fails none of them. To look further:
@@ -27,6 +27,9 @@ hypothesis.settings.load_profile("same")
 
 # Before anything imports TensorFlow, and inherited by the processes that tests start.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+# Tests read the lines of a run as `mox run` prints them.
+logs.take_over()
 
 DIGITS = Path(__file__).parents[1] / "examples" / "digits" / "make_data.py"
 FLOWERS = ("daisy", "dandelion", "roses", "sunflowers", "tulips")

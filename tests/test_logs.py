@@ -22,6 +22,41 @@ logging.getLogger().info("root")
 """
 
 
+_LIBRARY = """
+import io, logging, sys
+from moxing import logs
+{setup}
+logs.settle()
+logging.getLogger("tensorflow").info("line")
+logging.getLogger("other").info("not asked for")
+"""
+
+
+def _settled(setup: str) -> tuple[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _LIBRARY.format(setup=setup)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
+def test_a_programs_own_handlers_and_level_stay() -> None:
+    setup = "logging.basicConfig(stream=sys.stdout, format='{{%(message)s}}')"
+    assert _settled(setup.replace("{{", "{").replace("}}", "}")) == ("{line}\n", "")
+
+
+def test_where_nobody_has_set_up_logging_lines_go_to_stderr() -> None:
+    assert _settled("") == ("", "INFO:tensorflow:line\nINFO:other:not asked for\n")
+
+
+def test_absls_handler_is_replaced() -> None:
+    setup = "from absl import logging as a; a.use_absl_handler()"
+    assert _settled(setup)[1].startswith("INFO:tensorflow:line\n")
+
+
 def run(silent: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -1,4 +1,8 @@
-"""One console handler on the root logger, with the line format that users of these systems grep."""
+"""The console handler on the root logger, with the line format that users of these systems grep.
+
+Under `mox run` there is exactly one, as programs of these systems expect. In a program of somebody
+else's, logging is that program's: there is one only where nobody else has set logging up.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from typing import TextIO
 
 FORMAT = "%(levelname)s:%(name)s:%(message)s"
 TENSORFLOW = logging.getLogger("tensorflow")
+# Whether logging is ours: the process's handlers are one thing, and so is who set them up.
+_taken: list[bool] = []
 
 
 class _StderrHandler(logging.StreamHandler):
@@ -48,10 +54,39 @@ def reset_logger() -> None:
         TENSORFLOW.addFilter(_is_worth_reading)
 
 
-def replace_absl_handler() -> None:
-    """Takes the console back from absl, whose `app.run` puts a handler of its own there."""
-    if any(_is_absl(handler) for handler in logging.getLogger().handlers):
+def take_over() -> None:
+    """From now on logging is ours in this process, which `mox run` started, if moxing is used."""
+    if not _taken:
+        _taken.append(True)
+
+
+def is_taken() -> bool:
+    """Whether logging is ours in this process."""
+    return bool(_taken)
+
+
+def settle() -> None:
+    """Sees to it that a run's lines are seen, before it starts.
+
+    A root logger without handlers, or with absl's, gets ours. Other handlers stay, and so does the
+    level of the root logger: TensorFlow's logger alone, by which the lines go, lets pass what is
+    INFO or more, unless the program has set its level.
+    """
+    handlers = logging.getLogger().handlers
+    if _taken:
+        # One that an old script has taken away stays away.
+        if any(_is_absl(handler) for handler in handlers):
+            reset_logger()
+        return
+    if all(_is_absl(handler) for handler in handlers):
         reset_logger()
+    if any(isinstance(handler, _StderrHandler) for handler in handlers):
+        return
+    TENSORFLOW.handlers[:] = [h for h in TENSORFLOW.handlers if not _writes_to_console(h)]
+    if TENSORFLOW.level == logging.NOTSET:
+        TENSORFLOW.setLevel(logging.INFO)
+    if _is_worth_reading not in TENSORFLOW.filters:
+        TENSORFLOW.addFilter(_is_worth_reading)
 
 
 def _is_absl(handler: logging.Handler) -> bool:

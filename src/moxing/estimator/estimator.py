@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
+from moxing.engine.graph import graph_keras
 from moxing.engine.run import execution
 from moxing.errors import (
     MoxNotSupportedError,
@@ -90,7 +91,7 @@ class Estimator(Described):
         )
         if steps is not None:
             job = counted_from_here(job, steps, self._step)
-        with sharing.training():
+        with sharing.training(), graph_keras.shown():
             execution.execute(job)
         return self
 

@@ -55,7 +55,7 @@ class Strategy:
         if self._made is None:
             import tensorflow.compat.v1 as tf
 
-            _rename_master()
+            rename_master()
             kind: Any = tf.distribute
             for part in self.path.split("."):
                 kind = getattr(kind, part)
@@ -127,7 +127,7 @@ def _gpus(keywords: Mapping[str, Any]) -> int | None:
     return count if isinstance(count, int) and count > 0 else None
 
 
-def _rename_master() -> None:
+def rename_master() -> None:
     """Lets tf.distribute, which reads TF_CONFIG anew at many places, know the master as chief."""
     text = os.environ.get(tf_config.SOURCE, "").strip()
     if text:

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
+from moxing.engine.graph import graph_keras
 from moxing.engine.run import execution
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.estimator import Estimator
@@ -74,7 +75,7 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
         (*train_spec.saving_listeners, *((evaluations,) if evaluates else ())),
         again=False,
     )
-    with sharing.training():
+    with sharing.training(), graph_keras.shown():
         execution.execute(job)
     if not evaluates:
         return None, []

@@ -14,7 +14,7 @@ _said = False
 def say_hello() -> None:
     """Says which versions run, once a process; and what waited to be said before a run."""
     global _said
-    logs.replace_absl_handler()
+    logs.settle()
     notices.give()
     if _said:
         return

@@ -34,7 +34,7 @@ def init(*arguments: Any, **keywords: Any) -> None:
     del arguments, keywords
     if is_initialized():
         return
-    logs.reset_logger()
+    logs.settle()
     given = {name: flags.get_flag(name) for name in flags.CLUSTER_FLAGS}
     cluster = resolve(given, os.environ, sys.argv[0])
     if cluster is not None and cluster.job == PS:

@@ -22,7 +22,17 @@ from moxing.engine.job.job import (
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
-from moxing.keras import arguments, checks, data, evaluation, families, foreign, misfit, place
+from moxing.keras import (
+    arguments,
+    as_keras,
+    checks,
+    data,
+    evaluation,
+    families,
+    foreign,
+    misfit,
+    place,
+)
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.epochs import Epochs
 from moxing.keras.model import TrainedModel
@@ -104,7 +114,9 @@ def fit(
             a copy, and a ps process has nothing to do.
         seed: fixes the order of data, and random numbers of tf_keras layers.
         start_timeout: seconds to wait for the other processes.
-        **others: none; those of Keras' own `fit` raise an error that says what to write here.
+        **others: of Keras' own `fit`: x, y, sample_weight, class_weight, validation_data,
+            validation_split (of arrays), validation_steps and verbose (0: no lines of steps); the
+            rest raises an error that says what to write here.
 
     Returns:
         History and what else is known of the run.
@@ -115,13 +127,15 @@ def fit(
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in a
             parameter server that is done.
     """
-    foreign.refuse(others, inspect.signature(fit).parameters)
     _say_hello()
     checks.require_eager()
     family = families.of(model)
     families.check_backend(family)
     arguments.compile_model(model, optimizer, loss, metrics, loss_weights)
-    foreign.check_labels(model, train_data, eval_data)
+    taken = as_keras.taken(model, train_data, eval_data, eval_steps, log_every, others)
+    train_data, eval_data, eval_steps = taken.train_data, taken.eval_data, taken.eval_steps
+    log_every = taken.log_every
+    foreign.refuse(taken.others, inspect.signature(fit).parameters)
     cluster = place.cluster()
     devices = place.devices(num_gpus)
     index, size = (cluster.index, cluster.size) if cluster is not None else (0, 1)
@@ -204,10 +218,12 @@ def _presented(trained: TrainedModel, model: Any) -> Any:
 def _say_hello() -> None:
     """Sets up the log and says which versions run, once a process."""
     if _said:
-        logs.replace_absl_handler()
+        logs.settle()
         return
     _said.append(True)
-    logs.reset_logger()
+    if logs.is_taken():
+        logs.reset_logger()
+    logs.settle()
     notices.give()
     logging.getLogger().info("Using MoXing-v%s (openmox)", moxing.__version__)
     TENSORFLOW.info("Using TensorFlow-%s", tf.version.GIT_VERSION)

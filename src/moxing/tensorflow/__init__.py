@@ -13,14 +13,13 @@ import warnings  # noqa: E402
 
 from moxing import native_noise  # noqa: E402
 
-# tf.layers and Keras layers in a v1 graph need tf_keras; TensorFlow reads this when first asked.
-os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 with native_noise.dropped():
     import tensorflow  # noqa: F401
 
 from moxing import flags as _flags  # noqa: E402
 from moxing import logs  # noqa: E402
+from moxing.engine.graph import graph_keras  # noqa: E402
 from moxing.flags import get_flag, set_flag  # noqa: E402
 from moxing.tensorflow import names as _names  # noqa: E402
 from moxing.tensorflow.executor.evaluation_hooks import (  # noqa: E402
@@ -38,7 +37,10 @@ from moxing.tensorflow.executor.run import run  # noqa: E402
 from moxing.tensorflow.executor.spec import ExportSpec, ModelSpec  # noqa: E402
 from moxing.tensorflow.optimizer import get_optimizer_fn  # noqa: E402
 
-logs.reset_logger()
+graph_keras.show_in_v1()
+if logs.is_taken():
+    # What the program has set up since it began goes, as its writers knew it.
+    logs.reset_logger()
 # Of tf.layers, which programs for TensorFlow 1.x use; they can't act on it.
 warnings.filterwarnings("ignore", r"`tf\.layers\..*` is deprecated", UserWarning)
 warnings.filterwarnings("ignore", r"`layer\..*` is deprecated and will be removed", UserWarning)

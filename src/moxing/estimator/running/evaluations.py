@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import graph_keras
 from moxing.engine.remote import local_path
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.reporting.summaries import SummaryWriter
@@ -35,7 +36,8 @@ def evaluate(
     if training is None and checkpoint_path and checkpoint_path == estimator.latest_checkpoint():
         # So that the run is in the metrics and the report of the model's directory.
         job = dataclasses.replace(job.starting_from(None), log_dir=estimator.model_dir)
-    done = execution.execute(job)
+    with graph_keras.shown():
+        done = execution.execute(job)
     step = done.global_step or checkpoints.step(checkpoint_path)
     values = {"loss": done.metrics["loss"], **results}
     shown = {key: value for key, value in sorted(values.items()) if np.ndim(value) == 0}

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from moxing.engine.graph import graph_keras
 from moxing.engine.job.job import Job, Outputs
 from moxing.engine.run import execution
 from moxing.errors import MoxValueError
@@ -51,7 +52,8 @@ def predictions(job: Job, single_examples: bool) -> Iterator[Any]:
 
     def work() -> None:
         try:
-            execution.execute(dataclasses.replace(job, outputs=Outputs(output_fn, 1)))
+            with graph_keras.shown():
+                execution.execute(dataclasses.replace(job, outputs=Outputs(output_fn, 1)))
         except _Closed:
             pass
         except BaseException as error:

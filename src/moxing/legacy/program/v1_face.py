@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator
 
-from moxing import native_noise, notices
+from moxing import logs, native_noise, notices
 from moxing.legacy.face import importer
 from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
@@ -47,6 +47,12 @@ def show_v1_face(
             truth.install()
     # Says so when the program hands a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")
+    if found.eager:
+        from moxing.estimator import strategies
+
+        strategies.rename_master()
+    else:
+        logs.take_over()
     users = importer.install(catalog.make_faces(command_line, dialect=found), named)
     argparse_face.install(command_line, users.is_user_frame)
     children.install(users.owns, named)

@@ -7,6 +7,7 @@ from typing import Any
 
 from moxing import flags
 from moxing.engine.export import ExportSignature
+from moxing.engine.graph import graph_keras
 from moxing.engine.job.job import (
     Data,
     Export,
@@ -159,8 +160,10 @@ def run(
         placement=placed,
     )
     if wanted is not None:
-        export_only.end_with_export(job, wanted)
-    return engine.execute(job)
+        with graph_keras.shown():
+            export_only.end_with_export(job, wanted)
+    with graph_keras.shown():
+        return engine.execute(job)
 
 
 def _optimizers(

@@ -1,0 +1,60 @@
+"""Gives graphs the Keras that they need, tf_keras, and leaves a program the Keras that it has.
+
+Keras 3 builds no graphs of TensorFlow 1.x: `tf.compat.v1.layers` is not there with it, and layers
+of `tf.keras` fail inside of a graph. Which Keras TensorFlow shows is decided where it is first
+asked for it, by the environment variable TF_USE_LEGACY_KERAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import tensorflow as tf2
+import tensorflow.compat.v1 as tf
+from tensorflow.python.tools import module_util
+from tensorflow.python.util.lazy_loader import KerasLazyLoader, LazyLoader
+
+_V1 = "tf_keras.api._v1.keras"
+_V2 = "tf_keras.api._v2.keras"
+_LEGACY = f"{_V1}.__internal__.legacy"
+
+
+def show_in_v1() -> None:
+    """From now on `tf.compat.v1.keras`, `.layers` and `.nn.rnn_cell` are tf_keras', also later on.
+
+    Nothing of tf_keras is imported yet.
+    """
+    folder = module_util.get_parent_dir_for_name(_V1)
+    if folder is not None and folder not in tf.__path__:
+        tf.__path__.insert(0, folder)  # For import statements.
+    _show(tf, "keras", _V1)
+    _show(tf, "layers", f"{_LEGACY}.layers")
+    _show(tf.nn, "rnn_cell", f"{_LEGACY}.rnn_cell")
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """In the block, in which graphs are built, `tf.keras` is tf_keras, whatever it is outside."""
+    before = vars(tf2)["keras"]
+    _show(tf2, "keras", _V2)
+    try:
+        yield
+    finally:
+        tf2.__dict__["keras"] = before
+
+
+def _show(owner: Any, name: str, package: str) -> None:
+    """Makes a name of a module stand for a package, which is imported when it is first used."""
+    # TensorFlow puts an object of its own in front of some modules, to tell of what is deprecated.
+    module = getattr(owner, "_tfmw_wrapped_module", owner)
+    held: Any = vars(module).get(name)
+    # A loader would import its Keras to say its name.
+    if type(held) is ModuleType and held.__name__ == package:
+        return
+    loader: Any = KerasLazyLoader(vars(module), name=name)
+    loader._tfll_initialized, loader._tfll_keras_version = True, "tf_keras"
+    LazyLoader.__init__(loader, name, vars(module), package)
+    setattr(owner, name, loader)

@@ -1,0 +1,139 @@
+"""Takes the arguments of Keras' own `fit`, where their meaning carries over, as those of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from moxing.engine.graph.structure import is_dataset
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+
+# A log line after more steps than any run has.
+_NEVER = 1 << 60
+# They steer how Keras reads ahead, which is done here by itself.
+_NO_EFFECT = ("max_queue_size", "use_multiprocessing", "workers")
+TAKEN = (
+    *("x", "y", "sample_weight", "class_weight", "validation_data", "validation_split"),
+    *("validation_steps", "verbose"),
+    *_NO_EFFECT,
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` is called with, in our own terms.
+
+    Attributes:
+        train_data, eval_data, eval_steps, log_every: as of `fit`.
+        others: the keywords that were not taken.
+    """
+
+    train_data: Any
+    eval_data: Any
+    eval_steps: Any
+    log_every: Any
+    others: Mapping[str, Any]
+
+
+def taken(
+    model: Any, train_data: Any, eval_data: Any, eval_steps: Any, log_every: Any, others: Any
+) -> Given:
+    """Puts what stands in Keras' arguments into ours.
+
+    Args:
+        model: compiled.
+        train_data, eval_data, eval_steps, log_every: of our own.
+        others: keywords that `fit` itself does not have.
+
+    Raises:
+        MoxTypeError, MoxValueError: the same thing twice, or what does not fit.
+    """
+    given = dict(others)
+    for name in _NO_EFFECT:
+        given.pop(name, None)
+    train_data = _one("train_data", train_data, "x", given.pop("x", None))
+    y = given.pop("y", None)
+    if y is None and getattr(model, "loss", None) and _bare(train_data) and _bare(eval_data):
+        # fit(model, x, y), as with Keras.
+        y, eval_data = eval_data, None
+    weight = given.pop("sample_weight", None)
+    if y is not None or weight is not None:
+        train_data = _joined(train_data, y, weight)
+    split = given.pop("validation_split", None)
+    if split:
+        if eval_data is not None or given.get("validation_data") is not None:
+            raise MoxValueError("fit has validation_split= and data to evaluate on; give one.")
+        train_data, eval_data = _split(train_data, split)
+    eval_data = _one("eval_data", eval_data, "validation_data", given.pop("validation_data", None))
+    steps = given.pop("validation_steps", None)
+    eval_steps = _one("eval_steps", eval_steps, "validation_steps", steps)
+    classes = given.pop("class_weight", None)
+    if classes:
+        train_data = _weighted(train_data, classes)
+    if given.pop("verbose", "auto") == 0:
+        log_every = _NEVER
+    return Given(train_data, eval_data, eval_steps, log_every, given)
+
+
+def _one(name: str, value: Any, other: str, another: Any) -> Any:
+    if value is not None and another is not None:
+        raise MoxTypeError(f"fit has {name} and {other}=, which are the same; give one.")
+    return another if value is None else value
+
+
+def _bare(data: Any) -> bool:
+    """Whether data is x alone, as far as it can be seen without calling it."""
+    return not (data is None or isinstance(data, tuple) or callable(data) or is_dataset(data))
+
+
+def _joined(x: Any, y: Any, weight: Any) -> tuple[Any, ...]:
+    if x is None or isinstance(x, tuple) or callable(x) or is_dataset(x):
+        raise MoxTypeError(
+            "fit has y= or sample_weight= beside train_data that is no array of samples alone. Give"
+            " all of it together: fit(model, (x, y, sample_weight)), or in the dataset."
+        )
+    return (x, y) if weight is None else (x, y, weight)
+
+
+def _arrays(data: Any, name: str) -> tuple[Any, ...]:
+    if data is None or callable(data) or is_dataset(data):
+        raise MoxNotSupportedError(
+            f"fit has {name}=, which needs train_data of arrays. Do it in the dataset, with take,"
+            " skip and map."
+        )
+    return data if isinstance(data, tuple) else (data,)
+
+
+def _split(data: Any, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The first samples to train on and the last to evaluate on, as Keras takes them."""
+    import tensorflow as tf
+
+    parts = tf.nest.map_structure(np.asarray, _arrays(data, "validation_split"))
+    if not 0 < share < 1:
+        raise MoxValueError(f"fit has validation_split={share}; it must be between 0 and 1.")
+    count = len(tf.nest.flatten(parts)[0])
+    at = int(np.floor(count * (1.0 - share)))
+    if not 0 < at < count:
+        raise MoxValueError(
+            f"fit has validation_split={share} of {count} samples, which leaves none for one side."
+        )
+    first = tf.nest.map_structure(lambda array: array[:at], parts)
+    return first, tf.nest.map_structure(lambda array: array[at:], parts)
+
+
+def _weighted(data: Any, classes: Mapping[int, float]) -> tuple[Any, ...]:
+    """The data with each sample's weight, that of its class; a class not listed weighs 1."""
+    x, y, weight = (*_arrays(data, "class_weight"), None, None)[:3]
+    labels = np.asarray(y) if not isinstance(y, Mapping | list | tuple) else None
+    if labels is None or labels.ndim not in (1, 2):
+        raise MoxNotSupportedError(
+            "fit has class_weight=, which needs one output with classes as labels. Give each sample"
+            " its weight as the third array: fit(model, (x, y, sample_weight))."
+        )
+    if labels.ndim == 2:
+        labels = labels.argmax(-1) if labels.shape[1] > 1 else labels[:, 0]
+    found = np.asarray([classes.get(int(label), 1.0) for label in labels], np.float32)
+    return (x, y, found if weight is None else found * np.asarray(weight))
