@@ -172,7 +172,12 @@ class Elsewhere:
 def followed(estimator: Any, spec: Any, elsewhere: Elsewhere, **limits: float) -> Any:
     given = {"timeout": 50.0, "idle": 100.0, **limits}
     return evaluator.follow(
-        estimator, 30, spec, **given, sleep=elsewhere.sleep, clock=elsewhere.clock
+        estimator,
+        30,
+        spec,
+        **given,  # type: ignore
+        sleep=elsewhere.sleep,
+        clock=elsewhere.clock,  # type: ignore
     )
 
 

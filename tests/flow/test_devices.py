@@ -310,7 +310,7 @@ def test_devices_share_a_batch_that_does_not_come_out_even(
             z = flow.math.reduce_sum(z * flow.constant(2.0, flow.float, (5, 1, 1)), axis=[1])
             z = z - flow.math.reduce_mean(z, 0, keepdims=True)
             loss = flow.nn.sparse_softmax_cross_entropy_with_logits(y, z)
-            flow.watch_diff(z, lambda value: seen.update({own: value}))
+            flow.watch_diff(z, lambda value: seen.update({own: value}))  # type: ignore
             flow.losses.add_loss(loss)
             return loss, z, flow.concat([z, z], 0), w
 
@@ -320,7 +320,7 @@ def test_devices_share_a_batch_that_does_not_come_out_even(
     for found, wanted in zip(run(count), run(1), strict=True):
         for ours, theirs in zip(found, wanted, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(seen[count], seen[1], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen[count], seen[1], rtol=1e-4, atol=1e-5)  # type: ignore
 
 
 def test_each_device_gets_the_whole_of_an_input_of_fewer_samples(

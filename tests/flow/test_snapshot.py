@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +11,12 @@ import numpy as np
 import pytest
 
 from moxing.flow.saving import snapshot
+from moxing.framework.owners import Owner, machine, started
 
 
 def _left(folder: Path, name: str, pid: int) -> Path:
-    host = socket.gethostname()
-    path = folder / f".{name}.saving-{pid}@{host}.x{pid}"
+    owner = Owner(pid, started(pid) or "1", machine())
+    path = folder / f".{name}.saving-{owner}.x{pid}"
     (path / "w").mkdir(parents=True)
     (path / "w" / "out").write_bytes(bytes(100))
     return path
@@ -43,7 +43,7 @@ def test_a_save_that_is_killed_is_such_a_leftover(tmp_path: Path) -> None:
     """The process ends itself inside the save, behind the first variable."""
     program = (
         "import os, sys, numpy as np\n"
-        "from moxing.flow import snapshot\n"
+        "from moxing.flow.saving import snapshot\n"
         "def values():\n"
         "    yield 'v', np.ones(2)\n"
         "    os.kill(os.getpid(), 9)\n"

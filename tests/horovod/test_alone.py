@@ -33,7 +33,7 @@ def test_alone_everything_is_as_it_is(initialized: None) -> None:
     assert hvd.allreduce(tensor, prescale_factor=3.0).numpy().tolist() == [3.0, 6.0]
     assert hvd.broadcast_object({"a": 1}) == {"a": 1}
     with tf.GradientTape() as tape:
-        weight = tf.Variable(2.0)
+        weight = tf.Variable(2.0)  # type: ignore
         loss = weight * weight
     assert hvd.DistributedGradientTape(tape).gradient(loss, [weight])[0] == 4.0
 

@@ -113,9 +113,9 @@ def from_saved_model(
             f"from_saved_model has export_dir={shown(folder)}, which is no SavedModel's directory"
             " on this machine. Name the one that export_saved_model returned."
         )
-    graph = graph or tf.Graph()
-    with graph.as_default():
-        session = tf.Session(graph=graph, config=config)
+    target: Any = tf.Graph() if graph is None else graph
+    with target.as_default():
+        session = tf.Session(graph=target, config=config)
         wanted = [tag.strip() for tag in (tags or tf.saved_model.SERVING).split(",")]
         meta = tf.saved_model.load(session, wanted, folder)
     feeds, fetches = dict(input_names or {}), dict(output_names or {})
@@ -123,7 +123,7 @@ def from_saved_model(
         signature = signature_def or _signature(meta, signature_def_key or _DEFAULT, folder)
         feeds = feeds or {name: info.name for name, info in signature.inputs.items()}
         fetches = fetches or {name: info.name for name, info in signature.outputs.items()}
-    return Predictor(graph, session, _tensors(graph, feeds), _tensors(graph, fetches))
+    return Predictor(target, session, _tensors(target, feeds), _tensors(target, fetches))
 
 
 def from_estimator(
@@ -154,8 +154,8 @@ def from_estimator(
     newest = estimator.latest_checkpoint()
     if newest is None:
         raise starting.missing(estimator.model_dir)
-    graph = graph or tf.Graph()
-    with graph.as_default(), checkpoints.at_hand(newest) as prefix:
+    target: Any = tf.Graph() if graph is None else graph
+    with target.as_default(), checkpoints.at_hand(newest) as prefix:
         tf.train.get_or_create_global_step()
         receiver = serving_input_receiver_fn()
         if not isinstance(receiver, ServingInputReceiver):
@@ -171,11 +171,11 @@ def from_estimator(
                 f"from_estimator has output_key={key!r}; the model has {', '.join(outputs)}."
                 f"{near_matches(key, outputs)}"
             )
-        session = tf.Session(graph=graph, config=config)
+        session = tf.Session(graph=target, config=config)
         saver = spec.scaffold.saver if spec.scaffold is not None else None
         (saver or tf.train.Saver(allow_empty=True)).restore(session, prefix)
         session.run([tf.local_variables_initializer(), tf.tables_initializer()])
-    return Predictor(graph, session, receiver.receiver_tensors, outputs[key].outputs)
+    return Predictor(target, session, receiver.receiver_tensors, outputs[key].outputs)
 
 
 def from_contrib_estimator(

@@ -98,7 +98,7 @@ def test_train_and_evaluate_calls_each_after_each_evaluation(
     seen: list[tuple[int, bool]] = []
 
     class Mine(tfe.Exporter):
-        name = "mine"
+        name = "mine"  # type: ignore
 
         def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
             assert export_path == str(tmp_path / "export" / "mine")

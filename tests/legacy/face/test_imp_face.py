@@ -45,11 +45,11 @@ def test_what_is_found_can_be_loaded(tmp_path: Path) -> None:
     for name in ("plain", "package", "compiled"):
         found = imp_face.find_module(name, [str(tmp_path)])
         kinds.append(found[2][2])
-        module = imp_face.load_module(f"imp_{name}", *found)
+        module = imp_face.load_module(f"imp_{name}", *found)  # type: ignore
         assert module.x == (2 if name == "package" else 1)
         assert found[0] is None or found[0].closed
     assert kinds == [imp_face.PY_SOURCE, imp_face.PKG_DIRECTORY, imp_face.PY_COMPILED]
-    assert imp_face.load_module("time", *imp_face.find_module("time")).time() > 0
+    assert imp_face.load_module("time", *imp_face.find_module("time")).time() > 0  # type: ignore
     assert imp_face.new_module("empty").__name__ == "empty"
     assert "empty" not in sys.modules
 

@@ -33,5 +33,5 @@ def test_an_eager_one_has_a_value() -> None:
     truth.install()
     with tf2.init_scope():
         if tf.executing_eagerly():
-            assert bool(tf2.Variable(1))
-            assert not tf2.Variable(0)
+            assert bool(tf2.Variable(1))  # type: ignore
+            assert not tf2.Variable(0)  # type: ignore
