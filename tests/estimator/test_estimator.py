@@ -368,10 +368,9 @@ def test_no_checkpoint(estimator: tfe.Estimator, read: Read) -> None:
         ),
         (
             lambda fn: tfe.Estimator(fn, "a", warm_start_from={}),
-            MoxNotSupportedError,
-            "Estimator has warm_start_from={}; only the path of a checkpoint is supported. Choose"
-            " variables with --checkpoint_include_patterns and --checkpoint_exclude_patterns, or"
-            " tf.train.init_from_checkpoint in model_fn.",
+            MoxTypeError,
+            "Estimator has warm_start_from={}; it must be the path of a checkpoint or a"
+            " tf.estimator.WarmStartSettings.",
         ),
     ],
 )

@@ -234,9 +234,6 @@ def _utils(api: str) -> Spec:
             "test_utils": Spec(roots=(f"{_SRC}.testing_infra.test_utils",)),
             "plot_model": f"{_SRC}.utils.vis_utils:plot_model",
             "print_summary": f"{_SRC}.utils.layer_utils:print_summary",
-            "convert_all_kernels_in_model": (
-                f"{_SRC}.utils.layer_utils:convert_all_kernels_in_model"
-            ),
         },
         deep=True,
     )
