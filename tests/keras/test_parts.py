@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.keras import names, shards
+from moxing.keras import shards
+from moxing.keras.building import names
 from moxing.legacy.program import modern
 
 

@@ -10,8 +10,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.framework.file import urls
+from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
-from moxing.keras.trace import eager_mode
 
 # A limit that no run reaches: it ends with its data, which is repeated.
 _ENDLESS = 1 << 40

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
-from moxing.keras.trace import eager_mode
+from moxing.keras.building.trace import eager_mode
 
 # Of these only the chief's is called: they write files.
 _WRITERS = ("ModelCheckpoint", "CSVLogger", "TensorBoard", "BackupAndRestore", "RemoteMonitor")

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.loop.finite import NotFiniteError
 from moxing.errors import MoxRuntimeError
-from moxing.keras.families import Family
+from moxing.keras.building.families import Family
 
 _NAMED = 3
 

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph.structure import is_dataset
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.keras import described
-from moxing.keras.trace import eager_mode
+from moxing.keras.building.trace import eager_mode
 
 _FORMS = (
     "arrays (x, y) or (x, y, sample_weight), a tf.data.Dataset of them, or a function that returns"

@@ -13,12 +13,12 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.process import team
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.wording import report
-from moxing.keras import families
+from moxing.keras.building import families
+from moxing.keras.building.families import Family
+from moxing.keras.building.model import TrainedModel
+from moxing.keras.building.trace import eager_mode
+from moxing.keras.building.variables import METRIC, SLOT, WEIGHT, Held, to_graph, to_keras
 from moxing.keras.callbacks import Callbacks
-from moxing.keras.families import Family
-from moxing.keras.model import TrainedModel
-from moxing.keras.trace import eager_mode
-from moxing.keras.variables import METRIC, SLOT, WEIGHT, Held, to_graph, to_keras
 from moxing.logs import TENSORFLOW
 
 _PREFIX = "val_"

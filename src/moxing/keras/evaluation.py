@@ -7,8 +7,8 @@ from typing import Any
 
 from moxing.errors import MoxValueError
 from moxing.keras import data, misfit
+from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
-from moxing.keras.trace import eager_mode
 
 
 def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | Made | None:

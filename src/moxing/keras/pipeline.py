@@ -12,8 +12,8 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed
 from moxing.errors import MoxNotSupportedError
 from moxing.keras import shards
+from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
-from moxing.keras.trace import eager_mode
 
 _PREFETCH = 2
 _EPOCHS = 1 << 40

@@ -8,10 +8,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import CheckpointError, MoxValueError
-from moxing.keras import families
-from moxing.keras.families import Family
-from moxing.keras.trace import eager_mode
-from moxing.keras.variables import METRIC, Held, Variables
+from moxing.keras.building import families
+from moxing.keras.building.families import Family
+from moxing.keras.building.trace import eager_mode
+from moxing.keras.building.variables import METRIC, Held, Variables
 from moxing.logs import TENSORFLOW
 
 

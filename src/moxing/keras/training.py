@@ -22,20 +22,11 @@ from moxing.engine.job.job import (
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
-from moxing.keras import (
-    arguments,
-    as_keras,
-    checks,
-    data,
-    evaluation,
-    families,
-    foreign,
-    misfit,
-    place,
-)
+from moxing.keras import arguments, as_keras, checks, data, evaluation, foreign, misfit, place
+from moxing.keras.building import families
+from moxing.keras.building.model import TrainedModel
 from moxing.keras.callbacks import Callbacks
 from moxing.keras.epochs import Epochs
-from moxing.keras.model import TrainedModel
 from moxing.keras.pipeline import Pipeline
 from moxing.keras.restored import restore
 from moxing.keras.result import FitResult

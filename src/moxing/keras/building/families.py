@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.keras.trace import eager_mode
+from moxing.keras.building.trace import eager_mode
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError
-from moxing.keras import fused, shards
-from moxing.keras.families import Family
-from moxing.keras.trace import Traced, trace
+from moxing.keras import shards
+from moxing.keras.building import fused
+from moxing.keras.building.families import Family
+from moxing.keras.building.trace import Traced, trace
 
 _METHODS = ("apply_gradients", "apply")
 

@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.replica_names import PREFIX
-from moxing.keras import families, names
-from moxing.keras.families import Family
+from moxing.keras.building import families, names
+from moxing.keras.building.families import Family
 
 WEIGHT: Final = "weight"
 SLOT: Final = "slot"

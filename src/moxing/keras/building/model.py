@@ -11,12 +11,12 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.job.job import Loss, Model
 from moxing.errors import MoxValueError
 from moxing.keras import misfit
-from moxing.keras.families import Family
-from moxing.keras.optimizer import KerasOptimizer
+from moxing.keras.building.families import Family
+from moxing.keras.building.optimizer import KerasOptimizer
+from moxing.keras.building.step import Step
+from moxing.keras.building.trace import build, eager_mode
+from moxing.keras.building.variables import METRIC, Variables
 from moxing.keras.pipeline import Pipeline
-from moxing.keras.step import Step
-from moxing.keras.trace import build, eager_mode
-from moxing.keras.variables import METRIC, Variables
 
 
 class TrainedModel:

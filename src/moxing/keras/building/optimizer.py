@@ -8,9 +8,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.replica_names import PREFIX
-from moxing.keras.step import Step, specs_of
-from moxing.keras.trace import build
-from moxing.keras.variables import SLOT, Variables
+from moxing.keras.building.step import Step, specs_of
+from moxing.keras.building.trace import build
+from moxing.keras.building.variables import SLOT, Variables
 
 
 class KerasOptimizer(tf.train.Optimizer):

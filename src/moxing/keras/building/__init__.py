@@ -1,0 +1,1 @@
+"""A Keras model in the graph of a run: its step traced, its variables and optimizer imported."""
