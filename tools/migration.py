@@ -150,10 +150,10 @@ class Shown:
         import tensorflow.compat.v1 as tf
 
         from moxing.legacy.face import catalog
-        from moxing.legacy.program import launcher
+        from moxing.legacy.program import own_flags
 
         tf.disable_v2_behavior()
-        self._faces = catalog.make_faces(launcher.take_runtime_flags([], quiet=True))
+        self._faces = catalog.make_faces(own_flags.take_runtime_flags([], quiet=True))
         self.specs: Mapping[str, Any] = self._faces._roots
         self.roots = frozenset(self.specs) - {"importlib", "oneflow", "keras"}
 
