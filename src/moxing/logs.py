@@ -55,9 +55,24 @@ def reset_logger() -> None:
 
 
 def take_over() -> None:
-    """From now on logging is ours in this process, which `mox run` started, if moxing is used."""
+    """From now on logging is ours in this process, which `mox run` started, if moxing is used.
+
+    `mox export` has imported the dialect before, which then set up no handler.
+    """
     if not _taken:
         _taken.append(True)
+        if "moxing.tensorflow" in sys.modules:
+            reset_logger()
+
+
+def warn(message: str, *values: object) -> None:
+    """A warning of the root logger, in our format where nobody has set logging up yet."""
+    root = logging.getLogger()
+    if root.handlers:
+        root.warning(message, *values)
+        return
+    record = root.makeRecord("root", logging.WARNING, "", 0, message, values, None)
+    _StderrHandler().handle(record)
 
 
 def is_taken() -> bool:

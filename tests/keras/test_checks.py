@@ -24,9 +24,18 @@ def test_a_model_of_a_graph_is_refused() -> None:
 
 
 @pytest.mark.parametrize("package", FAMILIES)
-def test_weights_that_nan_has_spoiled_are_not_handed_back_as_if_fine(package: str) -> None:
+def test_a_loss_that_is_nan_is_told(package: str) -> None:
     model = dense(package, "sgd")
     with pytest.raises(NotFiniteError) as caught:
         moxing.keras.fit(model, (np.full_like(X, np.nan), Y), batch_size=BATCH, steps=2)
+    assert str(caught.value).startswith("the loss loss:0 is nan at global step 0. Lower the")
+
+
+@pytest.mark.parametrize("package", FAMILIES)
+def test_weights_that_are_not_finite_are_not_handed_back_as_if_fine(package: str) -> None:
+    model = dense(package, "sgd")
+    model.optimizer.learning_rate = float("inf")
+    with pytest.raises(NotFiniteError) as caught:
+        moxing.keras.fit(model, (X, Y), batch_size=BATCH, steps=1)
     assert "hold nan or inf" in str(caught.value)
     assert "kernel" in str(caught.value)

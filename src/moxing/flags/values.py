@@ -5,7 +5,6 @@ The flags are also visible in `tf.flags.FLAGS`. A program reads them with `mox.g
 
 from __future__ import annotations
 
-import logging
 import numbers
 import operator
 import re
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from absl import flags as absl_flags
 
+from moxing import logs
 from moxing.errors import (
     MoxKeyError,
     MoxNotSupportedError,
@@ -250,7 +250,7 @@ def _set_text(name: str, text: str) -> None:
         says = "it counts as not given"
         if spec.default is not None:
             says = f"its default {spec.default} is used"
-        logging.getLogger().warning("flag %s is empty: %s", name, says)
+        logs.warn("flag %s is empty: %s", name, says)
         return
     flag.value = _checked(spec, text)
     flag.present += 1

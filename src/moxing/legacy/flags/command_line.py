@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from moxing import logs
 from moxing.errors import near_matches
 
 _NUMBER_START = frozenset("0123456789.")
@@ -69,7 +69,7 @@ class CommandLine:
         if not names or not self._tolerant or self._quiet:
             return
         self._said.update(names)
-        logging.getLogger().warning(
+        logs.warn(
             "ignored flags that the script does not define: %s",
             ", ".join(f"--{name}{self._hint(name)}" for name in names),
         )
@@ -78,7 +78,7 @@ class CommandLine:
         """Says that an empty value stands in for the default; nothing if that is empty too."""
         if default != "" and name not in self._said and not self._quiet:
             self._said.add(name)
-            logging.getLogger().warning("flag %s is empty: the script's default is not used", name)
+            logs.warn("flag %s is empty: the script's default is not used", name)
 
     def _hint(self, name: str) -> str:
         hint = near_matches(name, sorted(self._defined))
