@@ -282,7 +282,7 @@ MODELS = ("resnet", "vgg", "inception", "wide_and_deep", "face", "yolo", "bert")
 def _start(folder: Path, number: int | None, *arguments: str) -> subprocess.Popen[str]:
     own = {"MOX_MACHINE": str(number)} if number is not None else {}
     return subprocess.Popen(
-        [sys.executable, "-m", "moxing.cli.main", "run", "models.py", *arguments],
+        [sys.executable, "-m", "moxing", "run", "models.py", *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
