@@ -13,8 +13,8 @@ from typing import TextIO
 
 FORMAT = "%(levelname)s:%(name)s:%(message)s"
 TENSORFLOW = logging.getLogger("tensorflow")
-# Whether logging is ours: the process's handlers are one thing, and so is who set them up.
-_taken: list[bool] = []
+# Whether logging is ours, "taken", and moxing "used": a process has one set of handlers.
+_events: set[str] = set()
 
 
 class _StderrHandler(logging.StreamHandler):
@@ -55,13 +55,19 @@ def reset_logger() -> None:
 
 
 def take_over() -> None:
-    """From now on logging is ours in this process, which `mox run` started, if moxing is used.
+    """From now on logging is ours in this process, which `mox run` started, if moxing is used."""
+    _happened("taken")
 
-    `mox export` has imported the dialect before, which then set up no handler.
-    """
-    if not _taken:
-        _taken.append(True)
-        if "moxing.tensorflow" in sys.modules:
+
+def use() -> None:
+    """From now on moxing is used; where logging is ours, it is set up as its programs knew it."""
+    _happened("used")
+
+
+def _happened(event: str) -> None:
+    if event not in _events:
+        _events.add(event)
+        if _events == {"taken", "used"}:
             reset_logger()
 
 
@@ -75,11 +81,6 @@ def warn(message: str, *values: object) -> None:
     _StderrHandler().handle(record)
 
 
-def is_taken() -> bool:
-    """Whether logging is ours in this process."""
-    return bool(_taken)
-
-
 def settle() -> None:
     """Sees to it that a run's lines are seen, before it starts.
 
@@ -88,7 +89,7 @@ def settle() -> None:
     INFO or more, unless the program has set its level.
     """
     handlers = logging.getLogger().handlers
-    if _taken:
+    if "taken" in _events:
         # One that an old script has taken away stays away.
         if any(_is_absl(handler) for handler in handlers):
             reset_logger()

@@ -15,11 +15,6 @@ from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 _NEVER = 1 << 60
 # They steer how Keras reads ahead, which is done here by itself.
 _NO_EFFECT = ("max_queue_size", "use_multiprocessing", "workers")
-TAKEN = (
-    *("x", "y", "sample_weight", "class_weight", "validation_data", "validation_split"),
-    *("validation_steps", "verbose"),
-    *_NO_EFFECT,
-)
 
 
 @dataclass(frozen=True)

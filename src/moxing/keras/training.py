@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
-import moxing
-from moxing import logs, notices
+from moxing import logs
 from moxing.engine.job.job import (
     TRAIN,
     Data,
@@ -22,6 +18,7 @@ from moxing.engine.job.job import (
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
+from moxing.flags import hello
 from moxing.keras import arguments, as_keras, checks, data, evaluation, foreign, misfit, place
 from moxing.keras.building import families
 from moxing.keras.building.model import TrainedModel
@@ -30,11 +27,9 @@ from moxing.keras.epochs import Epochs
 from moxing.keras.pipeline import Pipeline
 from moxing.keras.restored import restore
 from moxing.keras.result import FitResult
-from moxing.logs import TENSORFLOW
 
 _SAVE_SECS = 60.0
 _START_SECS = 300.0
-_said: list[bool] = []
 
 
 def fit(
@@ -118,7 +113,8 @@ def fit(
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in a
             parameter server that is done.
     """
-    _say_hello()
+    logs.use()
+    hello.say_hello()
     checks.require_eager()
     family = families.of(model)
     families.check_backend(family)
@@ -204,17 +200,3 @@ def _presented(trained: TrainedModel, model: Any) -> Any:
 
     model_fn.__wrapped__ = model.train_step  # type: ignore[attr-defined]
     return model_fn
-
-
-def _say_hello() -> None:
-    """Sets up the log and says which versions run, once a process."""
-    if _said:
-        logs.settle()
-        return
-    _said.append(True)
-    if logs.is_taken():
-        logs.reset_logger()
-    logs.settle()
-    notices.give()
-    logging.getLogger().info("Using MoXing-v%s (openmox)", moxing.__version__)
-    TENSORFLOW.info("Using TensorFlow-%s", tf.version.GIT_VERSION)

@@ -38,9 +38,8 @@ from moxing.tensorflow.executor.spec import ExportSpec, ModelSpec  # noqa: E402
 from moxing.tensorflow.optimizer import get_optimizer_fn  # noqa: E402
 
 graph_keras.show_in_v1()
-if logs.is_taken():
-    # What the program has set up since it began goes, as its writers knew it.
-    logs.reset_logger()
+# Under `mox run`, what the program has set up since it began goes, as its writers knew it.
+logs.use()
 # Of tf.layers, which programs for TensorFlow 1.x use; they can't act on it.
 warnings.filterwarnings("ignore", r"`tf\.layers\..*` is deprecated", UserWarning)
 warnings.filterwarnings("ignore", r"`layer\..*` is deprecated and will be removed", UserWarning)
