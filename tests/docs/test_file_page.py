@@ -14,7 +14,7 @@ VARIABLE = re.compile(r"\"((?:[A-Z0-9]+_)+[A-Z0-9]+)\"")
 
 def test_every_variable_and_argument_is_on_the_page() -> None:
     page = (ROOT / "docs" / "reference" / "file.md").read_text(encoding="utf-8")
-    code = ROOT / "src" / "moxing" / "framework" / "file"
+    code = ROOT / "src" / "moxing" / "framework" / "file" / "configuration"
     read = set()
     for name in ("settings.py", "tuning.py"):
         for line in (code / name).read_text(encoding="utf-8").splitlines():

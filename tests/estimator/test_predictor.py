@@ -55,3 +55,31 @@ def test_names_instead_of_a_signature(
         predictor.from_saved_model(folder, "predct")
     with pytest.raises(MoxValueError, match="is no SavedModel's directory"):
         predictor.from_saved_model(str(tmp_path))
+
+
+def test_the_scaffold_of_the_model_gives_values_in_both_ways(read: Any, tmp_path: Path) -> None:
+    def model_fn(features: Any, labels: Any, mode: str) -> tfe.EstimatorSpec:
+        weights = tf.get_variable("w", [5, 1])
+        shift = tf.get_variable(
+            "shift",
+            [],
+            collections=[tf.GraphKeys.LOCAL_VARIABLES],
+            initializer=tf.zeros_initializer(),
+        )
+        scaffold = tf.train.Scaffold(local_init_op=shift.assign(100.0).op)
+        scores = 0.0 * tf.matmul(features["x"], weights) + shift
+        if mode == tfe.ModeKeys.PREDICT:
+            return tfe.EstimatorSpec(mode, predictions={"scores": scores}, scaffold=scaffold)
+        loss = tf.reduce_mean(tf.square(tf.matmul(features["x"], weights)))
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+        return tfe.EstimatorSpec(mode, loss=loss, train_op=step)
+
+    estimator = tfe.Estimator(model_fn, str(tmp_path / "model")).train(read(), max_steps=1)
+    folder = estimator.export_saved_model(tmp_path / "export", receiver_fn)
+    given = {"x": np.ones([2, 5], np.float32)}
+    for made in (
+        predictor.from_saved_model(folder),
+        predictor.from_estimator(estimator, receiver_fn),
+    ):
+        assert made(given)["scores"].tolist() == [[100.0], [100.0]]
+        made.session.close()

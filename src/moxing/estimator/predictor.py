@@ -9,10 +9,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.described import Described
-from moxing.estimator.export import ServingInputReceiver
-from moxing.estimator.modeling.spec import ModeKeys
-from moxing.estimator.running import checkpoints, jobs, starting
-from moxing.estimator.serving import signatures
+from moxing.estimator.running import checkpoints, starting
+from moxing.estimator.serving import serving_graph, signatures
 from moxing.framework import file
 
 _DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -156,15 +154,8 @@ def from_estimator(
         raise starting.missing(estimator.model_dir)
     target: Any = tf.Graph() if graph is None else graph
     with target.as_default(), checkpoints.at_hand(newest) as prefix:
-        tf.train.get_or_create_global_step()
-        receiver = serving_input_receiver_fn()
-        if not isinstance(receiver, ServingInputReceiver):
-            raise MoxTypeError(
-                f"serving_input_receiver_fn returned {shown(receiver)}; it must return a"
-                " tf.estimator.export.ServingInputReceiver."
-            )
-        spec = jobs.call_on(estimator, receiver.features, None, ModeKeys.PREDICT)
-        outputs = signatures.outputs_of(spec)
+        served = serving_graph.build(estimator, serving_input_receiver_fn)
+        outputs = signatures.outputs_of(served.spec)
         key = output_key or _DEFAULT
         if key not in outputs:
             raise MoxValueError(
@@ -172,10 +163,9 @@ def from_estimator(
                 f"{near_matches(key, outputs)}"
             )
         session = tf.Session(graph=target, config=config)
-        saver = spec.scaffold.saver if spec.scaffold is not None else None
-        (saver or tf.train.Saver(allow_empty=True)).restore(session, prefix)
-        session.run([tf.local_variables_initializer(), tf.tables_initializer()])
-    return Predictor(target, session, receiver.receiver_tensors, outputs[key].outputs)
+        served.saver().restore(session, prefix)
+        session.run(served.initializer())
+    return Predictor(target, session, served.receiver.receiver_tensors, outputs[key].outputs)
 
 
 def from_contrib_estimator(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
@@ -14,6 +15,18 @@ from moxing.estimator.running import records
 from moxing.logs import TENSORFLOW
 
 _Better = Callable[[float, float], bool]
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """Which evaluations a hook looks at, and how often: arguments that all hooks share."""
+
+    estimator: Described
+    metric: str
+    eval_dir: str | None
+    min_steps: int
+    seconds: float | None
+    steps: int | None
 
 
 def stop_if_higher_hook(
@@ -38,10 +51,8 @@ def stop_if_higher_hook(
     Raises:
         MoxTypeError, MoxValueError: an argument that can't be used.
     """
-    return _threshold(
-        *(estimator, metric_name, threshold, operator.gt, "higher"),
-        *(eval_dir, min_steps, run_every_secs, run_every_steps),
-    )
+    watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
+    return _threshold(watched, threshold, operator.gt, "higher")
 
 
 def stop_if_lower_hook(
@@ -54,10 +65,8 @@ def stop_if_lower_hook(
     run_every_steps: int | None = None,
 ) -> tf.train.SessionRunHook:
     """A hook that ends training once a metric is below a threshold; see `stop_if_higher_hook`."""
-    return _threshold(
-        *(estimator, metric_name, threshold, operator.lt, "lower"),
-        *(eval_dir, min_steps, run_every_secs, run_every_steps),
-    )
+    watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
+    return _threshold(watched, threshold, operator.lt, "lower")
 
 
 def stop_if_no_increase_hook(
@@ -75,10 +84,8 @@ def stop_if_no_increase_hook(
         max_steps_without_increase: steps between the best evaluation and a later one.
         others: as of `stop_if_higher_hook`.
     """
-    return _patience(
-        *(estimator, metric_name, max_steps_without_increase, operator.gt),
-        *(eval_dir, min_steps, run_every_secs, run_every_steps),
-    )
+    watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
+    return _patience(watched, max_steps_without_increase, operator.gt)
 
 
 def stop_if_no_decrease_hook(
@@ -96,46 +103,27 @@ def stop_if_no_decrease_hook(
         max_steps_without_decrease: steps between the best evaluation and a later one.
         others: as of `stop_if_higher_hook`.
     """
-    return _patience(
-        *(estimator, metric_name, max_steps_without_decrease, operator.lt),
-        *(eval_dir, min_steps, run_every_secs, run_every_steps),
-    )
+    watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
+    return _patience(watched, max_steps_without_decrease, operator.lt)
 
 
 def _threshold(
-    estimator: Described,
-    metric: str,
-    threshold: float,
-    crossed: _Better,
-    word: str,
-    eval_dir: str | None,
-    min_steps: int,
-    seconds: float | None,
-    steps: int | None,
+    watched: _Watched, threshold: float, crossed: _Better, word: str
 ) -> tf.train.SessionRunHook:
     def stops(values: Mapping[int, float]) -> bool:
         for step, value in values.items():
             if crossed(value, threshold):
                 TENSORFLOW.info(
                     "Stopping early: %s = %g at step %d is %s than %g.",
-                    *(metric, value, step, word, threshold),
+                    *(watched.metric, value, step, word, threshold),
                 )
                 return True
         return False
 
-    return _hook(estimator, metric, stops, eval_dir, min_steps, seconds, steps)
+    return _hook(watched, stops)
 
 
-def _patience(
-    estimator: Described,
-    metric: str,
-    patience: int,
-    better: _Better,
-    eval_dir: str | None,
-    min_steps: int,
-    seconds: float | None,
-    steps: int | None,
-) -> tf.train.SessionRunHook:
+def _patience(watched: _Watched, patience: int, better: _Better) -> tf.train.SessionRunHook:
     def stops(values: Mapping[int, float]) -> bool:
         best: tuple[int, float] | None = None
         for step, value in values.items():
@@ -145,34 +133,29 @@ def _patience(
                 TENSORFLOW.info(
                     "Stopping early: the best %s is still that of step %d, %d steps ago; the limit"
                     " is %d.",
-                    *(metric, best[0], step - best[0], patience),
+                    *(watched.metric, best[0], step - best[0], patience),
                 )
                 return True
         return False
 
-    return _hook(estimator, metric, stops, eval_dir, min_steps, seconds, steps)
+    return _hook(watched, stops)
 
 
 def _hook(
-    estimator: Described,
-    metric: str,
-    stops: Callable[[Mapping[int, float]], bool],
-    eval_dir: str | None,
-    min_steps: int,
-    seconds: float | None,
-    steps: int | None,
+    watched: _Watched, stops: Callable[[Mapping[int, float]], bool]
 ) -> tf.train.SessionRunHook:
     """Asks in the chief only: a request to stop is one of all processes."""
+    estimator, metric = watched.estimator, watched.metric
     if not isinstance(estimator, Described):
         raise MoxTypeError(
             f"an early-stopping hook has estimator={shown(estimator)}; it must be a"
             " tf.estimator.Estimator."
         )
-    place = eval_dir or estimator.eval_dir()
+    place = watched.eval_dir or estimator.eval_dir()
 
     def should_stop() -> bool:
         evaluations = records.read_eval_metrics(place)
-        known = {step: one for step, one in evaluations.items() if step >= min_steps}
+        known = {step: one for step, one in evaluations.items() if step >= watched.min_steps}
         missing = next((one for one in known.values() if metric not in one), None)
         if missing is not None:
             raise MoxValueError(
@@ -184,4 +167,4 @@ def _hook(
 
     if not estimator.config.is_chief:
         return tf.train.SessionRunHook()
-    return make_early_stopping_hook(estimator, should_stop, seconds, steps)
+    return make_early_stopping_hook(estimator, should_stop, watched.seconds, watched.steps)

@@ -11,13 +11,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.resources import resource_variables
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.described import Described
-from moxing.estimator.export import ServingInputReceiver
-from moxing.estimator.modeling.spec import ModeKeys
-from moxing.estimator.running import checkpoints, jobs
-from moxing.estimator.serving import publishing, signatures
+from moxing.estimator.running import checkpoints
+from moxing.estimator.serving import publishing, serving_graph, signatures
 from moxing.logs import TENSORFLOW
 
 
@@ -66,24 +63,10 @@ def _without_lines_about(path: str) -> Iterator[None]:
 def _write(
     estimator: Described, receiver_fn: Any, source: str, directory: str, as_text: bool
 ) -> None:
-    with tf.Graph().as_default() as graph, resource_variables():
-        tf.train.get_or_create_global_step()
-        receiver = receiver_fn()
-        if not isinstance(receiver, ServingInputReceiver):
-            raise MoxTypeError(
-                f"serving_input_receiver_fn returned {shown(receiver)}; it must return a"
-                " tf.estimator.export.ServingInputReceiver."
-            )
-        spec = jobs.call_on(estimator, receiver.features, None, ModeKeys.PREDICT)
-        made = signatures.of_model(receiver, spec)
-        scaffold = spec.scaffold
-        variables = tf.global_variables() + tf.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS)
-        own = scaffold.saver if scaffold is not None else None
-        saver = own or tf.train.Saver(variables, sharded=False, allow_empty=True)
-        local = scaffold.local_init_op if scaffold is not None else None
-        initialize = tf.group(
-            tf.local_variables_initializer(), tf.tables_initializer(), *([local] if local else ())
-        )
+    with tf.Graph().as_default() as graph:
+        served = serving_graph.build(estimator, receiver_fn)
+        made = signatures.of_model(served.receiver, served.spec)
+        saver, initialize = served.saver(), served.initializer()
         builder = tf.saved_model.Builder(directory)
         config = tf.ConfigProto(allow_soft_placement=True, device_count={"GPU": 0})
         with tf.Session(graph=graph, config=config) as session:
@@ -96,6 +79,6 @@ def _write(
                 clear_devices=True,
                 main_op=initialize,
                 strip_default_attrs=True,
-                saver=saver if own is None else None,
+                saver=saver if served.own_saver is None else None,
             )
         builder.save(as_text)
