@@ -28,6 +28,10 @@ hypothesis.settings.load_profile("same")
 # Before anything imports TensorFlow, and inherited by the processes that tests start.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+# A store that tests of several folders use.
+sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
+pytest_plugins = ["stores"]
+
 # Tests read the lines of a run as `mox run` prints them.
 logs.take_over()
 

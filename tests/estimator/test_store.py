@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,19 +15,7 @@ import moxing.estimator as tfe
 from moxing.framework import file
 from moxing.framework.file import disk
 
-
-def _fixtures() -> Any:
-    path = Path(__file__).parents[1] / "framework" / "file" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("fixtures_of_mox_file", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-_shared = _fixtures()
-clean_settings, folder_bucket = _shared.clean_settings, _shared.folder_bucket
+pytestmark = pytest.mark.usefixtures("clean_settings")
 
 
 @pytest.fixture
