@@ -25,10 +25,13 @@ def take(cluster: Cluster) -> socket.socket:
         MoxRuntimeError: the port is taken, or the address belongs to another machine.
     """
     host, port = split(cluster.address)
+    # The kernel's table of sockets has a line for each of the machine's: it is read where needed.
+    look = not _is_free(port) or _has_twin(cluster, port)
     try:
         listener = _listener(host, port)
         try:
-            _refuse_twin(cluster, port, listener)
+            if look:
+                _refuse_twin(cluster, port, listener)
         except BaseException:
             listener.close()
             raise
@@ -119,6 +122,29 @@ def _taken(cluster: Cluster, port: int) -> str:
         + (f" by {who}" if who else " by another program")
         + ". Stop it (it may be left from an earlier run, or be a second process with the same"
         " task index), or list another port."
+    )
+
+
+def _is_free(port: int) -> bool:
+    """Whether nothing listens on a port now, on any address of the machine."""
+    for family, anywhere in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
+            if family == socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((anywhere, port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return False
+    return True
+
+
+def _has_twin(cluster: Cluster, port: int) -> bool:
+    """Whether another task has the port too, and may take it at this very moment."""
+    end = f":{port}"
+    return any(
+        listed.endswith(end) and task != cluster.task for task, listed in cluster.tasks.items()
     )
 
 
