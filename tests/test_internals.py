@@ -39,13 +39,32 @@ TABLE = {
     ),
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
-    "tensorflow.python.framework": "convert_to_constants importer meta_graph",
+    "tensorflow.python.framework": "convert_to_constants importer meta_graph op_def_registry",
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "tensorflow.python.eager": "context monitoring",
     "tensorflow.python": "tf2",
-    "tensorflow.python.ops": "collective_ops resource_variable_ops",
-    "tensorflow.python.client": "session",
+    "tensorflow.python.ops": "collective_ops lookup_ops nccl_ops resource_variable_ops",
+    "tensorflow.python.client": "session device_lib",
     "tensorflow.python.util": "deprecation",
+    "tensorflow.python.util.lazy_loader": "KerasLazyLoader LazyLoader",
+    "tensorflow.python.tools": "module_util optimize_for_inference_lib strip_unused_lib",
+    "tensorflow.python.eager.backprop": (
+        "gradients_function implicit_grad implicit_val_and_grad make_vjp val_and_grad_function"
+    ),
+    "tensorflow.python.ops.resource_variable_ops": "ResourceVariable",
+    "tensorflow.python.ops.variable_scope": "EagerVariableStore",
+    "tensorflow.python.ops.lookup_ops": (
+        "FastHashSpec HasherSpec IdTableWithHashBuckets KeyValueTensorInitializer LookupInterface"
+        " StrongHashSpec TextFileIdTableInitializer TextFileIndex TextFileInitializer"
+        " TextFileStringTableInitializer index_table_from_file index_to_string_table_from_file"
+    ),
+    "tensorflow.python.data.ops.dataset_ops": "DatasetV1Adapter",
+    "tensorflow.python.ops.summary_ops_v2": (
+        "all_v2_summary_ops always_record_summaries audio create_file_writer eval_dir flush generic"
+        " graph histogram image import_event initialize never_record_summaries"
+        " record_summaries_every_n_global_steps scalar should_record_summaries"
+        " summary_writer_initializer_op"
+    ),
     "tensorflow.python.autograph.impl.api": "autograph_artifact",
     "tensorflow.python.ops.rnn": "_transpose_batch_time _best_effort_input_batch_size",
     "tf_keras.src": "backend callbacks",

@@ -52,6 +52,15 @@ def test_where_nobody_has_set_up_logging_lines_go_to_stderr() -> None:
     assert _settled("") == ("", "INFO:tensorflow:line\nINFO:other:not asked for\n")
 
 
+def test_under_mox_run_a_program_of_another_dialect_has_its_lines_too() -> None:
+    assert _settled("logs.take_over()")[1].startswith("INFO:tensorflow:line\n")
+
+
+def test_a_level_that_the_program_has_set_stays() -> None:
+    setup = "logging.getLogger('tensorflow').setLevel('ERROR')"
+    assert _settled(setup) == ("", "INFO:other:not asked for\n")
+
+
 def test_absls_handler_is_replaced() -> None:
     setup = "from absl import logging as a; a.use_absl_handler()"
     assert _settled(setup)[1].startswith("INFO:tensorflow:line\n")

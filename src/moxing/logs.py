@@ -89,13 +89,16 @@ def settle() -> None:
     INFO or more, unless the program has set its level.
     """
     handlers = logging.getLogger().handlers
-    if "taken" in _events:
-        # One that an old script has taken away stays away.
+    if _events == {"taken", "used"}:
+        # A handler that an old script has taken away stays away.
         if any(_is_absl(handler) for handler in handlers):
             reset_logger()
         return
+    level = TENSORFLOW.level
     if all(_is_absl(handler) for handler in handlers):
         reset_logger()
+    if level != logging.NOTSET:
+        TENSORFLOW.setLevel(level)
     if any(isinstance(handler, _StderrHandler) for handler in handlers):
         return
     TENSORFLOW.handlers[:] = [h for h in TENSORFLOW.handlers if not _writes_to_console(h)]

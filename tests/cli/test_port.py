@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,24 @@ def test_files_that_cannot_be_ported(tmp_path: Path, capsys: pytest.CaptureFixtu
         " 'print'. Did you mean print(...)?). This looks like Python 2, but is not Python 2 either:"
         " see line 2.\n"
     )
+
+
+@pytest.mark.parametrize("cache", ["fresh", "no folder"])
+def test_the_grammars_tables_are_made_silently(cache: str, tmp_path: Path) -> None:
+    """At the first time on a machine, and each time where nothing can be kept."""
+    program = tmp_path / "old.py"
+    program.write_text("print 'x'\n")
+    home = tmp_path / cache
+    if cache == "no folder":
+        home.touch()
+
+    done = subprocess.run(
+        [sys.executable, "-m", "moxing", "port", program],
+        env={**os.environ, "XDG_CACHE_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "+print('x')" in done.stdout

@@ -50,5 +50,5 @@ def __getattr__(name: str) -> Any:
     for place in (estimator, experimental):
         if hasattr(place, name):
             return getattr(place, name)
-    near = near_matches(name, [*globals(), *_HEADS])
+    near = near_matches(name, [*globals(), *_HEADS, *_OTHERS])
     raise MoxAttributeError(f"tf.contrib.estimator has no {name!r}.{near}", name=name)

@@ -13,6 +13,8 @@ assert tf.keras.Model.__module__.startswith("keras."), tf.keras.Model.__module__
 assert v1.keras.Model.__module__.startswith("tf_keras."), v1.keras.Model.__module__
 from tensorflow.compat.v1.keras import layers
 assert "keras.api._v1.keras" in layers.__name__ or "compat.v1.keras" in layers.__name__, layers
+import tensorflow.compat.v1.layers
+assert tensorflow.compat.v1.layers.Layer.__module__.startswith("tf_keras."), v1.layers
 from moxing.engine.graph import graph_keras
 outside = tf.keras
 with graph_keras.shown(), tf.Graph().as_default():

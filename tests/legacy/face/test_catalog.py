@@ -135,15 +135,11 @@ def test_it_is_the_v1_face_of_the_real_tensorflow(faces: Faces) -> None:
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("stop_if_no_decrease_hook", "Use make_early_stopping_hook"),
-        ("stop_if_higher_hook", "Use make_early_stopping_hook"),
         ("replicate_model_fn", "Leave it out: model_fn is called once for each device"),
         ("TowerOptimizer", "Leave it out: model_fn is called once for each device"),
-        ("clip_gradients_by_norm", "with tf.clip_by_norm"),
-        ("binary_classification_head", "Return a tf.estimator.EstimatorSpec from model_fn"),
-        ("add_metrics", "Add the metric to eval_metric_ops"),
-        ("forward_features", "among the predictions"),
-        ("InMemoryEvaluatorHook", "tf.estimator.train_and_evaluate"),
+        ("SavedModelEstimator", "from its checkpoint"),
+        ("export_all_saved_models", "export_saved_model"),
+        ("export_saved_model_for_mode", "export_saved_model"),
     ],
 )
 def test_what_is_gone_from_contrib_estimator_says_what_to_do(
@@ -168,8 +164,9 @@ def test_what_contrib_estimator_has(faces: Faces) -> None:
 
     assert module.make_early_stopping_hook is ours.experimental.make_early_stopping_hook
     assert module.Estimator is ours.Estimator
-    with pytest.raises(MoxNotSupportedError, match="of the ready-made models none is"):
-        _ = module.DNNEstimator
+    assert module.DNNEstimator is ours.DNNEstimator
+    assert module.stop_if_higher_hook is ours.experimental.stop_if_higher_hook
+    assert module.binary_classification_head is ours.BinaryClassHead
     with pytest.raises(MoxAttributeError, match="Did you mean 'replicate_model_fn'"):
         _ = module.replicate_modelfn
 

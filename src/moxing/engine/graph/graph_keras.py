@@ -27,9 +27,11 @@ def show_in_v1() -> None:
 
     Nothing of tf_keras is imported yet.
     """
-    folder = module_util.get_parent_dir_for_name(_V1)
-    if folder is not None and folder not in tf.__path__:
-        tf.__path__.insert(0, folder)  # For import statements.
+    # For import statements: TensorFlow holds an empty `layers` of its own behind these folders.
+    for package in (_V1, f"{_LEGACY}.layers"):
+        folder = module_util.get_parent_dir_for_name(package)
+        if folder is not None and folder not in tf.__path__:
+            tf.__path__.insert(0, folder)
     _show(tf, "keras", _V1)
     _show(tf, "layers", f"{_LEGACY}.layers")
     _show(tf.nn, "rnn_cell", f"{_LEGACY}.rnn_cell")

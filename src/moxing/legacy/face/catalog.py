@@ -58,6 +58,13 @@ def _app(module: str, run: Callable[..., Any]) -> Spec:
     return Spec(roots=(module,), names={"run": lambda: run, "flags": "face:tensorflow.flags"})
 
 
+def _show_keras_2() -> None:
+    """`tf.layers` is there whatever the process did with TensorFlow before the program came."""
+    from moxing.engine.graph import graph_keras
+
+    graph_keras.show_in_v1()
+
+
 def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
     """The TensorFlow 1.x that a program imports.
 
@@ -100,6 +107,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             ),
         },
         otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
+        arrive=_show_keras_2,
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import logging
 import os
 import re
+import tempfile
 import tokenize
+from pathlib import Path
 from typing import Any
 
 from moxing.errors import MoxValueError
@@ -102,6 +105,7 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
     Raises:
         NotPython2Error: the text can't be read as Python 2.
     """
+    _import_grammar()
     from fissix import pgen2
 
     text = _SET_ENCODING.sub(r"\1pass", text if text.endswith("\n") else text + "\n")
@@ -120,6 +124,37 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
         raise MoxValueError(
             f"{path} cannot be ported: an expression is nested too deep."
         ) from error
+
+
+@functools.cache
+def _import_grammar() -> None:
+    """Imports the grammar of Python 2, whose tables fissix keeps in a file after the first time.
+
+    It says so on the root logger, and fails where it can't write: there the tables are thrown away.
+    """
+    import fissix
+
+    root = logging.getLogger()
+    root.addFilter(_is_not_fissix)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            if not _can_write(fissix.CACHE_DIR):
+                fissix.CACHE_DIR = Path(folder)
+            importlib.import_module("fissix.pygram")
+    finally:
+        root.removeFilter(_is_not_fissix)
+
+
+def _is_not_fissix(record: logging.LogRecord) -> bool:
+    return "fissix" not in Path(record.pathname).parts
+
+
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 @functools.cache
