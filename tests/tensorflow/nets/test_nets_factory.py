@@ -193,9 +193,13 @@ def test_nchw_with_gpu_has_the_same_variables_and_logits(
 ) -> None:
     images = np.random.default_rng(0).uniform(0, 255, (2, 32, 32, 3)).astype(np.float32)
     results = []
+    # The session of a CPU turns the layout back; with oneDNN alone it would not have to.
+    config = tf.ConfigProto()
+    rewriter = config.graph_options.rewrite_options
+    rewriter.cpu_layout_conversion = rewriter.NCHW_TO_NHWC
     for layout in ("NHWC", "NCHW"):
         monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
-        with tf.Graph().as_default(), tf.Session() as session:
+        with tf.Graph().as_default(), tf.Session(config=config) as session:
             logits, points = get_model_fn("resnet_v1_18", "EVAL", 10, data_format=layout)(images)
             shape = points["resnet_v1_18/conv1"].shape.as_list()
             assert shape == ([2, 16, 16, 64] if layout == "NHWC" else [2, 64, 16, 16])

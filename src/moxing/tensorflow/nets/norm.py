@@ -22,6 +22,7 @@ def batch_norm(
     activation: Activation | None = None,
     center: bool = True,
     scale: bool | None = None,
+    fused: bool = True,
 ) -> tf.Tensor:
     """Batch normalization (Ioffe and Szegedy, arXiv:1502.03167) of a rank-4 activation.
 
@@ -29,6 +30,10 @@ def batch_norm(
     `moving_mean` and `moving_variance`. While training, the updates of the moving averages are
     added to `UPDATE_OPS`: `moving = decay * moving + (1 - decay) * batch`, the variance of the
     batch being the unbiased one.
+
+    Args:
+        fused: whether the normalization by moving averages is one operation, which TensorFlow may
+            fuse with the convolution before it and the activation behind it.
     """
     depth = [style.channels(net)]
     scale = style.norm_scale if scale is None else scale
@@ -47,6 +52,8 @@ def batch_norm(
             net = _renormalize(style, net, gamma, beta, mean, variance)
         elif style.training:
             net = _normalize(style, net, gamma, beta, mean, variance)
+        elif not fused:
+            net = _scale(style, net, gamma, beta, mean, variance)
         else:
             net = tf.nn.fused_batch_norm(
                 net,
@@ -59,6 +66,18 @@ def batch_norm(
                 is_training=False,
             )[0]
         return net if activation is None else activation(net)
+
+
+def _scale(
+    style: Style, net: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: Any, variance: Any
+) -> tf.Tensor:
+    """Normalizes by the moving averages: one product and one sum a value, in float32."""
+    shape = [1, 1, 1, 1]
+    shape[style.channel_axis] = style.channels(net)
+    factor = gamma * tf.rsqrt(variance + style.norm_epsilon)
+    shift = tf.reshape(beta - mean * factor, shape)
+    scaled = tf.cast(net, tf.float32) * tf.reshape(factor, shape) + shift
+    return tf.cast(scaled, net.dtype)
 
 
 def _statistic(name: str, shape: list[int], initializer: Any) -> Any:

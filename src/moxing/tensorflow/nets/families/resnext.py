@@ -79,7 +79,9 @@ def _grouped_conv2d(style: Style, net: tf.Tensor, width: int, stride: int) -> tf
             net = concat(style, [_convolve(style, *path, stride) for path in paths])
         else:
             net = _convolve(style, net, kernels, stride)
-        net = batch_norm(style, net, activation=tf.nn.relu)
+        # Fused with what surrounds it, a grouped convolution needs oneDNN, which only CPUs with
+        # VNNI use by default; an exported model may be served on any.
+        net = batch_norm(style, net, activation=tf.nn.relu, fused=False)
         style.end_points[scope.name] = net
         return net
 
