@@ -97,9 +97,13 @@ exec /bin/sleep "$SECONDS_OF_PAUSE"
 
 
 def submitted(
-    capsys: pytest.CaptureFixture[str], folder: Path, codes: list[str], *flags: str, pause: int = 0
+    capsys: pytest.CaptureFixture[str], folder: Path, codes: list[str], *flags: str, pause: float = 0.1
 ) -> subprocess.Popen[str]:
-    """The emitted script, as Slurm runs it, with a line of codes for each start of the tasks."""
+    """The emitted script, as Slurm runs it, with a line of codes for each start of the tasks.
+
+    Every pause of the script takes `pause` seconds: with none, it would send its signals faster
+    than a busy machine handles them.
+    """
     (folder / "job.sh").write_text(emitted(capsys, "--emit=slurm", "--workers=2", *flags))
     (folder / "codes").write_text("".join(f"{one}\n" for one in codes))
     for name, text in (
