@@ -97,7 +97,11 @@ exec /bin/sleep "$SECONDS_OF_PAUSE"
 
 
 def submitted(
-    capsys: pytest.CaptureFixture[str], folder: Path, codes: list[str], *flags: str, pause: float = 0.1
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    codes: list[str],
+    *flags: str,
+    pause: float = 0.1,
 ) -> subprocess.Popen[str]:
     """The emitted script, as Slurm runs it, with a line of codes for each start of the tasks.
 
