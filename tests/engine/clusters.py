@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+import warm
 
 from moxing.launch.plan import free_ports
 
@@ -41,15 +42,15 @@ class Job:
         if ps:
             common.append("--ps_hosts=" + ",".join(ports[workers:]))
         names = [("worker", i) for i in range(workers)] + [("ps", i) for i in range(ps)]
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, warm.Popen] = {}
         for job, index in names:
             own = [f"--job_name={job}", f"--task_index={index}"] if workers + ps > 1 else []
             self.processes[f"{job}{index}"] = self._start(f"{job}{index}", plan, common + own)
 
-    def _start(self, name: str, plan: dict[str, Any], flags: list[str]) -> subprocess.Popen[bytes]:
+    def _start(self, name: str, plan: dict[str, Any], flags: list[str]) -> warm.Popen:
         environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1", "CUDA_VISIBLE_DEVICES": "-1"}
         with open(self.folder / name, "wb") as output:
-            return subprocess.Popen(
+            return warm.Popen(
                 [sys.executable, str(PROGRAM), json.dumps(plan), *flags],
                 stdout=output,
                 stderr=subprocess.STDOUT,

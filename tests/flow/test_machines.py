@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+import warm
 
 import moxing.flow as flow
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError
@@ -147,7 +147,7 @@ class Fleet:
     """Processes of the program, each as one machine, with its output in files."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.processes = folder, dict[int, subprocess.Popen[bytes]]()
+        self.folder, self.processes = folder, dict[int, warm.Popen]()
         (folder / "program.py").write_text(PROGRAM)
         (folder / "records").mkdir()
         for part in range(3):
@@ -167,7 +167,7 @@ class Fleet:
             open(self.folder / f"out{number}", "wb") as out,
             open(self.folder / f"err{number}", "wb") as err,
         ):
-            self.processes[number] = subprocess.Popen(
+            self.processes[number] = warm.Popen(
                 [sys.executable, "program.py", *own, *arguments],
                 stdout=out,
                 stderr=err,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import warm
 
 from moxing.flow.runtime import addresses
 from moxing.launch.plan import free_ports
@@ -59,7 +60,7 @@ class Pair:
         for number, path in enumerate(self.paths):
             with path.open("wb") as output:
                 self.processes.append(
-                    subprocess.Popen(
+                    warm.Popen(
                         [*(sys.executable, "-m", "moxing", "run", "program.py")]
                         + [",".join(self.addresses), *words],
                         cwd=folder,
