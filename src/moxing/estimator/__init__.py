@@ -1,6 +1,6 @@
-"""The Estimator dialect: the classes of `tf.estimator`, which left TensorFlow in 2.16, over engine.
+"""The Estimator dialect: the `tf.estimator` classes that TensorFlow 2.16 removed, on the engine.
 
-Programs that `mox run` starts find it as `tf.estimator`; others import `moxing.estimator`.
+Programs that `mox run` starts find this module as `tf.estimator`; others import `moxing.estimator`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from moxing.estimator.training import train_and_evaluate as train_and_evaluate
 from moxing.estimator.warm_start import VocabInfo as VocabInfo
 from moxing.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
-# TensorFlow had these hooks here too.
+# TensorFlow also exposed these hooks in `tf.estimator`.
 SessionRunHook = _tf.train.SessionRunHook
 SessionRunArgs = _tf.train.SessionRunArgs
 SessionRunContext = _tf.train.SessionRunContext

@@ -1,4 +1,4 @@
-"""What modules of this dialect raise for a name that TensorFlow had there and openmox has not."""
+"""The error that this dialect's modules raise for a TensorFlow name that openmox does not have."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from moxing.errors import MoxAttributeError, MoxNotSupportedError
 
 
 class AbsentError(MoxNotSupportedError, MoxAttributeError):
-    """So that `hasattr` works on the module."""
+    """A name is not supported; as an AttributeError, it keeps `hasattr` working on the module."""

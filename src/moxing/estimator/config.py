@@ -1,4 +1,4 @@
-"""How an Estimator runs: RunConfig, and what it says of this process's place."""
+"""RunConfig: how an Estimator runs, and which role this process has in the cluster."""
 
 from __future__ import annotations
 
@@ -25,22 +25,29 @@ class RunConfig:
 
     Args:
         model_dir: directory of checkpoints, summaries and exports.
-        tf_random_seed: fixes every random number; None: `--seed`, or other numbers in each run.
+        tf_random_seed: fixes every random number; `--seed` overrides it. Without either, every run
+            draws other random numbers.
         save_summary_steps: steps between summaries; None or 0: none.
         save_checkpoints_steps: steps between checkpoints.
-        save_checkpoints_secs: seconds between checkpoints, default 600. Only one of the two may be
-            given; both None: only the first and last step are saved.
-        session_config: sizes of its thread pools are used.
+        save_checkpoints_secs: seconds between checkpoints, default 600. Only one of the two
+            schedules may be given. If both are None, only the first and last step are saved.
+        session_config: a `tf.ConfigProto`; only the sizes of its thread pools are used.
         keep_checkpoint_max: checkpoints to keep; None or 0: all.
-        log_step_count_steps: steps between log lines.
-        train_distribute: a strategy: as many devices as `--num_gpus` says train in each process.
+        log_step_count_steps: steps between log lines; None or 0: no lines.
+        train_distribute: a strategy of `tf.distribute`. Each process trains on as many devices as
+            the strategy or `--num_gpus` asks for; with neither, on all its GPUs. None: one device.
         eval_distribute: not used: one device of one process evaluates.
-        session_creation_timeout_secs: seconds to wait for the other processes.
-        **others: of TensorFlow; accepted where they hold their defaults.
+        device_fn: must be None.
+        experimental_distribute: an object whose `train_distribute` replaces that argument.
+        session_creation_timeout_secs: seconds to wait for the other processes;
+            `--session_timeout` overrides it.
+        keep_checkpoint_every_n_hours, protocol, experimental_max_worker_delay_secs,
+            checkpoint_save_graph_def: kept for programs that read them; not used.
+        **others: none is accepted.
 
     Raises:
-        MoxValueError, MoxTypeError: a value that no run could use.
-        MoxNotSupportedError: a setting that is not here.
+        MoxValueError, MoxTypeError: a value that no run could use, or an unknown argument.
+        MoxNotSupportedError: `device_fn`, or a strategy for TPUs.
     """
 
     def __init__(
@@ -93,7 +100,7 @@ class RunConfig:
         self.checkpoint_save_graph_def = checkpoint_save_graph_def
 
     def replace(self, **changes: Any) -> RunConfig:
-        """A copy with other values of some arguments."""
+        """Returns a copy with the given arguments changed."""
         for name in changes:
             if name not in _FIELDS:
                 near = near_matches(name, _FIELDS)
@@ -109,10 +116,10 @@ class RunConfig:
 
     @property
     def cluster(self) -> Cluster | None:
-        """The processes that TF_CONFIG or the platform describes; None: this one is alone.
+        """The cluster that TF_CONFIG or the platform describes; None: this process runs alone.
 
         Raises:
-            MoxValueError: a description that can't be.
+            MoxValueError: the description is invalid.
         """
         return resolve({}, os.environ)
 
@@ -126,7 +133,7 @@ class RunConfig:
 
     @property
     def task_id(self) -> int:
-        """This process's number within its role; the first worker beside the chief is 0."""
+        """This process's index within its role; the first worker after the chief is 0."""
         cluster = self.cluster
         if cluster is None or cluster.is_chief:
             return 0
@@ -134,24 +141,24 @@ class RunConfig:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process saves."""
+        """Whether this process saves checkpoints."""
         return self.task_type == "chief" or self.cluster is None
 
     @property
     def num_worker_replicas(self) -> int:
-        """How many processes train, the chief among them."""
+        """The number of processes that train, including the chief."""
         cluster = self.cluster
         return cluster.size if cluster is not None else 1
 
     @property
     def num_ps_replicas(self) -> int:
-        """How many parameter servers there are."""
+        """The number of parameter servers."""
         cluster = self.cluster
         return len(cluster.ps) if cluster is not None else 0
 
     @property
     def global_id_in_cluster(self) -> int:
-        """This process's number among all, the parameter servers last."""
+        """This process's index among all processes; parameter servers come last."""
         cluster = self.cluster
         if cluster is None:
             return 0
@@ -171,14 +178,14 @@ class RunConfig:
 
     @property
     def master(self) -> str:
-        """Empty: sessions are opened by the run itself."""
+        """An empty string: the run opens its sessions itself."""
         return ""
 
     evaluation_master = master
 
     @property
     def service(self) -> None:
-        """None: there is no hosted service behind a run."""
+        """Always None: no hosted service is behind a run."""
 
 
 _FIELDS = (
@@ -207,7 +214,7 @@ def _schedule(steps: Any, seconds: Any) -> tuple[int | None, float | None]:
 
 
 def _count(name: str, value: Any) -> int | None:
-    """A number of something; None and 0 mean all or none."""
+    """Returns the count as an int; None for None and 0, which mean "all" or "none" by setting."""
     if value is None or value == 0:
         return None
     count = whole(value)

@@ -1,4 +1,4 @@
-"""`tf.contrib.estimator`: what is here under other names, its heads, and advice for the rest."""
+"""`tf.contrib.estimator`: names that openmox has elsewhere, heads, and advice for other names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moxing.estimator.hooks.asking import make_early_stopping_hook as make_early
 from moxing.estimator.running.records import read_eval_metrics as read_eval_metrics
 from moxing.estimator.serving.exporters import StepsExporter as StepsExporter
 
-# Its functions, by the classes that they became.
+# The functions of tf.contrib.estimator that make heads, and the classes that replaced them.
 _HEADS = {
     "binary_classification_head": "BinaryClassHead",
     "logistic_regression_head": "LogisticRegressionHead",
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
     if name in _OTHERS:
         raise AbsentError(f"tf.contrib.estimator.{name} is not supported. {_OTHERS[name]}")
     if name.startswith(("boosted_trees", "BoostedTrees")):
-        return estimator.BoostedTreesEstimator  # Which says what to do.
+        return estimator.BoostedTreesEstimator  # Raises an error with advice.
     for place in (estimator, experimental):
         if hasattr(place, name):
             return getattr(place, name)

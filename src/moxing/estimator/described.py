@@ -1,4 +1,4 @@
-"""What an Estimator is made of: a model function, its settings, and where its checkpoints are."""
+"""The parts of an Estimator: a model function, its settings, and its checkpoint directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moxing.logs import TENSORFLOW
 
 
 class Described:
-    """What runs, exports and exporters know of an Estimator; its arguments are described there."""
+    """The view of an Estimator that runs and exporters need; see Estimator for the arguments."""
 
     def __init__(
         self,
@@ -45,45 +45,45 @@ class Described:
 
     @property
     def warm_start(self) -> str | None:
-        """The checkpoint that all variables start from; None: there is none, or settings say."""
+        """The checkpoint that all variables start from; None if none or WarmStartSettings given."""
         given = self._warm_start_settings
         return given if isinstance(given, str) else None
 
     @property
     def warm_start_settings(self) -> warm_start.WarmStartSettings | None:
-        """Which variables start from which of a checkpoint; None: nothing says so."""
+        """Which variables start from which variables of a checkpoint; None: no such settings."""
         given = self._warm_start_settings
         return given if isinstance(given, warm_start.WarmStartSettings) else None
 
     @property
     def config(self) -> RunConfig:
-        """Its RunConfig, with the model_dir in use."""
+        """The Estimator's RunConfig, with the model_dir in use."""
         return self._config
 
     @property
     def model_dir(self) -> str:
-        """Directory of checkpoints and summaries."""
+        """The directory of checkpoints and summaries."""
         assert self._config.model_dir is not None
         return self._config.model_dir
 
     @property
     def params(self) -> Any:
-        """A copy of what the functions are handed."""
+        """A copy of the params that the model and input functions get."""
         return copy.deepcopy(self._params)
 
     def params_in(self, mode: str) -> Any:
-        """What functions are handed in a mode: a copy of the params."""
+        """Returns a copy of the params that the functions get in a mode."""
         del mode
         return self.params
 
     @property
     def given_model_fn(self) -> Callable[..., Any]:
-        """The function that was given."""
+        """The model function as the program gave it."""
         return self._model_fn
 
     @property
     def model_fn(self) -> Callable[..., Any]:
-        """The model function, of (features, labels, mode, config) only."""
+        """The model function as a function of (features, labels, mode, config)."""
 
         def call(features: Any, labels: Any, mode: str, config: Any = None) -> Any:
             return functions.call_model_fn(
@@ -93,16 +93,16 @@ class Described:
         return call
 
     def latest_checkpoint(self) -> str | None:
-        """The prefix of the newest checkpoint of model_dir; None: there is none."""
+        """Returns the prefix of the newest checkpoint in model_dir; None: there is none."""
         return checkpoints.newest(self.model_dir)
 
     def eval_dir(self, name: str | None = None) -> str:
-        """Where the summaries of an evaluation go."""
+        """Returns the directory of an evaluation's summaries."""
         return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
 
 
 def _plain(params: Any) -> Any:
-    """What functions see of `params`: a dict for any mapping, and every other object itself."""
+    """Returns `params` as functions see it: a dict for a mapping or None, else the object."""
     if params is None:
         return {}
     return dict(params) if isinstance(params, Mapping) else params

@@ -1,4 +1,4 @@
-"""The Estimator: a model function, and a directory with what it has learned."""
+"""The Estimator: a model function, and a directory with the checkpoints of its training."""
 
 from __future__ import annotations
 
@@ -34,20 +34,23 @@ from moxing.logs import TENSORFLOW
 
 
 class Estimator(Described):
-    """Trains, evaluates, predicts with and exports what a model function builds.
+    """Trains, evaluates and exports the model that a model function builds, and predicts with it.
 
     Args:
-        model_fn: given features, and by name labels, mode, params and config as far as it takes
-            them, returns a `tf.estimator.EstimatorSpec`. It is called anew in every mode.
-        model_dir: directory of checkpoints and summaries; None: that of `config`, or a new one.
-        config: a `tf.estimator.RunConfig`.
-        params: handed to the functions, each call a copy: a dict, or an object such as
+        model_fn: a function that gets the features and, by name, those of labels, mode, params and
+            config that it has parameters for; returns a `tf.estimator.EstimatorSpec`. It is
+            called again for every mode and every device.
+        model_dir: the directory of checkpoints and summaries; None: the model_dir of `config`, or
+            a new temporary directory.
+        config: a `tf.estimator.RunConfig`; None: its defaults.
+        params: passed to the functions, a fresh copy at each call: a dict, or an object such as
             `tf.contrib.training.HParams` or a Namespace.
-        warm_start_from: a checkpoint, or directory of some, to start from where model_dir has none.
+        warm_start_from: a checkpoint, a directory of checkpoints, or a
+            `tf.estimator.WarmStartSettings` to start from when model_dir has no checkpoint.
 
     Raises:
         MoxTypeError, MoxValueError: an argument that can't be used.
-        MoxNotSupportedError: an argument that is not here.
+        MoxNotSupportedError: an argument that openmox does not support.
     """
 
     def train(
@@ -58,17 +61,18 @@ class Estimator(Described):
         max_steps: int | None = None,
         saving_listeners: Sequence[tf.train.CheckpointSaverListener] | None = None,
     ) -> Estimator:
-        """Trains from the newest checkpoint on, and saves the last step.
+        """Continues training from the newest checkpoint, and saves the last step.
 
         Args:
-            input_fn: returns a Dataset of (features, labels), or such tensors; of batches.
+            input_fn: returns a Dataset of batches (features, labels), or a pair of such tensors.
             hooks: called around every step.
-            steps: how many to train now.
-            max_steps: ends when the global step reaches it. None of both: at the end of the data.
+            steps: the number of steps to train in this call.
+            max_steps: training ends when the global step reaches this value. With neither limit,
+                training ends with the data.
             saving_listeners: called around every commit of a checkpoint.
 
         Raises:
-            MoxError: whatever cannot be run.
+            MoxError: the run is invalid, or fails.
             SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first.
         """
         if steps is not None and max_steps is not None:
@@ -103,21 +107,21 @@ class Estimator(Described):
         checkpoint_path: Any = None,
         name: str | None = None,
     ) -> dict[str, Any]:
-        """Evaluates a checkpoint, in one process: of several, in the chief.
+        """Evaluates a checkpoint in one process: the chief, where there are several.
 
         Args:
-            input_fn: as of `train`.
-            steps: batches to evaluate; None: all that there are.
+            input_fn: see `train`.
+            steps: the number of batches to evaluate; None: all the data.
             hooks: called around every step.
-            checkpoint_path: None: the newest of model_dir.
-            name: its summaries go to `eval_<name>` of model_dir.
+            checkpoint_path: the checkpoint; None: the newest in model_dir, else `warm_start_from`.
+            name: the name of the evaluation; its summaries go to `eval_<name>` in model_dir.
 
         Returns:
-            The value of each metric, "loss" (the mean over all samples), and "global_step". Of
-            several processes the chief evaluates; all that call this get its values.
+            The value of each metric, "loss" (the mean over all samples), and "global_step". The
+            chief shares its values with every worker that calls this method.
 
         Raises:
-            CheckpointError: there is no checkpoint.
+            CheckpointError: there is no checkpoint, and model_fn reads no weights either.
         """
         count = check_steps("Estimator.evaluate", "steps", steps)
         own = check_hooks("Estimator.evaluate", hooks)
@@ -139,21 +143,22 @@ class Estimator(Described):
         checkpoint_path: Any = None,
         yield_single_examples: bool = True,
     ) -> Iterator[Any]:
-        """Yields predictions, one example at a time, as they are asked for.
+        """Yields predictions lazily, by default one example at a time.
 
         Args:
-            input_fn: returns features; labels beside them are not used.
+            input_fn: returns features; labels, if any, are not used.
             predict_keys: names of predictions to yield; None: all.
             hooks: called around every step.
-            checkpoint_path: None: the newest of model_dir.
-            yield_single_examples: False: a whole batch at a time.
+            checkpoint_path: the checkpoint; None: the newest in model_dir, else `warm_start_from`.
+            yield_single_examples: whether to split each batch into examples; False: yields batches.
 
         Yields:
-            A dict of arrays by the names of the predictions; or an array.
+            A dict of arrays by the names of the predictions; an array where model_fn's predictions
+            are one tensor.
 
         Raises:
-            CheckpointError: there is no checkpoint.
-            MoxValueError: predictions that can't be divided into examples.
+            CheckpointError: there is no checkpoint, and model_fn reads no weights either.
+            MoxValueError: the predictions can't be split into examples.
         """
         wanted = [predict_keys] if isinstance(predict_keys, str) else predict_keys
         own = check_hooks("Estimator.predict", hooks)
@@ -174,19 +179,19 @@ class Estimator(Described):
         """Exports a checkpoint as a SavedModel, to a new numbered directory of export_dir_base.
 
         Args:
-            export_dir_base: where to.
-            serving_input_receiver_fn: returns what `tf.estimator.export` makes.
-            assets_extra: files by their path within `assets.extra` of the export.
+            export_dir_base: the directory of all exports, a local path or a URL.
+            serving_input_receiver_fn: returns a `tf.estimator.export.ServingInputReceiver`.
+            assets_extra: files to copy, by their path within `assets.extra` of the export.
             as_text: whether the graph is written as text.
-            checkpoint_path: None: the newest of model_dir.
-            experimental_mode: PREDICT.
+            checkpoint_path: the checkpoint; None: the newest in model_dir, else `warm_start_from`.
+            experimental_mode: must be PREDICT.
 
         Returns:
-            The directory, as bytes.
+            The path of the new directory, as bytes.
 
         Raises:
             CheckpointError: there is no checkpoint.
-            MoxNotSupportedError: another mode.
+            MoxNotSupportedError: another mode, or an unknown argument with a true value.
         """
         if experimental_mode != ModeKeys.PREDICT or any(others.values()):
             raise MoxNotSupportedError(
@@ -203,15 +208,15 @@ class Estimator(Described):
         )
 
     def export_savedmodel(self, *arguments: Any, **keywords: Any) -> bytes:
-        """`export_saved_model` under its former name."""
+        """Calls `export_saved_model`, the newer name of this method."""
         keywords.pop("strip_default_attrs", None)
         return self.export_saved_model(*arguments, **keywords)
 
     def experimental_export_all_saved_models(self, *arguments: Any, **keywords: Any) -> bytes:
-        """Not here.
+        """Always raises an error: openmox exports only predictions.
 
         Raises:
-            MoxNotSupportedError: always, with what to call instead.
+            MoxNotSupportedError: always; the message says which method to call instead.
         """
         del arguments, keywords
         raise MoxNotSupportedError(
@@ -221,15 +226,15 @@ class Estimator(Described):
         )
 
     def get_variable_names(self) -> list[str]:
-        """The names of the variables of the newest checkpoint."""
+        """Returns the names of the variables in the newest checkpoint."""
         with checkpoints.at_hand(self._checkpoint(None)) as prefix:
             return [name for name, _ in tf.train.list_variables(prefix)]
 
     def get_variable_value(self, name: str) -> Any:
-        """The value of a variable in the newest checkpoint, as an array.
+        """Returns the value of a variable in the newest checkpoint, as an array.
 
         Raises:
-            MoxValueError: it has no such variable.
+            MoxValueError: the checkpoint has no such variable.
         """
         with checkpoints.at_hand(self._checkpoint(None)) as prefix:
             names = [known for known, _ in tf.train.list_variables(prefix)]
@@ -244,11 +249,11 @@ class Estimator(Described):
         return checkpoints.step(self.latest_checkpoint())
 
     def _start(self, path: Any) -> str | None:
-        """The given checkpoint, the newest, or what a training would start from; None: none."""
+        """Returns `path`, or the newest checkpoint, or the warm-start one; None: there is none."""
         return urls.text(path) if path is not None else self.latest_checkpoint() or self.warm_start
 
     def _checkpoint(self, path: Any) -> str:
-        """The checkpoint to read: the given one, the newest, or what a training would start from.
+        """Returns the checkpoint to read: `path`, or the newest one, or the warm-start one.
 
         Raises:
             CheckpointError: there is none.

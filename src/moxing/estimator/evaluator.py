@@ -1,4 +1,4 @@
-"""The evaluator of a job: a process that follows the checkpoints of a training elsewhere."""
+"""The evaluator process of a job: evaluates the checkpoints that other processes train."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from moxing.estimator.specs import EvalSpec
 from moxing.logs import TENSORFLOW
 
 _LOOK_SECONDS = 2.0
-# A training that commits nothing for so long, and is not at its end, counts as dead: with the
-# default schedule it commits every 600 s.
+# An unfinished training that commits no checkpoint for this long counts as dead: by default,
+# a training commits one every 600 s.
 _IDLE_SECONDS = 3600.0
 _TELL_SECONDS = 60.0
 
@@ -30,22 +30,22 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Evaluates the newest checkpoint of model_dir again and again, up to the training's last.
+    """Evaluates each newest checkpoint in model_dir until the training's last one.
 
     Args:
-        estimator: whose model_dir.
-        limit: the global step at which the training ends, if its data does not end before.
-        spec: how to evaluate; its times count.
-        timeout: seconds to wait for the first checkpoint, beside start_delay_secs.
-        notify: told of each evaluation but the last: its metrics, and the checkpoint.
-        idle: seconds to wait for the next.
-        sleep, clock: of the process.
+        estimator: the Estimator whose model_dir is watched.
+        limit: the global step at which the training ends, unless its data ends earlier.
+        spec: how to evaluate, with its start_delay_secs and throttle_secs.
+        timeout: seconds to wait for the first checkpoint, after start_delay_secs.
+        notify: called with the metrics and the checkpoint of each evaluation except the last.
+        idle: seconds to wait for the next checkpoint.
+        sleep, clock: functions that tests replace.
 
     Returns:
         The metrics of the last checkpoint.
 
     Raises:
-        MoxRuntimeError: no checkpoint came within the time.
+        MoxRuntimeError: no new checkpoint appeared within `timeout` or `idle` seconds.
     """
     TENSORFLOW.info("Waiting %.0f s before the first evaluation.", spec.start_delay_secs)
     _wait(spec.start_delay_secs, sleep)
@@ -77,7 +77,7 @@ def follow(
         except (CheckpointError, OSError):
             if checkpoints.newest(estimator.model_dir) == newest:
                 raise
-            continue  # The training has deleted it, and has a newer one.
+            continue  # The training has deleted this checkpoint and has a newer one.
         evaluated, waiting = newest, clock()
         if _is_last(newest, limit):
             return values
@@ -91,7 +91,7 @@ def _wait(seconds: float, sleep: Callable[[float], None]) -> None:
 
 
 def _is_last(prefix: str, limit: int) -> bool:
-    """Whether the training has nothing to add to this checkpoint."""
+    """Whether this is the training's last checkpoint."""
     return checkpoints.step(prefix) >= limit or checkpoints.ended_with(prefix) == limit
 
 

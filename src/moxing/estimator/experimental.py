@@ -1,4 +1,4 @@
-"""`tf.estimator.experimental`: hooks, and builders of logits."""
+"""`tf.estimator.experimental`: hooks, and functions that build logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tf.estimator.export`: what a served model takes, and what it gives."""
+"""`tf.estimator.export`: the inputs and outputs of a served model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FEATURE, _RECEIVER = "feature", "input"
 
 
 class ServingInputReceiver:
-    """The placeholders that a served model is fed, and the features made of them.
+    """The placeholders that clients feed to a served model, and the features made from them.
 
     Args:
         features: a tensor or a dict of tensors, for the model function.
         receiver_tensors: a tensor or a dict of tensors that clients feed.
-        receiver_tensors_alternatives: by name, other tensors that may be fed instead.
+        receiver_tensors_alternatives: by signature name, other tensors that clients may feed.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class TensorServingInputReceiver(ServingInputReceiver):
 
 
 class ExportOutput:
-    """Base class of what a model function exports under a name."""
+    """Base class of the outputs that a model function exports under a signature name."""
 
     method = tf.saved_model.PREDICT_METHOD_NAME
 
@@ -52,7 +52,7 @@ class ExportOutput:
 
 
 class PredictOutput(ExportOutput):
-    """Any tensors.
+    """An export output of any tensors.
 
     Args:
         outputs: a tensor or a dict of tensors.
@@ -67,11 +67,11 @@ class PredictOutput(ExportOutput):
 
 
 class ClassificationOutput(ExportOutput):
-    """Scores of classes and their names; one of both at least.
+    """An export output with class scores, class names, or both.
 
     Args:
-        scores: float tensor [batch, classes].
-        classes: string tensor [batch, classes].
+        scores: a float tensor of shape [batch, classes].
+        classes: a string tensor of shape [batch, classes].
     """
 
     method = tf.saved_model.CLASSIFY_METHOD_NAME
@@ -93,10 +93,10 @@ class ClassificationOutput(ExportOutput):
 
 
 class RegressionOutput(ExportOutput):
-    """One number for each example.
+    """An export output with one number per example.
 
     Args:
-        value: float tensor [batch] or [batch, 1].
+        value: a float tensor of shape [batch] or [batch, 1].
     """
 
     method = tf.saved_model.REGRESS_METHOD_NAME
@@ -112,11 +112,11 @@ class RegressionOutput(ExportOutput):
 def build_raw_serving_input_receiver_fn(
     features: Any, default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
-    """A function for `export_saved_model` whose clients feed the features themselves.
+    """Returns a serving_input_receiver_fn for a model whose clients feed the features directly.
 
     Args:
-        features: a tensor or a dict of tensors: their types and shapes count.
-        default_batch_size: the size of the first dimension; None: any.
+        features: a tensor or a dict of tensors, of which only types and shapes are used.
+        default_batch_size: the size of the first dimension; None: any size.
     """
     known = {
         name: (tensor.dtype, tensor.shape.as_list())
@@ -138,11 +138,11 @@ def build_raw_serving_input_receiver_fn(
 def build_parsing_serving_input_receiver_fn(
     feature_spec: Mapping[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
-    """A function for `export_saved_model` whose clients feed serialized `tf.train.Example`s.
+    """Returns a serving_input_receiver_fn for clients that feed serialized `tf.train.Example`s.
 
     Args:
-        feature_spec: as of `tf.io.parse_example`.
-        default_batch_size: how many examples are fed; None: any number.
+        feature_spec: the features to parse, see `tf.io.parse_example`.
+        default_batch_size: the number of examples in a batch; None: any number.
     """
 
     def receiver() -> ServingInputReceiver:

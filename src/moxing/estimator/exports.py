@@ -10,32 +10,32 @@ from moxing.estimator.serving.exporters import Exporter, SavedModelExporter, dir
 
 
 class Exports:
-    """The exports of a training.
+    """The exporters of a training, which run after evaluations.
 
     Args:
-        estimator: that is trained.
-        exporters: of its EvalSpec.
+        estimator: the Estimator that is trained.
+        exporters: the exporters of the EvalSpec.
     """
 
     def __init__(self, estimator: Estimator, exporters: Sequence[Exporter]) -> None:
         self._estimator, self._exporters = estimator, tuple(exporters)
 
     def check(self) -> None:
-        """Raises, before training, where nothing could be exported.
+        """Raises an error, before training, if an exporter could not export.
 
         Raises:
-            MoxValueError: a file is in the way, or an asset is not there.
+            MoxValueError: a file has the directory's path, or an asset does not exist.
         """
         for exporter in self._exporters:
             if isinstance(exporter, SavedModelExporter):
                 exporter.check(directory_of(exporter, self._estimator.model_dir))
 
     def evaluated(self, values: Mapping[str, Any], checkpoint: str) -> None:
-        """Lets each exporter see an evaluation while training goes on."""
+        """Calls each exporter after an evaluation during training."""
         self._call(values, checkpoint, False)
 
     def last(self, values: Mapping[str, Any]) -> list[Any]:
-        """Lets each see the last evaluation; returns the directories of what they exported."""
+        """Calls each exporter after the last evaluation; returns the directories they wrote."""
         checkpoint = self._estimator.latest_checkpoint()
         assert checkpoint is not None
         return self._call(values, checkpoint, True)

@@ -1,4 +1,4 @@
-"""Estimators made of other ones: with more metrics, more predictions, or clipped gradients."""
+"""Extends Estimators with more metrics or predictions, and optimizers with gradient clipping."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _OF_METRICS = ("features", "labels", "predictions", "config")
 
 
 def add_metrics(estimator: Estimator, metric_fn: Callable[..., Mapping[str, Any]]) -> Estimator:
-    """An Estimator on the same model_dir with further metrics.
+    """Returns an Estimator with the same model_dir and additional metrics.
 
     Args:
-        estimator: the one to extend.
-        metric_fn: given features, labels, predictions and config by name, as far as it takes them;
-            returns metrics by name, as of `EstimatorSpec`. They win over those of the same name.
+        estimator: the Estimator to extend.
+        metric_fn: a function that gets, by name, those of features, labels, predictions and config
+            that it has parameters for. It returns metrics by name, see `EstimatorSpec`; they
+            replace the model's metrics of the same name.
 
     Raises:
-        MoxValueError: metric_fn takes something else.
+        MoxValueError: metric_fn has a parameter of another name.
     """
     taken = functions.names(metric_fn)
     unknown = taken - {*_OF_METRICS}
@@ -54,15 +55,15 @@ def add_metrics(estimator: Estimator, metric_fn: Callable[..., Mapping[str, Any]
 def forward_features(
     estimator: Estimator, keys: str | Sequence[str] | None = None, sparse_default_values: Any = None
 ) -> Estimator:
-    """An Estimator on the same model_dir that hands features through to its predictions.
+    """Returns an Estimator with the same model_dir that copies features into its predictions.
 
     Args:
-        estimator: the one to extend.
+        estimator: the Estimator to extend.
         keys: names of features; None: all.
-        sparse_default_values: by name, what a sparse feature has where it has nothing.
+        sparse_default_values: by name, the value of a sparse feature's missing entries.
 
     Raises:
-        MoxTypeError: a key is no text.
+        MoxTypeError: a key is not a string.
     """
     wanted = [keys] if isinstance(keys, str) else keys
     for key in wanted or ():
@@ -89,11 +90,11 @@ def forward_features(
 
 
 def clip_gradients_by_norm(optimizer: tf.train.Optimizer, clip_norm: float) -> tf.train.Optimizer:
-    """An optimizer that clips each gradient to a norm before it applies them.
+    """Returns an optimizer that clips each gradient to a maximum norm before it is applied.
 
     Args:
-        optimizer: that applies them.
-        clip_norm: above 0.
+        optimizer: the optimizer that applies the clipped gradients.
+        clip_norm: the maximum L2 norm of each gradient, above 0.
     """
     return _Clips(optimizer, clip_norm)
 
@@ -145,7 +146,7 @@ def _spec(estimator: Estimator, features: Any, labels: Any, mode: str, config: A
 
 
 def _like(estimator: Estimator, model_fn: Callable[..., EstimatorSpec]) -> Estimator:
-    """An Estimator of another model function on the same directory."""
+    """Returns an Estimator with another model function and the same config and model_dir."""
     return Estimator(
         model_fn,
         config=estimator.config,

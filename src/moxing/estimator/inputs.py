@@ -20,22 +20,23 @@ def numpy_input_fn(
     queue_capacity: int = 1000,
     num_threads: int = 1,
 ) -> Callable[[], tf.data.Dataset]:
-    """An input function over arrays, which stay out of the graph.
+    """Returns an input function over arrays; the arrays are not stored in the graph.
 
     Args:
-        x: an array, or a dict of arrays, of as many examples each.
-        y: labels: an array, a dict of arrays, or None.
-        batch_size: examples of a batch; the last one may have fewer.
-        num_epochs: how often to go through the data; None: without end.
-        shuffle: whether in a new order each time; must be given.
-        queue_capacity: not used: any example may follow any other.
+        x: the features: an array, or a dict of arrays of equal length.
+        y: the labels: an array, a dict of arrays, or None.
+        batch_size: the number of examples in a batch; the last batch may have fewer.
+        num_epochs: the number of passes through the data; None: no end.
+        shuffle: whether to shuffle the examples before each pass; must be given.
+        queue_capacity: not used: the shuffle covers all examples.
         num_threads: not used.
 
     Returns:
         A function that returns a Dataset of features, or of (features, labels).
 
     Raises:
-        MoxValueError: `shuffle` is missing, or arrays of different lengths.
+        MoxValueError: `shuffle` is missing, a dict is empty, or the arrays' lengths differ.
+        MoxTypeError: a value is not an array of examples.
     """
     del queue_capacity, num_threads
     if not isinstance(shuffle, bool):
@@ -81,12 +82,12 @@ def pandas_input_fn(
     num_threads: int = 1,
     target_column: str = "target",
 ) -> Callable[[], tf.data.Dataset]:
-    """`numpy_input_fn` over the columns of a pandas DataFrame.
+    """Returns an input function over the columns of a pandas DataFrame; see `numpy_input_fn`.
 
     Args:
-        x: a DataFrame: the features are its columns by name.
-        y: labels: a Series or DataFrame with the same index, or None.
-        batch_size, num_epochs, shuffle, queue_capacity, num_threads: as of `numpy_input_fn`.
+        x: a DataFrame whose columns are the features, by name.
+        y: the labels: a Series or DataFrame with rows in the order of x, or None.
+        batch_size, num_epochs, shuffle, queue_capacity, num_threads: see `numpy_input_fn`.
         target_column: not used.
     """
     del target_column
@@ -110,7 +111,7 @@ def _array(name: str, value: Any) -> Any:
     if array.dtype == object and all(isinstance(item, str | bytes) for item in array.flat):
         array = np.array(
             [item if isinstance(item, bytes) else item.encode() for item in array.flat]
-        ).reshape(array.shape)  # Columns of texts, as pandas has them.
+        ).reshape(array.shape)  # A pandas column of strings has the dtype object.
     if array.ndim == 0 or array.dtype == object:
         raise MoxTypeError(
             f"numpy_input_fn has {name}={shown(value)}; it must be an array of examples."

@@ -1,4 +1,4 @@
-"""`tf.contrib.predictor`: a loaded model as a function of arrays."""
+"""`tf.contrib.predictor`: calls a loaded model like a function of arrays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 class Predictor:
-    """Computes outputs of a graph whose variables have their values.
+    """Computes the outputs of a model in a session.
 
     Args:
-        graph: of the model.
-        session: in which its variables have values.
-        feed_tensors: by name, what callers give.
-        fetch_tensors: by name, what they get.
+        graph: the graph of the model.
+        session: a session in which the model's variables are initialized.
+        feed_tensors: the input tensors, by the names that callers use.
+        fetch_tensors: the output tensors, by the names that callers use.
     """
 
     def __init__(
@@ -43,27 +43,27 @@ class Predictor:
 
     @property
     def session(self) -> tf.Session:
-        """The session; who made the predictor closes it when done."""
+        """The session; the caller that made the predictor closes it."""
         return self._session
 
     @property
     def feed_tensors(self) -> dict[str, Any]:
-        """By name, what callers give."""
+        """The input tensors, by the names that callers use."""
         return self._feeds
 
     @property
     def fetch_tensors(self) -> dict[str, Any]:
-        """By name, what they get."""
+        """The output tensors, by the names that callers use."""
         return self._fetches
 
     def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs by name, as arrays.
+        """Returns the outputs by name, as arrays.
 
         Args:
-            input_dict: arrays by the names of the inputs.
+            input_dict: the input arrays, by the names of `feed_tensors`.
 
         Raises:
-            MoxValueError: a name that is no input.
+            MoxValueError: a name is not among the inputs.
         """
         unknown = [name for name in input_dict if name not in self._feeds]
         if unknown:
@@ -88,17 +88,17 @@ def from_saved_model(
     graph: tf.Graph | None = None,
     config: Any = None,
 ) -> Predictor:
-    """A predictor of an exported SavedModel.
+    """Returns a predictor of an exported SavedModel.
 
     Args:
-        export_dir: its directory, on this machine.
-        signature_def_key: which signature; None: the one for serving.
+        export_dir: the directory of the SavedModel, on this machine.
+        signature_def_key: the key of the signature; None: "serving_default".
         signature_def: the signature itself, instead of its key.
-        input_names, output_names: names of tensors by the names for callers, instead of a
-            signature.
-        tags: of the graph, separated by commas; None: "serve".
-        graph: to load it into; None: a new one.
-        config: of the session.
+        input_names, output_names: tensor names by the names that callers use; each replaces that
+            half of the signature.
+        tags: the tags of the graph, separated by commas; None: "serve".
+        graph: the graph to load the model into; None: a new one.
+        config: the session's `tf.ConfigProto`; None: TensorFlow's defaults.
 
     Raises:
         MoxValueError: there is no such model or signature.
@@ -131,14 +131,14 @@ def from_estimator(
     graph: tf.Graph | None = None,
     config: Any = None,
 ) -> Predictor:
-    """A predictor of an Estimator's newest checkpoint.
+    """Returns a predictor of an Estimator's newest checkpoint.
 
     Args:
-        estimator: trained.
-        serving_input_receiver_fn: as of `Estimator.export_saved_model`.
-        output_key: which of the model's export outputs; None: the one for serving.
-        graph: to build in; None: a new one.
-        config: of the session.
+        estimator: a trained Estimator.
+        serving_input_receiver_fn: see `Estimator.export_saved_model`.
+        output_key: the name of one of the model's export outputs; None: "serving_default".
+        graph: the graph to build the model in; None: a new one.
+        config: the session's `tf.ConfigProto`; None: TensorFlow's defaults.
 
     Raises:
         MoxTypeError: an argument of another type.
@@ -176,7 +176,7 @@ def from_contrib_estimator(
     graph: tf.Graph | None = None,
     config: Any = None,
 ) -> Predictor:
-    """`from_estimator` for one of `tf.contrib.learn`, which are Estimators here, too."""
+    """Calls `from_estimator`: here, the Estimators of `tf.contrib.learn` are Estimators too."""
     del input_alternative_key
     return from_estimator(estimator, prediction_input_fn, output_alternative_key, graph, config)
 
@@ -192,7 +192,7 @@ def _signature(meta: Any, key: str, folder: str) -> Any:
 
 
 def _tensors(graph: tf.Graph, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors by the names for callers."""
+    """Returns the tensors that `names` holds, by the names that callers use."""
     return {
         name: graph.get_tensor_by_name(given if ":" in given else f"{given}:0")
         if isinstance(given, str)

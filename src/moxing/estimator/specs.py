@@ -1,4 +1,4 @@
-"""What `train_and_evaluate` is given: TrainSpec and EvalSpec."""
+"""The arguments of `train_and_evaluate`: TrainSpec and EvalSpec."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class TrainSpec:
     """How to train.
 
     Attributes:
-        input_fn: returns a Dataset of (features, labels), or such tensors.
-        max_steps: training ends when the global step reaches it; None: when the data ends.
+        input_fn: returns a Dataset of batches (features, labels), or a pair of such tensors.
+        max_steps: training ends when the global step reaches this value; None: with the data.
         hooks: called around every step, in every process that trains.
         saving_listeners: called around every commit of a checkpoint, in the chief.
 
     Raises:
-        MoxTypeError, MoxValueError: something no training could use.
+        MoxTypeError, MoxValueError: a value that no training could use.
     """
 
     input_fn: Callable[..., Any]
@@ -46,16 +46,16 @@ class EvalSpec:
     """How to evaluate.
 
     Attributes:
-        input_fn: as of TrainSpec.
-        steps: batches of an evaluation; None: all that there are.
-        name: of the evaluation: its summaries are in `eval_<name>` of the model's directory.
+        input_fn: see TrainSpec.
+        steps: the number of batches to evaluate; None: all the data.
+        name: the name of the evaluation; its summaries go to `eval_<name>` in model_dir.
         hooks: called around every step.
-        exporters: one or several, called after each evaluation.
-        start_delay_secs: seconds that an evaluator process waits before it starts.
-        throttle_secs: seconds between the starts of two evaluations, at least.
+        exporters: an exporter or a collection of exporters, called after each evaluation.
+        start_delay_secs: seconds that an evaluator process waits before its first evaluation.
+        throttle_secs: the minimum seconds between the starts of two evaluations.
 
     Raises:
-        MoxTypeError, MoxValueError: something no evaluation could use.
+        MoxTypeError, MoxValueError: a value that no evaluation could use.
     """
 
     input_fn: Callable[..., Any]
@@ -93,13 +93,13 @@ class EvalSpec:
 
 
 def check_input_fn(where: str, function: Any) -> None:
-    """Refuses what is no function."""
+    """Raises a MoxTypeError if `function` is not callable."""
     if not callable(function):
         raise MoxTypeError(f"{where} has input_fn={shown(function)}, which is no function.")
 
 
 def check_steps(where: str, name: str, value: Any) -> int | None:
-    """A number of steps; programs write 1e4, too."""
+    """Returns a number of steps as an int; floats such as 1e4 are accepted."""
     if value is None:
         return None
     count = whole(value)
@@ -111,7 +111,7 @@ def check_steps(where: str, name: str, value: Any) -> int | None:
 
 
 def check_hooks(where: str, hooks: Any) -> tuple[tf.train.SessionRunHook, ...]:
-    """The hooks as a tuple, if they are hooks."""
+    """Returns the hooks as a tuple; raises a MoxTypeError for any other object."""
     if isinstance(hooks, tf.train.SessionRunHook):
         raise MoxTypeError(f"{where} has hooks={shown(hooks)}; give a list: hooks=[hook].")
     for hook in hooks or ():
@@ -123,7 +123,7 @@ def check_hooks(where: str, hooks: Any) -> tuple[tf.train.SessionRunHook, ...]:
 
 
 def check_listeners(where: str, given: Any) -> tuple[tf.train.CheckpointSaverListener, ...]:
-    """The listeners as a tuple, if they are listeners."""
+    """Returns the listeners as a tuple; raises a MoxTypeError for any other object."""
     kind = tf.train.CheckpointSaverListener
     if isinstance(given, kind):
         raise MoxTypeError(

@@ -1,8 +1,8 @@
-"""What a program says with a strategy of tf.distribute, without starting anything.
+"""Records a program's tf.distribute strategy without starting anything.
 
-An old program makes its strategy when it is imported, and only hands it to RunConfig. The real ones
-look for devices, and some start a server, at that moment; these note what was asked for. One that
-is used as a strategy (`with strategy.scope():`) becomes the real one then.
+An old program makes its strategy when it is imported, and only passes it to RunConfig. At that
+moment, TensorFlow's strategies look for devices, and some start a server; the classes here only
+record their arguments. The first use as a strategy (`with strategy.scope():`) makes the real one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from moxing.cluster.platforms import tf_config
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
 
-# Arguments of tf.contrib's strategies, which those of today find out by themselves.
+# Arguments of tf.contrib's strategies that the strategies of today no longer take.
 _OF_CONTRIB = ("num_gpus", "num_gpus_per_worker")
 
 
@@ -22,9 +22,9 @@ class DistributeConfig(NamedTuple):
     """`tf.contrib.distribute.DistributeConfig`, for `RunConfig(experimental_distribute=...)`.
 
     Attributes:
-        train_distribute: as of `RunConfig`.
+        train_distribute: see `RunConfig`.
         eval_distribute: not used: one device of one process evaluates.
-        remote_cluster: not used: TF_CONFIG says which processes there are.
+        remote_cluster: not used: TF_CONFIG lists the processes.
     """
 
     train_distribute: Any = None
@@ -33,10 +33,10 @@ class DistributeConfig(NamedTuple):
 
 
 class Strategy:
-    """Base class of the descriptions.
+    """Base class of the recorded strategies.
 
     Args:
-        *arguments, **keywords: those of the strategy of that name.
+        *arguments, **keywords: the arguments of TensorFlow's strategy of the same name.
     """
 
     path = ""
@@ -47,11 +47,11 @@ class Strategy:
 
     @property
     def devices(self) -> int | None:
-        """How many devices were asked for; None: all that there are."""
+        """The number of devices that the program asked for; None: all devices."""
         return None
 
     def real(self) -> Any:
-        """TensorFlow's own strategy, made at the first call."""
+        """Returns TensorFlow's own strategy, made at the first call."""
         if self._made is None:
             import tensorflow.compat.v1 as tf
 
@@ -105,12 +105,12 @@ class MultiWorkerMirroredStrategy(Strategy):
         return _gpus(self._keywords)
 
 
-# Its name in tf.contrib.
+# The name of MultiWorkerMirroredStrategy in tf.contrib.
 CollectiveAllReduceStrategy = MultiWorkerMirroredStrategy
 
 
 class ParameterServerStrategy(Strategy):
-    """Processes with parameter servers; which they are used as is for --variable_update to say."""
+    """Several processes with parameter servers; `--variable_update` selects how they are used."""
 
     path = "experimental.ParameterServerStrategy"
 
@@ -122,24 +122,24 @@ class CentralStorageStrategy(Strategy):
 
 
 def _gpus(keywords: Mapping[str, Any]) -> int | None:
-    """How many devices the arguments of tf.contrib's strategies ask for; None: all."""
+    """Returns the number of devices that a tf.contrib strategy's arguments ask for; None: all."""
     count = keywords.get("num_gpus", keywords.get("num_gpus_per_worker"))
     return count if isinstance(count, int) and count > 0 else None
 
 
 def rename_master() -> None:
-    """Lets tf.distribute, which reads TF_CONFIG anew at many places, know the master as chief."""
+    """Renames the role "master" to "chief" in TF_CONFIG, which tf.distribute reads repeatedly."""
     text = os.environ.get(tf_config.SOURCE, "").strip()
     if text:
         os.environ[tf_config.SOURCE] = tf_config.with_chief(text)
 
 
 def check(strategy: Any) -> Any:
-    """A strategy that `RunConfig(train_distribute=...)` got, if it is one.
+    """Returns the value of `RunConfig(train_distribute=...)` if it is None or a strategy.
 
     Raises:
-        MoxNotSupportedError: it is for TPUs.
-        MoxTypeError: it is no strategy.
+        MoxNotSupportedError: the strategy is for TPUs.
+        MoxTypeError: the value is not a strategy.
     """
     if strategy is None or isinstance(strategy, Strategy):
         return strategy
@@ -158,5 +158,5 @@ def check(strategy: Any) -> Any:
 
 
 def asked_devices(strategy: Any) -> int | None:
-    """How many devices of a process a strategy asks for; None: all that there are."""
+    """Returns the number of devices per process that a strategy asks for; None: all devices."""
     return strategy.devices if isinstance(strategy, Strategy) else None

@@ -1,4 +1,4 @@
-"""`train_and_evaluate`: trains, evaluates while training goes on, and at the end."""
+"""`train_and_evaluate`: trains, and evaluates both during and after training."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from moxing.estimator.running.steps import total
 from moxing.estimator.specs import EvalSpec, TrainSpec
 from moxing.logs import TENSORFLOW
 
-_SIGNALED = 128  # What an exit code adds to the number of a signal.
+_SIGNALED = 128  # A process that a signal ends exits with this plus the signal's number.
 
 
 def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec) -> Any:
-    """Trains an Estimator and evaluates its checkpoints, in this process's part of a job.
+    """Trains an Estimator and evaluates its checkpoints, as this process's role in the job demands.
 
-    Alone, or as the chief of several processes, this one evaluates a new checkpoint at most every
-    `eval_spec.throttle_secs` while it trains, and the last one after training. Where TF_CONFIG
-    lists an evaluator among the cluster's roles, that process evaluates instead.
+    A single process, or the chief of several, evaluates a new checkpoint at most every
+    `eval_spec.throttle_secs` seconds while it trains, and the last checkpoint after training. If
+    TF_CONFIG lists an evaluator, the evaluator process does so instead.
 
     Args:
-        estimator: to train.
-        train_spec: how.
+        estimator: the Estimator to train.
+        train_spec: how to train.
         eval_spec: how to evaluate.
 
     Returns:
-        The metrics of the last evaluation and a list of directories exported to; (None, []) in
+        The metrics of the last evaluation, and a list of the exporters' directories; (None, []) in
         processes that do not evaluate.
 
     Raises:
-        MoxError: whatever cannot be run.
-        SystemExit: 143 after SIGTERM, 130 after Ctrl-C; 0 in a parameter server that is done.
+        MoxError: the run is invalid, or fails.
+        SystemExit: 143 after SIGTERM, 130 after Ctrl-C; 0 in a parameter server at its end.
     """
     for name, value, kind in (
         ("estimator", estimator, Estimator),
@@ -84,19 +84,19 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
 
 
 def _has_evaluator() -> bool:
-    """Whether TF_CONFIG, which is well-formed by now, names an evaluator process."""
+    """Whether TF_CONFIG, which was already validated, names an evaluator process."""
     text = os.environ.get("TF_CONFIG", "").strip()
     return bool(text) and bool(json.loads(text).get("cluster", {}).get(EVALUATOR))
 
 
 class _Evaluations(tf.train.CheckpointSaverListener):
-    """Evaluates checkpoints as they are committed, not too often.
+    """Evaluates checkpoints after their commit, at most every `spec.throttle_secs` seconds.
 
     Args:
-        estimator: whose checkpoints.
-        spec: how.
-        exports: told of each evaluation but that after training.
-        clock: seconds.
+        estimator: the Estimator whose checkpoints are evaluated.
+        spec: how to evaluate.
+        exports: called after each evaluation except the last one, after training.
+        clock: returns the time in seconds.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class _Evaluations(tf.train.CheckpointSaverListener):
 
     def begin(self) -> None:
         self._started = self._clock()
-        # What training starts from is not worth an evaluation.
+        # The checkpoint that training starts from needs no evaluation.
         self._step = checkpoints.step(self._estimator.latest_checkpoint())
 
     def after_save(self, session: Any, global_step_value: int) -> None:
@@ -128,11 +128,11 @@ class _Evaluations(tf.train.CheckpointSaverListener):
         except SystemExit as end:
             if end.code not in (_SIGNALED + signal.SIGTERM, _SIGNALED + signal.SIGINT):
                 raise
-            # The training hears of the signal too, and stops as if it had come a little later.
+            # Send the signal again, so that the training stops as if it had come a little later.
             os.kill(os.getpid(), int(end.code) - _SIGNALED)
 
     def last(self) -> dict[str, Any]:
-        """The metrics of the newest checkpoint."""
+        """Returns the metrics of the newest checkpoint."""
         newest = checkpoints.step(self._estimator.latest_checkpoint())
         if self._values is None or newest != self._step:
             self._evaluate(newest)
@@ -145,6 +145,6 @@ class _Evaluations(tf.train.CheckpointSaverListener):
         TENSORFLOW.info("Evaluating the checkpoint of step %d.", step)
         path = estimator.latest_checkpoint()
         assert path is not None
-        # Not for all processes: they train on.
+        # `Estimator.evaluate` would wait for the other processes, which go on training.
         self._values = evaluate(estimator, spec.input_fn, spec.steps, spec.hooks, path, spec.name)
         return path

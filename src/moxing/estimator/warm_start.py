@@ -1,4 +1,4 @@
-"""Starts some variables of a model from a checkpoint of another one."""
+"""Initializes variables of a model from the checkpoint of another model."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ VocabInfo = tf.train.VocabInfo
 
 @dataclass(frozen=True)
 class WarmStartSettings:
-    """What a model starts from, where its model_dir has no checkpoint.
+    """The values that a model starts from when its model_dir has no checkpoint.
 
     Attributes:
-        ckpt_to_initialize_from: a checkpoint, or a directory of some.
-        vars_to_warm_start: a regular expression of names of trainable variables, a list of them, a
-            list of variables, or None: only those of var_name_to_vocab_info.
-        var_name_to_vocab_info: by a variable's name, the `tf.estimator.VocabInfo` of its rows.
-        var_name_to_prev_var_name: by a variable's name, that in the checkpoint, where it differs.
+        ckpt_to_initialize_from: a checkpoint, or a directory of checkpoints.
+        vars_to_warm_start: a regular expression that matches names of trainable variables, a list
+            of such expressions, a list of variables, or None: only the variables of
+            var_name_to_vocab_info.
+        var_name_to_vocab_info: by variable name, the `tf.estimator.VocabInfo` of its rows.
+        var_name_to_prev_var_name: by variable name, its name in the checkpoint, if that differs.
 
     Raises:
-        MoxValueError: there is no checkpoint to start from.
+        MoxValueError: ckpt_to_initialize_from is empty.
     """
 
     ckpt_to_initialize_from: Any
@@ -43,7 +44,7 @@ class WarmStartSettings:
         object.__setattr__(self, "ckpt_to_initialize_from", path)
 
     def apply(self) -> None:
-        """Lets the variables of the graph, whose names the settings have, start so.
+        """Makes the matching variables of the current graph start from the checkpoint.
 
         Raises:
             MoxNotSupportedError: the checkpoint is in an object store.
@@ -64,10 +65,10 @@ class WarmStartSettings:
 
 
 def checked(given: Any) -> str | WarmStartSettings | None:
-    """What `warm_start_from` of an Estimator may be.
+    """Returns the `warm_start_from` of an Estimator, with a path as a string.
 
     Raises:
-        MoxTypeError: it is something else.
+        MoxTypeError: the value is not None, a path or WarmStartSettings.
     """
     if given is None or isinstance(given, WarmStartSettings):
         return given

@@ -1,4 +1,4 @@
-"""Ready-made Estimators and heads, of the library tensorflow-estimator, trained by the engine."""
+"""Ready-made Estimators and heads of the package tensorflow-estimator, trained by the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILES = {
     "Linear": "canned.linear",
 }
 
-# By public name, the file of the library that has it.
+# By public name, the module of tensorflow-estimator that defines it.
 NAMES: Final[Mapping[str, str]] = {
     **{f"{prefix}{kind}": name for prefix, name in _FILES.items() for kind in _KINDS},
     "BinaryClassHead": "head.binary_class_head",
@@ -28,7 +28,7 @@ NAMES: Final[Mapping[str, str]] = {
     "regressor_parse_example_spec": "canned.parsing_utils",
 }
 
-# What `tf.estimator.experimental` has beside hooks.
+# The names of `tf.estimator.experimental` other than hooks: (module, attribute).
 EXPERIMENTAL: Final[Mapping[str, tuple[str, str]]] = {
     "RNNClassifier": ("canned.rnn", "RNNClassifier"),
     "RNNEstimator": ("canned.rnn", "RNNEstimator"),
@@ -39,19 +39,19 @@ EXPERIMENTAL: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def get(name: str) -> Any:
-    """The class or function of a name of `NAMES`.
+    """Returns the class or function that has this name in `NAMES`.
 
     Raises:
         MoxImportError: tensorflow-estimator is not installed.
     """
-    # Loaded when first used: few programs do, and it takes a second.
+    # Imported at first use: few programs need it, and the import takes a second.
     from moxing.estimator.canned import library
 
     return getattr(library.load(NAMES[name]), name)
 
 
 def get_experimental(name: str) -> Any:
-    """The class or function of a name of `EXPERIMENTAL`; see `get`."""
+    """Returns the class or function that has this name in `EXPERIMENTAL`; see `get`."""
     from moxing.estimator.canned import library
 
     file, attribute = EXPERIMENTAL[name]

@@ -1,8 +1,9 @@
 """Loads the heads and ready-made models of tensorflow-estimator, without its trainer.
 
-Its last release, 2.15, can't be imported beside TensorFlow 2.16 and later: its trainer needs files
-that are gone. Its heads and model functions need only what is public, an Estimator and a spec; so
-they are loaded with ours in their places, and with the Keras of their time, which is tf_keras.
+The last release of tensorflow-estimator, 2.15, can't be imported with TensorFlow 2.16 or later: its
+trainer needs files that TensorFlow removed. Its heads and model functions need only public APIs, an
+Estimator and a spec. So this module loads them with openmox's Estimator and spec in place of the
+library's, and with tf_keras, the Keras they were written for.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _prepare() -> None:
             f"ready-made Estimators need the package tensorflow-estimator. {_INSTALL}",
             name=_PACKAGE,
         )
-    # Its own __init__ imports everything.
+    # An empty package stands for the library's own __init__, which imports everything.
     package = _module(_PACKAGE, {"__path__": list(found.submodule_search_locations)})
     sys.modules[_PACKAGE] = package
     sys.meta_path.insert(0, _Finder())
@@ -63,7 +64,7 @@ def _prepare() -> None:
 
 
 def _replacements() -> Mapping[str, Mapping[str, Any]]:
-    """What modules of the library hold instead, by their names below its root."""
+    """Returns the contents of the replaced library modules, by module name below the root."""
     gauge = monitoring.StringGauge("/moxing/estimator/canned", "models made", "type")
     return {
         "estimator": {
@@ -93,14 +94,14 @@ def _replacements() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _call_logit_fn(logit_fn: Any, features: Any, mode: str, params: Any, config: Any) -> Any:
-    """The logits that a function makes of features, with what else it takes."""
+    """Returns `logit_fn` of the features and of the other arguments that it has parameters for."""
     known = {"mode": mode, "params": params, "config": config}
     taken = functions.names(logit_fn)
     return logit_fn(features=features, **{n: v for n, v in known.items() if n in taken})
 
 
 class _Exported:
-    """Stands for the decorator that gave names of the public API to what it decorates."""
+    """Stands for the decorator that exported a class or function under public API names."""
 
     def __init__(self, *names: str, v1: Sequence[str] | None = None) -> None:
         del names, v1
@@ -113,19 +114,19 @@ class _Exported:
 
 
 class _TpuSpec:
-    """The spec that heads make first; they ask for that of an Estimator afterwards."""
+    """Stands for the TPU spec, which heads make first and then convert to an EstimatorSpec."""
 
     def __init__(self, mode: str, eval_metrics: Any = None, **fields: Any) -> None:
         self._mode, self._metrics, self._fields = mode, eval_metrics, fields
 
     def as_estimator_spec(self) -> Any:
-        """The spec of an Estimator."""
+        """Converts this spec to an EstimatorSpec."""
         spec = TPUEstimatorSpec(self._mode, eval_metrics=self._metrics, **self._fields)
         return spec.as_estimator_spec()
 
 
 class _Finder:
-    """Finds the library's modules, and gives them an import function of their own."""
+    """Finds the library's modules, and loads each with its own import function."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: Any = None
@@ -146,7 +147,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level=0) -> Any:
-    """`import tensorflow as tf` gives the TensorFlow of the library's time."""
+    """Imports a module; `import tensorflow` returns a TensorFlow whose Keras is tf_keras."""
     if name == "tensorflow" and not fromlist and not level:
         return _tensorflow()
     return builtins.__import__(name, globals, locals, fromlist or (), level)
@@ -170,7 +171,7 @@ _FACE = f"{__name__}.tensorflow"
 
 
 def _over(module: types.ModuleType, names: Mapping[str, Any]) -> types.ModuleType:
-    """The module with other values of some names."""
+    """Returns a view of the module in which `names` override attributes."""
     made = _module(module.__name__, names)
     made.__dict__["__getattr__"] = _reader(module)
     return made

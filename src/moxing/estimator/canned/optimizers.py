@@ -1,4 +1,4 @@
-"""Lets every ready-made Estimator and head take optimizers of `tf.train` and of Keras alike."""
+"""Lets every ready-made Estimator and head take optimizers of `tf.train` and of Keras."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import tensorflow.compat.v1 as tf
 
 
 class OfKeras(tf.train.Optimizer):
-    """An optimizer of tf_keras, with the methods of those of `tf.train`.
+    """Wraps a tf_keras optimizer in the interface of `tf.train.Optimizer`.
 
     Args:
-        optimizer: the one of tf_keras.
+        optimizer: the tf_keras optimizer.
     """
 
     def __init__(self, optimizer: Any) -> None:
@@ -34,7 +34,7 @@ class OfKeras(tf.train.Optimizer):
 
 
 def instance_of_v1(original: Any) -> Any:
-    """`get_optimizer_instance` of the library, which takes optimizers of Keras, too."""
+    """Returns the library's `get_optimizer_instance`, extended to Keras optimizers."""
 
     def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Any:
         if not isinstance(opt, str) and callable(opt):
@@ -45,7 +45,7 @@ def instance_of_v1(original: Any) -> Any:
 
 
 def train_op_of_head(original: Any) -> Any:
-    """`create_estimator_spec_train_op` of the library's heads, which takes those of `tf.train`."""
+    """Returns the heads' `create_estimator_spec_train_op`, extended to `tf.train` optimizers."""
 
     def create(head_name: Any, optimizer: Any = None, **others: Any) -> Any:
         if not isinstance(optimizer, tf.train.Optimizer):
@@ -60,7 +60,7 @@ def train_op_of_head(original: Any) -> Any:
 
 
 def adapt(optimizers: types.ModuleType, base_head: types.ModuleType) -> None:
-    """Puts both into the library's files of these names."""
+    """Replaces both functions in the library's modules."""
     v1, v2 = optimizers.get_optimizer_instance, base_head.create_estimator_spec_train_op
     optimizers.get_optimizer_instance = instance_of_v1(v1)
     base_head.create_estimator_spec_train_op = train_op_of_head(v2)

@@ -25,7 +25,7 @@ from moxing.framework.file import urls
 from moxing.framework.file.configuration import tuning
 
 _SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
-# What Keras calls accuracy where TensorFlow 2's behavior is off.
+# Keras abbreviates accuracy when TensorFlow 2 behavior is off.
 _SHORT, _LONG = "acc", "accuracy"
 
 
@@ -39,23 +39,24 @@ def model_to_estimator(
     metric_names_map: Mapping[str, str] | None = None,
     export_outputs: Mapping[str, Callable[[Any], Any]] | None = None,
 ) -> Estimator:
-    """An Estimator that trains a Keras model from its present weights on.
+    """Returns an Estimator that trains a Keras model, starting from its current weights.
 
-    The model is built anew in the graph of each run. What is learned is in the checkpoints of
-    model_dir; the model that was given stays as it is.
+    Each run builds the model again in its own graph. The trained weights are in the checkpoints of
+    model_dir; `keras_model` itself does not change.
 
     Args:
-        keras_model: compiled, of tf_keras: Sequential or functional.
-        keras_model_path: where such a model was saved, here or in a store; instead of keras_model.
-        custom_objects: layers and functions of the program by name.
-        model_dir, config: as of `Estimator`.
-        checkpoint_format: not used: checkpoints are TensorFlow's.
-        metric_names_map: names of metrics in results, by Keras's names.
-        export_outputs: by name of a signature, a function that makes it of the predictions.
+        keras_model: a compiled tf_keras model, Sequential or functional.
+        keras_model_path: the path or URL of such a saved model, instead of keras_model.
+        custom_objects: the program's own layers and functions, by name.
+        model_dir, config: see `Estimator`.
+        checkpoint_format: not used: checkpoints have TensorFlow's format.
+        metric_names_map: names of metrics in the results, by Keras's names.
+        export_outputs: by signature name, a function from the dict of predictions to an export
+            output.
 
     Raises:
-        MoxTypeError, MoxValueError: something that is no compiled model.
-        MoxNotSupportedError: a model that can't be built anew, with the alternative.
+        MoxTypeError, MoxValueError: the argument is not a compiled and built tf_keras model.
+        MoxNotSupportedError: the model can't be rebuilt; the message names an alternative.
     """
     del checkpoint_format
     if (keras_model is None) == (keras_model_path is None):
@@ -80,7 +81,7 @@ def model_to_estimator(
 
 @contextmanager
 def _near(path: Any) -> Iterator[str]:
-    """The path of a saved model; of one in a store, of a copy."""
+    """In the block, the local path of a saved model; a remote model is copied first."""
     if not file.is_remote(path):
         yield os.fspath(path)
         return
@@ -119,7 +120,7 @@ def _spec(
             weighted_metrics=weighted,
             target_tensors=_targets(model, labels),
         )
-        # Of several outputs, training updates the mean loss of each.
+        # With several outputs, training also updates the mean loss of each output.
         for metric in (*model.metrics, *(model._output_loss_metrics or ())):
             announce(metric.variables)
         if mode == ModeKeys.EVAL:
@@ -143,7 +144,7 @@ def _update(optimizer: Any, loss: tf.Tensor, variables: Any) -> Any:
 
 
 def _inputs(model: Any, features: Any) -> list[Any]:
-    """The features in the order of the model's inputs, in their types."""
+    """Returns the features in the order of the model's inputs, cast to their dtypes."""
     names = list(model.input_names)
     if isinstance(features, Mapping):
         missing = [name for name in names if name not in features]
@@ -183,7 +184,7 @@ def _targets(model: Any, labels: Any) -> Any:
 
 
 def _named(name: str, recipe: Recipe, names: Mapping[str, str]) -> str:
-    """A metric's name as the program knows it: "accuracy" where it asked for that."""
+    """Returns a metric's name as the program knows it: "accuracy" if it asked for "accuracy"."""
     asked = tf.nest.flatten([recipe.metrics, recipe.weighted_metrics])
     if _LONG in asked and (name == _SHORT or name.endswith(f"_{_SHORT}")):
         name = name.removesuffix(_SHORT) + _LONG
@@ -191,7 +192,7 @@ def _named(name: str, recipe: Recipe, names: Mapping[str, str]) -> str:
 
 
 def _save(recipe: Recipe, folder: str) -> str:
-    """Writes the model's weights as a checkpoint, by the names they have in a run's graph."""
+    """Writes the weights to a checkpoint, under the variable names of a run's graph."""
     prefix = os.path.join(folder, "keras_model.ckpt")
     with tf.Graph().as_default() as graph, resource_variables():
         tf.train.get_or_create_global_step()

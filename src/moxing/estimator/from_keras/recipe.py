@@ -1,4 +1,4 @@
-"""What it takes to build a compiled Keras model again in another graph."""
+"""Takes a compiled Keras model apart, and rebuilds it in another graph."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MODEL_FN = "write a model_fn for tf.estimator.Estimator, or use mox.run"
 
 @dataclass(frozen=True)
 class Recipe:
-    """A compiled model, taken apart.
+    """The parts of a compiled model.
 
     Attributes:
-        model: as it was given: its layers are made anew from their configurations.
-        loss, loss_weights, metrics, weighted_metrics: as they were given to `compile`.
-        make_optimizer: makes its optimizer anew, in the current graph.
-        weights: its weights at the moment, in order.
-        custom_objects: by name, what `load_model` would be given.
+        model: the original model; its layers are rebuilt from their configurations.
+        loss, loss_weights, metrics, weighted_metrics: the arguments that `compile` got.
+        make_optimizer: makes a new optimizer like the model's, in the current graph.
+        weights: the model's current weights, in order.
+        custom_objects: the program's own layers and functions by name, as for `load_model`.
     """
 
     model: Any
@@ -40,15 +40,15 @@ class Recipe:
 
 
 def take_apart(model: Any, custom_objects: Mapping[str, Any] | None) -> Recipe:
-    """The recipe of a compiled model.
+    """Returns the recipe of a compiled model.
 
     Raises:
-        MoxTypeError: it is no model of Keras.
-        MoxValueError: it is not compiled or not built.
-        MoxNotSupportedError: a model that can't be built anew, with the alternative.
+        MoxTypeError: `model` is not a Keras model.
+        MoxValueError: the model is not compiled or not built.
+        MoxNotSupportedError: the model can't be rebuilt; the message names an alternative.
     """
     _check(model)
-    devices.has_gpu()  # The first look at devices, which Keras is about to take, is a noisy one.
+    devices.has_gpu()  # Keras would list the devices next, and TensorFlow's first listing is noisy.
     compiled = model._get_compile_args()
     return Recipe(
         model,
@@ -64,11 +64,11 @@ def take_apart(model: Any, custom_objects: Mapping[str, Any] | None) -> Recipe:
 
 @contextmanager
 def rebuilt(recipe: Recipe, features: list[Any], training: bool) -> Iterator[Any]:
-    """The model on `features`, made anew in the current graph, with other initial weights."""
+    """In the block, the model rebuilt on `features` in the current graph, with new weights."""
     import tf_keras
     from tf_keras.src import backend
 
-    # Keras's own types say that these are generators.
+    # Keras annotates these context managers as generators.
     objects = cast(Any, tf_keras.utils.custom_object_scope)
     learning = cast(Any, backend.deprecated_internal_learning_phase_scope)
     try:
@@ -80,7 +80,7 @@ def rebuilt(recipe: Recipe, features: list[Any], training: bool) -> Iterator[Any
 
 
 def fresh_metrics(metrics: Any) -> Any:
-    """Metrics as `compile` takes them: those that hold variables are made anew."""
+    """Returns metrics for `compile`, with new objects for the metrics that hold variables."""
 
     def fresh(metric: Any) -> Any:
         if hasattr(metric, "update_state") and hasattr(metric, "get_config"):
@@ -126,7 +126,8 @@ def _check(model: Any) -> None:
 
 
 def _weights(model: Any) -> tuple[Any, ...]:
-    # In a graph, this is Keras's first session, which runs what TensorFlow then marks as changed.
+    # In graph mode, Keras opens its first session here, and TensorFlow then warns that operations
+    # changed after they had run.
     with native_noise.dropped():
         return tuple(model.get_weights())
 
@@ -157,7 +158,7 @@ def _copy_of_v1(optimizer: tf.train.Optimizer) -> tf.train.Optimizer:
 
 
 def _leave_eager_models_alone(recipe: Recipe) -> None:
-    """Gives Keras's classes back the bases that building a graph took from them."""
+    """Restores the base classes of Keras's classes, which graph building replaces."""
     from tensorflow.python import tf2
     from tensorflow.python.eager import context
 

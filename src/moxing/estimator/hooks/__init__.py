@@ -1,1 +1,1 @@
-"""Hooks that end a training early, or evaluate inside of it."""
+"""Hooks that end a training early, or evaluate during it."""

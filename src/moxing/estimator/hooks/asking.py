@@ -1,4 +1,4 @@
-"""`make_early_stopping_hook`: asks a function now and then whether training is to stop."""
+"""`make_early_stopping_hook`: regularly asks a function whether training should stop."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ def make_early_stopping_hook(
     run_every_secs: float | None = 60,
     run_every_steps: int | None = None,
 ) -> tf.train.SessionRunHook:
-    """A hook that asks a function now and then whether training is to stop.
+    """Returns a hook that regularly asks a function whether training should stop.
 
     Args:
         estimator: not used.
-        should_stop_fn: called without arguments in every process that trains.
-        run_every_secs, run_every_steps: how often; one of them is given.
+        should_stop_fn: called without arguments in every process that trains; a true result ends
+            the training.
+        run_every_secs, run_every_steps: the interval between calls; exactly one must be given.
 
     Raises:
-        MoxValueError: both or none of them is given.
+        MoxValueError: both or neither of the intervals are given.
     """
     del estimator
     if (run_every_secs is None) == (run_every_steps is None):

@@ -1,4 +1,4 @@
-"""Ends a training when a metric of its evaluations says so."""
+"""Ends a training when a metric of its evaluations crosses a threshold or stops improving."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Better = Callable[[float, float], bool]
 
 @dataclass(frozen=True)
 class _Watched:
-    """Which evaluations a hook looks at, and how often: arguments that all hooks share."""
+    """Which evaluations a hook reads, and how often: the arguments that all hooks share."""
 
     estimator: Described
     metric: str
@@ -38,15 +38,15 @@ def stop_if_higher_hook(
     run_every_secs: float | None = 60,
     run_every_steps: int | None = None,
 ) -> tf.train.SessionRunHook:
-    """A hook that ends training once a metric is above a threshold.
+    """Returns a hook that ends training once a metric is above a threshold.
 
     Args:
-        estimator: that is trained and, by this or another process, evaluated.
-        metric_name: of the evaluations' metrics.
-        threshold: of the metric.
-        eval_dir: where summaries of the evaluations are; None: `estimator.eval_dir()`.
-        min_steps: evaluations of earlier steps do not count.
-        run_every_secs, run_every_steps: how often to look; one of them is given.
+        estimator: the Estimator that is trained here and evaluated in this or another process.
+        metric_name: the name of one of the evaluations' metrics.
+        threshold: the value that the metric must exceed.
+        eval_dir: the directory of the evaluations' summaries; None: `estimator.eval_dir()`.
+        min_steps: evaluations at earlier global steps are ignored.
+        run_every_secs, run_every_steps: the interval between reads; exactly one must be given.
 
     Raises:
         MoxTypeError, MoxValueError: an argument that can't be used.
@@ -64,7 +64,10 @@ def stop_if_lower_hook(
     run_every_secs: float | None = 60,
     run_every_steps: int | None = None,
 ) -> tf.train.SessionRunHook:
-    """A hook that ends training once a metric is below a threshold; see `stop_if_higher_hook`."""
+    """Returns a hook that ends training once a metric falls below a threshold.
+
+    See `stop_if_higher_hook` for the arguments.
+    """
     watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
     return _threshold(watched, threshold, operator.lt, "lower")
 
@@ -78,11 +81,12 @@ def stop_if_no_increase_hook(
     run_every_secs: float | None = 60,
     run_every_steps: int | None = None,
 ) -> tf.train.SessionRunHook:
-    """A hook that ends training once a metric has not risen for so many steps.
+    """Returns a hook that ends training once a metric stops rising.
 
     Args:
-        max_steps_without_increase: steps between the best evaluation and a later one.
-        others: as of `stop_if_higher_hook`.
+        max_steps_without_increase: the number of global steps without a new best value after which
+            training ends.
+        others: see `stop_if_higher_hook`.
     """
     watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
     return _patience(watched, max_steps_without_increase, operator.gt)
@@ -97,11 +101,12 @@ def stop_if_no_decrease_hook(
     run_every_secs: float | None = 60,
     run_every_steps: int | None = None,
 ) -> tf.train.SessionRunHook:
-    """A hook that ends training once a metric has not fallen for so many steps.
+    """Returns a hook that ends training once a metric stops falling.
 
     Args:
-        max_steps_without_decrease: steps between the best evaluation and a later one.
-        others: as of `stop_if_higher_hook`.
+        max_steps_without_decrease: the number of global steps without a new best value after which
+            training ends.
+        others: see `stop_if_higher_hook`.
     """
     watched = _Watched(estimator, metric_name, eval_dir, min_steps, run_every_secs, run_every_steps)
     return _patience(watched, max_steps_without_decrease, operator.lt)
@@ -144,7 +149,7 @@ def _patience(watched: _Watched, patience: int, better: _Better) -> tf.train.Ses
 def _hook(
     watched: _Watched, stops: Callable[[Mapping[int, float]], bool]
 ) -> tf.train.SessionRunHook:
-    """Asks in the chief only: a request to stop is one of all processes."""
+    """Makes a hook that checks in the chief only, whose stop request stops all processes."""
     estimator, metric = watched.estimator, watched.metric
     if not isinstance(estimator, Described):
         raise MoxTypeError(

@@ -1,4 +1,4 @@
-"""Evaluates inside a training, without waiting for its checkpoints."""
+"""Evaluates the current variables of a training, without waiting for its checkpoints."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from moxing.estimator.specs import check_hooks, check_input_fn, check_steps
 
 
 class InMemoryEvaluatorHook(tf.train.SessionRunHook):
-    """Evaluates the variables as they are: before the first step, now and then, and at the end.
+    """Evaluates the current variables before the first step, at an interval, and at the end.
 
     Args:
-        estimator: that is trained.
-        input_fn, steps, hooks, name: as of `Estimator.evaluate`.
-        every_n_iter: steps between evaluations.
+        estimator: the Estimator that is trained.
+        input_fn, steps, hooks, name: see `Estimator.evaluate`.
+        every_n_iter: the number of steps between evaluations.
 
     Raises:
         MoxValueError: an argument that can't be used.

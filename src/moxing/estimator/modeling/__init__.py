@@ -1,1 +1,1 @@
-"""A model function: how it is called, what it returns, and the updates taken out of it."""
+"""Calls model functions, checks their results, and takes over their variable updates."""

@@ -1,11 +1,10 @@
-"""Takes the updates out of a model function, so that the engine makes them.
+"""Captures the variable updates of a model function, so that the engine applies them.
 
 A model function of an Estimator builds its own update: `optimizer.minimize(loss, global_step)`. But
-gradients have to meet those of other devices and processes before they move a variable. So while
-the function runs, `apply_gradients` only notes what it was called with, and returns an operation
-that does nothing. Once the engine has the mean of the noted gradients, the real update is built,
-and everything that the function built upon its own (an average of the weights, a group) runs after
-it.
+its gradients must first be averaged with the gradients of other devices and processes. So while the
+function runs, `apply_gradients` only records its arguments, and returns an operation that does
+nothing. Once the engine has the mean gradients, it builds the real update. Every operation that the
+function made dependent on the empty one (an average of the weights, a group) runs after the update.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxNotSupportedError, MoxTypeError
 from moxing.estimator.modeling.global_step import uncounted
 
-# Where optimizers of Keras are; the model function may be the first to import it.
+# The optimizer classes of Keras, imported here because the model function may import Keras first.
 _KERAS = (
     ("tf_keras.src.optimizers.legacy.optimizer_v2", "OptimizerV2"),
     ("tf_keras.src.optimizers.optimizer", "Optimizer"),
@@ -33,10 +32,10 @@ class Update:
     """One call of `apply_gradients`.
 
     Attributes:
-        optimizer: who was called.
-        apply: builds the real update of gradients and variables, without the global step.
-        pairs: gradients and variables that it was called with.
-        done: stands for the update in the model function's graph.
+        optimizer: the optimizer whose method was called.
+        apply: builds the real update from (gradient, variable) pairs, without the global step.
+        pairs: the (gradient, variable) pairs of the call.
+        done: the operation that stands for the update in the model function's graph.
     """
 
     optimizer: Any
@@ -47,7 +46,7 @@ class Update:
 
 @contextmanager
 def captured() -> Iterator[list[Update]]:
-    """In the block, updates of optimizers are noted in the list instead of being built."""
+    """In the block, optimizers record their updates in the yielded list and build none."""
     noted: list[Update] = []
     with ExitStack() as stack:
         for kind in _of_v1_kinds():
@@ -62,7 +61,7 @@ def captured() -> Iterator[list[Update]]:
 
 
 def _of_v1_kinds() -> Iterator[Any]:
-    """The optimizers of `tf.train` and of programs that have an `apply_gradients` of their own."""
+    """Yields the `tf.train.Optimizer` classes that define their own `apply_gradients`."""
     found, waiting = [], [tf.train.Optimizer]
     while waiting:
         kind = waiting.pop()
@@ -75,7 +74,7 @@ def _of_v1_kinds() -> Iterator[Any]:
 
 @contextmanager
 def _following(noted: list[Update]) -> Iterator[None]:
-    """In the block, classes of optimizers that a model function makes are seen as well."""
+    """In the block, also captures the updates of optimizer classes that the block defines."""
     with ExitStack() as stack:
 
         def made(kind: Any, **keywords: Any) -> None:
@@ -107,10 +106,10 @@ def _of_v1(noted: list[Update]) -> Callable[..., Any]:
         def apply_gradients(
             self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
         ) -> tf.Operation:
-            del global_step  # The engine counts.
+            del global_step  # The engine counts the steps.
 
             def apply(pairs: list[Any]) -> tf.Operation:
-                # One of a program may not take a name.
+                # The apply_gradients of a program's own optimizer may not take a name.
                 return tf.group(original(self, pairs, **({"name": name} if name else {})))
 
             return _note(noted, self, apply, grads_and_vars, name)
@@ -121,7 +120,7 @@ def _of_v1(noted: list[Update]) -> Callable[..., Any]:
 
 
 def _of_wrapper(noted: list[Update]) -> Callable[..., Any]:
-    """Of SyncReplicasOptimizer, which waits for other workers: the engine does so already."""
+    """Makes SyncReplicasOptimizer call its inner optimizer directly: the engine synchronizes."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         del original
@@ -129,7 +128,7 @@ def _of_wrapper(noted: list[Update]) -> Callable[..., Any]:
         def apply_gradients(
             self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
         ) -> tf.Operation:
-            self._gradients_applied = True  # So that it hands out its hook.
+            self._gradients_applied = True  # Or the optimizer refuses to return its hook.
             self._chief_queue_runner = self._local_step_init_op = None
             self.make_session_run_hook = lambda *_, **__: tf.train.SessionRunHook()
             return self._opt.apply_gradients(grads_and_vars, global_step, name)

@@ -1,4 +1,4 @@
-"""Calls the functions of an Estimator's user with the arguments that they name."""
+"""Calls a program's input and model functions with the arguments that they have parameters for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _OF_MODEL = ("labels", "mode", "params", "config")
 
 
 def names(function: Callable[..., Any]) -> frozenset[str]:
-    """The names of a function's parameters; "**" where it takes any.
+    """Returns the names of a function's parameters; "**" stands for `**keywords`.
 
-    What `functools.partial` has given a value by name is not among them: that value stays.
+    A parameter that `functools.partial` has bound by name is left out, so that its value stays.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -41,14 +41,14 @@ def call_input_fn(
     shares: bool = False,
     devices: int = 1,
 ) -> Any:
-    """What an input function returns; of several processes, this one's share.
+    """Returns the result of an input function; with several processes, this process's share.
 
     Args:
-        function: the user's.
+        function: the program's input function.
         mode: "train", "eval" or "infer".
-        params, config: of the estimator.
-        shares: whether each process takes its share of a Dataset, as under a strategy.
-        devices: of this process.
+        params, config: the Estimator's.
+        shares: whether each process takes its shard of a Dataset, as under a strategy.
+        devices: the number of devices in this process.
     """
     place = feed.current()
     context = tf.distribute.InputContext(place.shards, place.shard, place.shards * devices)
@@ -71,10 +71,10 @@ def call_model_fn(
     params: Any,
     config: Any,
 ) -> Any:
-    """What a model function returns.
+    """Returns the result of a model function.
 
     Raises:
-        MoxValueError: there are labels, and the function takes none.
+        MoxValueError: there are labels, and the function has no parameter for them.
     """
     known = {"labels": labels, "mode": mode, "params": params, "config": config}
     taken = names(function)
@@ -90,10 +90,10 @@ def call_model_fn(
 
 
 def features_and_labels(inputs: Any) -> tuple[Any, Any]:
-    """Both, of the list or dict that an input function's result has become.
+    """Splits the inputs of a step into (features, labels); labels are None if there are none.
 
     Raises:
-        MoxTypeError: it is a list of more than two.
+        MoxTypeError: the inputs are a list of more than two elements.
     """
     if isinstance(inputs, dict):
         return inputs, None

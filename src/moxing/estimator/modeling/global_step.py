@@ -1,4 +1,4 @@
-"""Leaves the counting of steps to the engine, where a model function counts by itself."""
+"""Keeps a model function from incrementing the global step, which the engine increments."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _COUNTING = ("assign", "assign_add")
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """In the block, assignments to the global step only give the value that it would have.
+    """In the block, assignments to the global step only return the value it would have.
 
-    A step of the engine is one update and adds one. Every device's call of a model function would
-    count for itself, and each at another moment.
+    The engine adds one to the global step per update. Each device's call of the model function
+    would otherwise add its own increment, at another moment.
     """
     step = tf.train.get_global_step()
     if step is None:

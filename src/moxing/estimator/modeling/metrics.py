@@ -1,4 +1,4 @@
-"""The metrics of an evaluation: what is updated at each step, and read after the last."""
+"""The metrics of an evaluation, which each step updates and which are read after the last step."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Metrics:
     """The metrics of a model.
 
     Attributes:
-        values: by name, what to read.
-        updates: by name, what a step runs: most give the value up to then.
+        values: the tensors to read after the last step, by name.
+        updates: the tensors that each step runs, by name; most return the value so far.
     """
 
     values: Mapping[str, tf.Tensor]
@@ -27,20 +27,21 @@ class Metrics:
 
     @property
     def scalars(self) -> dict[str, tf.Tensor]:
-        """Those of the updates that give one number."""
+        """The updates that return one number."""
         numbers = {n: u for n, u in self.updates.items() if self.values[n].shape.rank == 0}
         return {n: u for n, u in numbers.items() if u.shape.rank == 0 and u.dtype != tf.bool}
 
 
 def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
-    """The metrics of an EstimatorSpec.
+    """Returns the metrics of an EstimatorSpec.
 
     Args:
-        eval_metric_ops: by name, a pair as of `tf.metrics`, or a metric of Keras that was updated.
+        eval_metric_ops: by name, a pair (value, update) as from `tf.metrics`, or a Keras metric
+            that was updated.
 
     Raises:
-        MoxTypeError: something else.
-        MoxValueError: a name that is taken, or a metric of Keras that was never updated.
+        MoxTypeError: a metric is neither.
+        MoxValueError: a metric has a reserved name, or a Keras metric was never updated.
     """
     values, updates = {}, {}
     for name, metric in (eval_metric_ops or {}).items():
@@ -62,7 +63,7 @@ def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
 
 
 def of_keras(name: str, metric: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """The value of a metric of Keras that was updated in the current graph, and its update."""
+    """Returns (value, update) of a Keras metric that was updated in the current graph."""
     if not getattr(metric, "updates", None):
         raise MoxValueError(
             f"eval_metric_ops[{name!r}] is a {type(metric).__name__} that was not updated: call"
@@ -75,7 +76,7 @@ def of_keras(name: str, metric: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def announce(variables: Any) -> None:
-    """Lets variables of Keras metrics be initialized, and be known as those of metrics."""
+    """Adds Keras metric variables to the collections of local variables and metric variables."""
     for variable in variables:
         for key in _LOCAL:
             if all(variable is not known for known in tf.get_collection(key)):
@@ -85,16 +86,16 @@ def announce(variables: Any) -> None:
 def _as_tensor(update: Any) -> tf.Tensor:
     if isinstance(update, tf.Operation):
         with tf.control_dependencies([update]):
-            return tf.constant(True, name="updated")  # No number to be shown.
+            return tf.constant(True, name="updated")  # A bool, so that `scalars` leaves it out.
     return tf.convert_to_tensor(update)
 
 
 class ReadMetrics(tf.train.SessionRunHook):
-    """Reads the metrics after the last step.
+    """A hook that reads the metrics after the last step.
 
     Args:
-        metrics: of the model.
-        results: filled with arrays by name.
+        metrics: the metrics of the model.
+        results: the dict that the hook fills with arrays by name.
     """
 
     def __init__(self, metrics: Metrics, results: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Does what a Scaffold asks for, with hooks: a run opens its session itself."""
+"""Applies a Scaffold with hooks, because a run opens its session itself."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from moxing.errors import MoxNotSupportedError
 def hooks_of_scaffold(
     scaffold: tf.train.Scaffold | None, training: bool, checkpoint: str | None
 ) -> tuple[tf.train.SessionRunHook, ...]:
-    """Hooks that stand for a Scaffold.
+    """Returns hooks that do the work of a Scaffold.
 
     Args:
-        scaffold: of an EstimatorSpec; None: nothing is asked for.
-        training: whether the run saves.
-        checkpoint: the prefix that an evaluation or prediction restores.
+        scaffold: the scaffold of an EstimatorSpec, or None.
+        training: whether the run is a training, which saves checkpoints.
+        checkpoint: the prefix of the checkpoint that an evaluation or prediction restores.
 
     Raises:
-        MoxNotSupportedError: a saver of a training that leaves variables out.
+        MoxNotSupportedError: the saver of a training leaves variables out.
     """
     if scaffold is None:
         return ()
@@ -40,7 +40,7 @@ def _is_partial(saver: Any) -> bool:
 
 
 class _Start(tf.train.SessionRunHook):
-    """Once the session is there: local_init_op, init_fn, and the saver's own restore."""
+    """After the session is created, runs local_init_op, and the saver's restore or init_fn."""
 
     def __init__(self, scaffold: Any, saver: Any, checkpoint: str | None) -> None:
         self._scaffold, self._saver, self._checkpoint = scaffold, saver, checkpoint

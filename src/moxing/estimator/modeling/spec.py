@@ -1,4 +1,4 @@
-"""What a model function of an Estimator returns, and the modes it is called in."""
+"""EstimatorSpec, the result of a model function, and ModeKeys, the modes of its calls."""
 
 from __future__ import annotations
 
@@ -24,33 +24,37 @@ MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
 
 
 class SpecLike(ABC):
-    """What a model function may return."""
+    """Base class of the results that a model function may return."""
 
     @abstractmethod
     def as_estimator_spec(self) -> EstimatorSpec:
-        """The same as an EstimatorSpec; to be called in the graph of the model."""
+        """Converts the result to an EstimatorSpec; called in the graph of the model."""
 
 
 @dataclass(frozen=True)
 class EstimatorSpec(SpecLike):
-    """What `model_fn` built for a mode.
+    """The operations that `model_fn` built for a mode.
 
     Attributes:
         mode: the mode.
         predictions: a tensor, or a dict of tensors; needed in PREDICT.
         loss: a scalar tensor; needed in TRAIN and EVAL.
-        train_op: what an optimizer's `minimize` or `apply_gradients` returned, possibly grouped
+        train_op: the result of an optimizer's `minimize` or `apply_gradients`, possibly grouped
             with other operations; needed in TRAIN.
-        eval_metric_ops: by name, (value, update operation) as of `tf.metrics`, or a Keras metric.
-        export_outputs: by name, what `tf.estimator.export` describes: a signature each.
-        training_chief_hooks: called in the chief process only.
+        eval_metric_ops: by name, a pair (value, update operation) as from `tf.metrics`, or a Keras
+            metric.
+        export_outputs: by signature name, an `ExportOutput` of `tf.estimator.export`.
+        training_chief_hooks: called around every step of training, in the chief process only.
         training_hooks: called around every step of training.
-        scaffold: its init_fn, local_init_op and, where the mode is not TRAIN, saver are used.
-        evaluation_hooks, prediction_hooks: called around every step of these.
+        scaffold: a Scaffold, whose local_init_op, init_fn and, in EVAL and PREDICT, saver are
+            used.
+        evaluation_hooks, prediction_hooks: called around every step of an evaluation or
+            prediction.
 
     Raises:
-        MoxValueError: something that the mode needs is missing.
-        MoxTypeError: something is of another type.
+        MoxValueError: the mode is unknown, the loss is not a scalar, or a field that the mode
+            needs is missing.
+        MoxTypeError: a hook is not a SessionRunHook.
     """
 
     mode: str
@@ -87,11 +91,11 @@ class EstimatorSpec(SpecLike):
                     )
 
     def as_estimator_spec(self) -> EstimatorSpec:
-        """Itself."""
+        """Returns this spec itself."""
         return self
 
     def _replace(self, **changes: Any) -> EstimatorSpec:
-        """A copy with other values, as of a named tuple."""
+        """Returns a copy with the given fields changed, like a named tuple's method."""
         names = {*EstimatorSpec.__dataclass_fields__}
         unknown = changes.keys() - names
         if unknown:

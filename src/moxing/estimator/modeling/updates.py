@@ -1,4 +1,4 @@
-"""The optimizer that the engine sees: its gradients and updates are those a model function made."""
+"""Gives the engine optimizers that replay the gradients and updates of a model function."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from moxing.estimator.modeling.capture import Update
 
 
 class Updates:
-    """The updates of a training run, for each device's call of the model function.
+    """The updates of a training run, one list for each device's call of the model function.
 
-    `optimizer_fn` is for `Job.optimizer_fns`: the engine calls it once for each loss, in the order
-    of the updates.
+    `optimizer_fn` is one of a job's optimizer functions: the engine calls it once for each loss, in
+    the order of the updates.
     """
 
     def __init__(self) -> None:
@@ -25,9 +25,9 @@ class Updates:
         self._made = 0
 
     def begin(self) -> int:
-        """Notes a call of the model function; returns which one of the current graph it is.
+        """Starts a call of the model function; returns its index within the current graph.
 
-        A run may be built more than once, as where its placement is found by trying.
+        A run may build its graph more than once, for example to find the best placement.
         """
         graph = tf.get_default_graph()
         if graph is not self._graph:
@@ -35,11 +35,11 @@ class Updates:
         return len(self._calls)
 
     def add(self, updates: list[Update], train_op: Any) -> None:
-        """Takes what one call of the model function gave.
+        """Records the updates and the train_op of one call of the model function.
 
         Raises:
-            MoxNotSupportedError: the train_op updates by other means than an optimizer.
-            MoxValueError: another device's call made other updates.
+            MoxNotSupportedError: the call made no update with an optimizer.
+            MoxValueError: the first device's call made another number of updates.
         """
         if not updates:
             raise MoxNotSupportedError(
@@ -56,7 +56,7 @@ class Updates:
         self._calls.append((updates, train_op))
 
     def optimizer_fn(self) -> tf.train.Optimizer:
-        """The optimizer of the next loss."""
+        """Returns the optimizer for the next loss."""
         index = self._made
         self._made += 1
         of_each = [updates[index] for updates, _ in self._calls]
@@ -65,11 +65,12 @@ class Updates:
 
 
 class _Given(tf.train.Optimizer):
-    """Gives the engine the gradients of one update, and builds that of their mean.
+    """Gives the engine the gradients of one update, and builds the update with their mean.
 
     Args:
-        updates: for each device.
-        train_ops: of each device, which run after the update.
+        updates: the same update as each device's call made it.
+        train_ops: the train_op of each device, which runs after the update; empty unless this is
+            the last update.
     """
 
     def __init__(self, updates: Sequence[Update], train_ops: Sequence[Any]) -> None:
@@ -78,7 +79,7 @@ class _Given(tf.train.Optimizer):
         self._asked = 0
 
     def compute_gradients(self, loss: Any, var_list: Any = None, **others: Any) -> list[Any]:
-        """The gradients of the next device, for its own variables."""
+        """Returns the gradients of the next device for its variables."""
         del loss, others
         update = self._updates[self._asked]
         self._asked += 1
@@ -95,13 +96,13 @@ class _Given(tf.train.Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """The real update, and then all that the model function built upon its own."""
+        """Builds the real update, followed by the operations that depended on the captured one."""
         del name
         first = self._updates[0]
         update = first.apply(list(grads_and_vars))
         for each in self._updates:
             each.done._add_control_input(update)
-        # On shared variables one device's operations are enough.
+        # If the devices share their variables, the operations of one device are enough.
         copies = len({pair[1].name for one in self._updates for pair in one.pairs}) > len(
             {pair[1].name for pair in first.pairs}
         )
@@ -118,7 +119,7 @@ def _trainable() -> Sequence[Any]:
 
 
 def _counts(operation: tf.Operation, global_step: Any) -> bool:
-    """Whether the operation moves the global step itself, as an optimizer of Keras may."""
+    """Whether the operation increments the global step itself, as a Keras optimizer may."""
     handle = global_step.handle.op.name
     return any(
         op.type.startswith("Assign") and op.inputs and op.inputs[0].op.name == handle

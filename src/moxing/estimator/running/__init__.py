@@ -1,1 +1,1 @@
-"""Runs of an Estimator: jobs for the engine, checkpoints, what comes back."""
+"""Runs of an Estimator: the engine's jobs, their checkpoints and their results."""

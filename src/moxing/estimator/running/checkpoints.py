@@ -1,4 +1,4 @@
-"""What checkpoints a model's directory holds, here or in an object store."""
+"""Finds the checkpoints in a model's directory, local or in an object store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moxing.framework import file
 
 
 def newest(model_dir: str) -> str | None:
-    """The prefix of the newest whole checkpoint; None: there is none."""
+    """Returns the prefix of the newest complete checkpoint; None: there is none."""
     where = local_path(model_dir)
     if file.is_remote(where):
         return _newest_remote(where)
@@ -25,12 +25,15 @@ def newest(model_dir: str) -> str | None:
 
 
 def step(prefix: str | None) -> int:
-    """The global step that a checkpoint's name tells; 0 where there is none."""
+    """Returns the global step in a checkpoint's name; 0 if there is no checkpoint or no step."""
     return (names.step_of(prefix) or 0) if prefix else 0
 
 
 def ended_with(prefix: str) -> int | None:
-    """The max_steps of the training whose input had ended at this checkpoint; None: none had."""
+    """Returns the max_steps of the training whose input ended at this checkpoint, or None.
+
+    A checkpoint in an object store does not say, and gives None.
+    """
     if file.is_remote(prefix):
         return None
     extra = checkpoint.read_extra(names.Checkpoint(prefix, names.step_of(prefix)))
@@ -40,7 +43,7 @@ def ended_with(prefix: str) -> int | None:
 
 @contextmanager
 def at_hand(prefix: str) -> Iterator[str]:
-    """In the block, the prefix of a checkpoint on this machine: of this one, or of a copy.
+    """In the block, the local prefix of a checkpoint; a remote checkpoint is copied first.
 
     Raises:
         CheckpointError: there is no such checkpoint.

@@ -1,4 +1,4 @@
-"""Evaluations that would have no end: refused where that is known, else told of as they run."""
+"""Refuses evaluations known to have no end, and logs the progress of long ones."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _KEEPING = (
 
 
 def refuse(inputs: Any) -> Any:
-    """What an input function returned, to be evaluated up to its end.
+    """Returns the result of an input function whose data is evaluated to the end.
 
     Raises:
-        MoxValueError: it is a Dataset that TensorFlow knows to have none.
+        MoxValueError: the inputs are a Dataset that TensorFlow knows to be infinite.
     """
     if (
         structure.is_dataset(inputs)
@@ -38,19 +38,24 @@ def refuse(inputs: Any) -> Any:
 
 
 def _cardinality(dataset: Any) -> int | None:
-    """How many elements a dataset of the current graph has; negative or None: not known."""
+    """Returns the cardinality of a dataset of the current graph; negative or None: special cases.
+
+    Negative values are TensorFlow's constants for infinite and unknown cardinality; None means that
+    the cardinality depends on a variable or a table that is not initialized yet.
+    """
     size = tf.data.experimental.cardinality(_source(dataset))
     try:
         with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as session:
             return int(session.run(size))
-    except tf.errors.OpError:  # It reads a variable or a table, which is not initialized yet.
+    except tf.errors.OpError:
         return None
 
 
 def _source(dataset: Any) -> Any:
-    """What is behind transformations that end when their input ends.
+    """Returns the dataset behind the transformations that end when their input ends.
 
-    TensorFlow's own answer stops at a `map` of TensorFlow 1, whose function might end the data.
+    TensorFlow's own cardinality is unknown after a `map` of TensorFlow 1, whose function might end
+    the data.
     """
     while True:
         inner = getattr(dataset, "_dataset", dataset)
@@ -61,10 +66,10 @@ def _source(dataset: Any) -> Any:
 
 
 class Patience(tf.train.SessionRunHook):
-    """Says how far an evaluation without a limit has come, once it takes long.
+    """A hook that logs the progress of a long evaluation without a limit.
 
     Args:
-        clock: seconds.
+        clock: returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""Evaluates a checkpoint, and writes what TensorBoard shows of it."""
+"""Evaluates a checkpoint, and writes its metrics for TensorBoard."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def evaluate(
     checkpoint_path: str | None,
     name: str | None,
 ) -> dict[str, Any]:
-    """The metrics of a checkpoint, by name; "loss" and "global_step" too."""
+    """Returns the metrics of a checkpoint by name, with "loss" and "global_step"."""
     results: dict[str, Any] = {}
     job = jobs.evaluation(estimator, input_fn, steps, hooks, checkpoint_path, results)
     training = recorders.of_graph()
     if training is None and checkpoint_path and checkpoint_path == estimator.latest_checkpoint():
-        # So that the run is in the metrics and the report of the model's directory.
+        # The log_dir puts the run into the metrics and the report of the model's directory.
         job = dataclasses.replace(job.starting_from(None), log_dir=estimator.model_dir)
     with graph_keras.shown():
         done = execution.execute(job)
@@ -58,7 +58,7 @@ def _numbers(values: dict[str, Any]) -> dict[str, float]:
 
 
 def local_path_of(estimator: Described, name: str | None) -> str:
-    """Where summaries of an evaluation go on this machine."""
+    """Returns the local directory of an evaluation's summaries."""
     below = os.path.relpath(estimator.eval_dir(name), estimator.model_dir)
     return os.path.join(local_path(estimator.model_dir), below)
 

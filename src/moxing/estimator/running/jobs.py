@@ -1,4 +1,4 @@
-"""Makes jobs of the engine out of an Estimator and what a call of its methods was given."""
+"""Makes the engine's jobs from an Estimator and the arguments of its methods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def training(
     listeners: Sequence[tf.train.CheckpointSaverListener],
     again: bool,
 ) -> Job:
-    """A training up to a global step; None: to the end of the data."""
+    """Returns a training job up to the global step `max_steps`; None: to the end of the data."""
     config = estimator.config
     updates = Updates()
     placed = runtime.placed(config, TRAIN)
@@ -90,7 +90,10 @@ def evaluation(
     checkpoint_path: str | None,
     results: dict[str, Any],
 ) -> Job:
-    """An evaluation of a checkpoint; None: of the newest. Metrics go to `results`."""
+    """Returns an evaluation job of a checkpoint, which puts the metrics into `results`.
+
+    Without a checkpoint, the model must start from weights that model_fn reads itself.
+    """
 
     def model_fn(inputs: Any, mode: str) -> Model:
         del mode
@@ -131,7 +134,10 @@ def prediction(
     checkpoint_path: str | None,
     wanted: Sequence[str] | None,
 ) -> Job:
-    """A prediction; what it gives by name is in the model's outputs."""
+    """Returns a prediction job, whose model outputs are the wanted predictions by name.
+
+    Without a checkpoint, the model must start from weights that model_fn reads itself.
+    """
 
     def model_fn(inputs: Any, mode: str) -> Model:
         del mode
@@ -160,7 +166,7 @@ def prediction(
     )
 
 
-# The name of predictions that are one tensor.
+# The output name of a prediction that is a single tensor.
 SINGLE = "prediction"
 
 
@@ -202,7 +208,7 @@ def _input_fn(
 
 
 def _presented(estimator: Described, build: Callable[[Any, str], Model]) -> Any:
-    """`build`, which messages call by the name and place of the user's model_fn."""
+    """Returns `build`, which messages show under the name and line of the program's model_fn."""
     build.__wrapped__ = estimator.given_model_fn  # type: ignore[attr-defined]
     return build
 
@@ -213,7 +219,7 @@ def _call(estimator: Described, inputs: Any, mode: str) -> EstimatorSpec:
 
 
 def call_on(estimator: Described, features: Any, labels: Any, mode: str) -> EstimatorSpec:
-    """What the estimator's model_fn makes of features and labels."""
+    """Calls the estimator's model_fn, and returns its result as an EstimatorSpec."""
     function = estimator.given_model_fn
     params = estimator.params_in(mode)
     made = functions.call_model_fn(function, features, labels, mode, params, estimator.config)

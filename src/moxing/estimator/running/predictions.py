@@ -1,4 +1,4 @@
-"""Yields the predictions of a model as they are asked for."""
+"""Yields the predictions of a model lazily."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from moxing.errors import MoxValueError
 from moxing.estimator.running.jobs import SINGLE
 
 _TURN = 0.1
-_END_SECONDS = 15.0  # For a step to end once nobody asks for more.
+_END_SECONDS = 15.0  # Time for the current step to end after the caller closes the iterator.
 _END: Any = object()
 
 
 class _Closed(Exception):
-    """Nobody asks for more predictions."""
+    """The caller has closed the iterator of predictions."""
 
 
 def predictions(job: Job, single_examples: bool) -> Iterator[Any]:
-    """What the job's model gives, step by step.
+    """Yields the outputs of the job's model, step by step.
 
-    The input may have no end: the run waits in a thread of its own until its values are asked for.
+    The input may be infinite, so the run has its own thread, which waits until the caller takes the
+    next values.
 
     Args:
-        job: in PREDICT; its model's outputs are the predictions.
-        single_examples: whether to yield each example of a batch by itself.
+        job: a PREDICT job, whose model outputs are the predictions.
+        single_examples: whether to yield each example of a batch separately.
     """
     handed: queue.Queue[Any] = queue.Queue(1)
     closed = threading.Event()

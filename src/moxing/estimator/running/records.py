@@ -1,4 +1,4 @@
-"""Reads back what evaluations have written for TensorBoard."""
+"""Reads the metrics that evaluations have written for TensorBoard."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _EVENTS = "*.tfevents.*"
 
 
 def read_eval_metrics(eval_dir: str) -> dict[int, dict[str, float]]:
-    """The metrics of each evaluation by global step, in the order of steps.
+    """Returns the metrics of each evaluation by global step, in the order of steps.
 
     Args:
-        eval_dir: directory of the evaluations' summaries, such as `Estimator.eval_dir()`.
+        eval_dir: the directory of the evaluations' summaries, such as `Estimator.eval_dir()`.
     """
     return of_files(glob.glob(os.path.join(glob.escape(local_path(eval_dir)), _EVENTS)))
 
 
 def of_files(paths: Iterable[str]) -> dict[int, dict[str, float]]:
-    """The scalars of event files by global step; of several with one name and step, the last."""
+    """Returns the scalars of event files by global step; a later value replaces an earlier one."""
     found: dict[int, dict[str, float]] = {}
     for path in sorted(paths):
         try:
@@ -32,5 +32,5 @@ def of_files(paths: Iterable[str]) -> dict[int, dict[str, float]]:
                     if value.HasField("simple_value"):
                         found.setdefault(event.step, {})[value.tag] = value.simple_value
         except tf.errors.DataLossError:
-            continue  # Its writer was killed; what comes before the torn end counts.
+            continue  # The writer was killed: keep the events before the torn record.
     return dict(sorted(found.items()))

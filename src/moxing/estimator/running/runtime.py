@@ -1,4 +1,4 @@
-"""What flags and the environment say of a run of an Estimator."""
+"""Reads the settings of an Estimator's run from flags, the environment and the RunConfig."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _SCALES = ("loss_scale", "dynamic_loss_scale", "use_fp16")
 
 
 def begin() -> None:
-    """Says which versions run, and reads the command line.
+    """Logs the versions in use, and reads the command line.
 
     Raises:
-        MoxNotSupportedError: a flag that an Estimator can't follow.
+        MoxNotSupportedError: a flag that Estimators do not support.
     """
     hello.say_hello()
     flags.read_command_line()
@@ -52,25 +52,25 @@ def begin() -> None:
 
 
 def cluster() -> Cluster | None:
-    """The processes that train together; None: this one is alone.
+    """Returns the cluster of processes that train together; None: this process runs alone.
 
     Raises:
-        MoxValueError: a description that can't be.
+        MoxValueError: the description of the cluster is invalid.
     """
     begin()
     return placement().group.cluster
 
 
 def group(config: RunConfig) -> ProcessGroup:
-    """The processes of a training, and what this one needs to meet the others."""
+    """Returns the processes of a training, and this process's settings to connect to them."""
     return placed(config, TRAIN).group
 
 
 def placed(config: RunConfig, mode: str) -> Placement:
-    """Where a run computes; all modes but TRAIN take one device of this process."""
+    """Returns where a run computes; all modes except TRAIN use one device of this process."""
     begin()
     found = placement()
-    devices.has_gpu()  # The first look, which is noisy, before a server takes it.
+    devices.has_gpu()  # TensorFlow's first listing of devices is noisy: do it before a server does.
     if mode != TRAIN:
         alone = dataclasses.replace(found.group, devices=1, cluster=None, digest={})
         return dataclasses.replace(found, group=alone)
@@ -83,12 +83,12 @@ def placed(config: RunConfig, mode: str) -> Placement:
 
 
 def logging(mode: str, every: int, model_dir: str | None = None) -> Logging:
-    """What a run says of itself.
+    """Returns what a run logs.
 
     Args:
-        mode: of the engine.
-        every: steps between log lines.
-        model_dir: where a profile goes; None: no files.
+        mode: the engine's mode.
+        every: the number of steps between log lines.
+        model_dir: the directory of a profile; None: no files.
     """
     names = _NAMES
     if mode != TRAIN:
@@ -103,7 +103,7 @@ def logging(mode: str, every: int, model_dir: str | None = None) -> Logging:
 
 
 def restoring(path: str | None, again: bool = False, untrained: bool = False) -> Restoring:
-    """Which values a run starts from, where model_dir has no checkpoint."""
+    """Returns the values that a run starts from when model_dir has no checkpoint."""
     return Restoring(
         path,
         flags.patterns("checkpoint_include_patterns"),
@@ -114,7 +114,7 @@ def restoring(path: str | None, again: bool = False, untrained: bool = False) ->
 
 
 def optimization(optimizer_fn: Callable[[], tf.train.Optimizer] | None = None) -> Optimization:
-    """Which variables a run moves, and by which optimizer."""
+    """Returns which variables a run updates, and with which optimizer."""
     return Optimization(
         () if optimizer_fn is None else (optimizer_fn,),
         flags.patterns("trainable_include_patterns"),
@@ -123,23 +123,23 @@ def optimization(optimizer_fn: Callable[[], tf.train.Optimizer] | None = None) -
 
 
 def summaries(every: int = Summaries.every, automatic: bool = False) -> Summaries:
-    """What a run writes for TensorBoard."""
+    """Returns what a run writes for TensorBoard."""
     return Summaries(every, automatic, flags.get_flag("summary_verbosity") >= 2)
 
 
 def precision() -> Precision:
-    """In which types a model computes."""
+    """Returns the dtypes in which a model computes."""
     return Precision("bfloat16" if flags.get_flag("use_bf16") else None)
 
 
 def seed(config: RunConfig) -> int | None:
-    """What fixes the random numbers of a run: the flag, or else the RunConfig."""
+    """Returns the random seed of a run: the flag's, or else the RunConfig's."""
     flagged = flags.get_flag("seed")
     return config.tf_random_seed if flagged is None else flagged
 
 
 def threads(session_config: Any) -> Threads:
-    """Sizes of thread pools: the flags', or else the RunConfig's."""
+    """Returns the sizes of thread pools: the flags', or else those of the RunConfig."""
     inter, intra = flags.get_flag("num_inter_threads"), flags.get_flag("num_intra_threads")
     if session_config is not None:
         inter = inter or session_config.inter_op_parallelism_threads
@@ -149,7 +149,7 @@ def threads(session_config: Any) -> Threads:
 
 _DEFAULT_TIMEOUT = 7200
 _DOING = {EVAL: "evaluation", PREDICT: "prediction"}
-# What the engine's messages call an Estimator's options, by the engine's names.
+# The names that the engine's messages use for an Estimator's options, by the engine's names.
 _NAMES = {
     "log_dir": "model_dir",
     "max_number_of_steps": "max_steps",
@@ -161,7 +161,7 @@ _NAMES = {
 
 
 def _devices(config: RunConfig, flagged: int) -> int:
-    """How many devices train in this process: one, unless a strategy asks for more."""
+    """Returns the number of devices that train in this process: one without a strategy."""
     strategy = config.train_distribute
     if strategy is None:
         return 1

@@ -1,4 +1,4 @@
-"""CheckpointSaverHooks of a program: what they ask for, the run does itself."""
+"""Replaces a program's CheckpointSaverHooks: the run saves on their schedule itself."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from moxing.errors import MoxNotSupportedError
 
 @dataclass(frozen=True)
 class Saving:
-    """The hooks and listeners of a training, and when it saves.
+    """The hooks and listeners of a training, and its schedule of checkpoints.
 
     Attributes:
-        hooks: those that are called.
-        listeners: called around every commit.
-        steps, seconds: between commits.
+        hooks: the hooks to call, without CheckpointSaverHooks.
+        listeners: the listeners to call around every commit.
+        steps, seconds: the interval between commits.
     """
 
     hooks: tuple[tf.train.SessionRunHook, ...]
@@ -33,15 +33,15 @@ def sorted_out(
     steps: int | None,
     seconds: float | None,
 ) -> Saving:
-    """Takes schedule and listeners of CheckpointSaverHooks, and the hooks themselves away.
+    """Adopts the schedule and listeners of CheckpointSaverHooks, and removes these hooks.
 
-    TensorFlow's hook neither syncs nor commits what it writes, and two savers in one directory
-    would delete each other's checkpoints. As there, a hook's schedule counts instead of the
+    TensorFlow's hook neither syncs nor commits its files, and two savers in one directory would
+    delete each other's checkpoints. As in TensorFlow, the schedule of a hook replaces the
     RunConfig's.
 
     Args:
-        hooks, listeners: as given.
-        steps, seconds: of the RunConfig.
+        hooks, listeners: the program's hooks and listeners.
+        steps, seconds: the schedule of the RunConfig.
     """
     found = [hook for hook in hooks if isinstance(hook, tf.train.CheckpointSaverHook)]
     others = tuple(hook for hook in hooks if hook not in found)
@@ -54,10 +54,10 @@ def sorted_out(
 
 
 def refuse_saver_hooks(*hooks: Sequence[tf.train.SessionRunHook]) -> None:
-    """Refuses CheckpointSaverHooks of a model function, which is called too late to be asked.
+    """Refuses CheckpointSaverHooks of a model function, which runs after the schedule is fixed.
 
     Raises:
-        MoxNotSupportedError: there is one.
+        MoxNotSupportedError: a hook is a CheckpointSaverHook.
     """
     if any(isinstance(hook, tf.train.CheckpointSaverHook) for part in hooks for hook in part):
         raise MoxNotSupportedError(

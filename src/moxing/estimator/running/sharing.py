@@ -1,4 +1,4 @@
-"""Gives every worker what the chief has found out."""
+"""Sends the results of the chief's evaluation to every worker."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 
 _KEY = "estimator's evaluation"
-_LIMIT_SECONDS = 3600.0  # For the chief to come to it, and to be done.
+_LIMIT_SECONDS = 3600.0  # Time for the chief to start and finish the evaluation.
 
 _inside = ContextVar("inside a training", default=False)
 
 
 @contextmanager
 def training() -> Iterator[None]:
-    """In the block nothing is shared: hooks and listeners run in one process, or at other times."""
+    """In the block, nothing is shared: hooks may run in one process only, or at different times."""
     token = _inside.set(True)
     try:
         yield
@@ -29,15 +29,17 @@ def training() -> Iterator[None]:
 
 
 def of_chief(group: ProcessGroup, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `make` returns in the chief, in every worker; inside of a training, in this one only.
+    """Calls `make` in the chief, and returns its result in every worker.
+
+    Inside a training, `make` is called in this process, and its result is not shared.
 
     Args:
-        group: says where this process is. A parameter server stays inside.
-        make: called in the chief only; returns numbers and arrays by name.
+        group: the processes of the job. In a parameter server, this function does not return.
+        make: returns numbers and arrays by name.
 
     Raises:
-        MoxRuntimeError: the chief did not come to it.
-        PeerFailureError: it was lost, or failed.
+        MoxRuntimeError: the chief sent no result in time.
+        PeerFailureError: the chief failed or was lost.
     """
     if group.alone or _inside.get():
         return make()

@@ -1,4 +1,4 @@
-"""Tells whether a model without a checkpoint gets its weights from another place."""
+"""Checks whether a model without a checkpoint reads its weights from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from moxing.logs import TENSORFLOW
 
 
 def check(scaffold: tf.train.Scaffold | None, model_dir: str) -> None:
-    """Lets a model that was just built run from its initial values, where it reads weights itself.
+    """Raises an error if the current graph's model would run with random weights.
 
-    Programs that only compute with a published model do so: `tf.train.init_from_checkpoint` in
-    model_fn, or an init_fn of its scaffold, and no training.
+    Programs that only run a published model read its weights without training: with
+    `tf.train.init_from_checkpoint` in model_fn, or with an init_fn of the scaffold.
 
     Args:
-        scaffold: of the model's EstimatorSpec.
-        model_dir: of the Estimator, which has no checkpoint.
+        scaffold: the scaffold of the model's EstimatorSpec.
+        model_dir: the Estimator's model_dir, which has no checkpoint.
 
     Raises:
         CheckpointError: the model would run with random weights.
@@ -39,7 +39,7 @@ _READS = ("RestoreV2", "RestoreSlice", "Restore")
 
 
 def missing(model_dir: str) -> CheckpointError:
-    """The error for a model_dir without a checkpoint."""
+    """Returns the error for a model_dir without a checkpoint."""
     return CheckpointError(
         f"Could not find a trained model in model_dir {model_dir!r}: it has no checkpoint. Train"
         " first, or pass checkpoint_path."

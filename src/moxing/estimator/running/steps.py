@@ -1,4 +1,4 @@
-"""The limits of a training: how far the global step goes, and each worker."""
+"""Computes the step limits of a training, for the global step and for each worker."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from moxing.engine.job.job import Job
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 
-# A limit that no run reaches: it ends with its data.
+# A limit that no run reaches, for runs that end with their data.
 ENDLESS = sys.maxsize
 
 
 def of_worker(max_steps: int | None, group: ProcessGroup) -> int:
-    """What a Job has as `max_steps`, so that the global step ends at that number.
+    """Returns a Job's `max_steps` for a training that ends at a global step.
 
-    Workers that do not update together count their own steps, and the global step those of all.
+    In asynchronous training, each worker counts its own steps, and the global step is the sum.
 
     Args:
-        max_steps: of the global step; None: there is no limit.
+        max_steps: the limit of the global step; None: no limit.
         group: the processes of the job.
     """
     limit = ENDLESS if max_steps is None else max_steps
@@ -28,17 +28,20 @@ def of_worker(max_steps: int | None, group: ProcessGroup) -> int:
 
 
 def total(max_steps: int | None, group: ProcessGroup) -> int:
-    """Where the global step of such a training ends: each worker makes whole steps."""
+    """Returns the global step at which a training ends.
+
+    In asynchronous training, `max_steps` is rounded up to a multiple of the number of workers.
+    """
     return of_worker(max_steps, group) * _counting(group)
 
 
 def counted_from_here(job: Job, steps: int, here: Callable[[], int]) -> Job:
-    """The job, to end so many steps after the newest checkpoint of the chief.
+    """Returns the job with a limit `steps` after the chief's newest checkpoint.
 
     Args:
-        job: a training.
-        steps: how many.
-        here: the global step of the newest checkpoint; asked in the chief only.
+        job: a training job.
+        steps: the number of steps to train.
+        here: returns the global step of the newest checkpoint; called in the chief only.
     """
     if job.group.alone:
         return dataclasses.replace(job, max_steps=here() + steps)

@@ -1,1 +1,1 @@
-"""Models written for others to serve, and when."""
+"""Exports models for serving, and decides which checkpoints to export."""

@@ -1,4 +1,4 @@
-"""Exporters of an EvalSpec: which evaluated checkpoints `train_and_evaluate` exports."""
+"""Exporters of an EvalSpec, which decide which evaluated checkpoints to export."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _KEEP = 5
 
 
 class Exporter(ABC):
-    """What is called after each evaluation of `train_and_evaluate`."""
+    """Base class of exporters, which `train_and_evaluate` calls after each evaluation."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The folder below `export` of the model's directory."""
+        """The name of the exporter's folder in `export` of model_dir."""
 
     @abstractmethod
     def export(
@@ -36,29 +36,29 @@ class Exporter(ABC):
         eval_result: Mapping[str, Any],
         is_the_final_export: bool,
     ) -> bytes | str | None:
-        """Exports a checkpoint, or not.
+        """Exports the checkpoint, or decides not to.
 
         Args:
-            estimator: that was evaluated.
+            estimator: the Estimator that was evaluated.
             export_path: the directory of this exporter's exports.
-            checkpoint_path: what was evaluated.
-            eval_result: the metrics by name.
+            checkpoint_path: the checkpoint that was evaluated.
+            eval_result: the metrics of the evaluation, by name.
             is_the_final_export: whether training is over.
 
         Returns:
-            The directory of the export; None: there is none.
+            The directory of the export; None: nothing was exported.
         """
 
 
 class SavedModelExporter(Exporter):
-    """Base class of those that write SavedModels.
+    """Base class of exporters that write SavedModels.
 
     Args:
-        name: the folder below `export`.
-        serving_input_receiver_fn: as of `Estimator.export_saved_model`.
-        assets_extra: files by their path within `assets.extra` of an export.
+        name: the name of the exporter's folder in `export` of model_dir.
+        serving_input_receiver_fn: see `Estimator.export_saved_model`.
+        assets_extra: files to copy, by their path within `assets.extra` of an export.
         as_text: whether the graph is written as text.
-        exports_to_keep: how many; older ones are deleted. None: all.
+        exports_to_keep: the number of exports to keep, the newest; None: all.
 
     Raises:
         MoxTypeError, MoxValueError: an argument that can't be used.
@@ -94,10 +94,10 @@ class SavedModelExporter(Exporter):
         return self._name
 
     def check(self, export_path: str) -> None:
-        """Raises, before training, where nothing could be exported.
+        """Raises an error, before training, if nothing could be exported.
 
         Raises:
-            MoxValueError: a file is in the way, or an asset is not there.
+            MoxValueError: a file has the directory's path, or an asset does not exist.
         """
         publishing.check(export_path, self._assets)
 
@@ -171,10 +171,10 @@ class LatestExporter(SavedModelExporter):
 def loss_smaller(
     best_eval_result: Mapping[str, Any], current_eval_result: Mapping[str, Any]
 ) -> bool:
-    """Whether the loss is smaller than the best: what BestExporter asks by default.
+    """Whether the current loss is below the best one; the default compare_fn of BestExporter.
 
     Raises:
-        MoxValueError: there is no loss.
+        MoxValueError: an evaluation has no loss.
     """
     for result in (best_eval_result, current_eval_result):
         if not result or "loss" not in result:
@@ -186,14 +186,15 @@ def loss_smaller(
 
 
 class BestExporter(SavedModelExporter):
-    """Exports each checkpoint that is better than all before, those of earlier runs too.
+    """Exports each checkpoint that is better than all earlier ones, including earlier runs'.
 
     Args:
         name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep: see
             SavedModelExporter.
-        event_file_pattern: where evaluations of earlier runs are, below the model's directory.
-        compare_fn: given best_eval_result and current_eval_result, says whether the current one is
-            better.
+        event_file_pattern: a glob pattern, relative to model_dir, of the event files of earlier
+            runs' evaluations; None: earlier runs are ignored.
+        compare_fn: a function of best_eval_result and current_eval_result that returns whether the
+            current result is better.
     """
 
     def __init__(
@@ -237,7 +238,7 @@ class BestExporter(SavedModelExporter):
         return self._write(estimator, export_path, checkpoint_path)
 
     def _of_earlier_runs(self, step: int) -> Mapping[str, Any] | None:
-        """The best evaluation that the model's directory has of other steps."""
+        """Returns the best of model_dir's recorded evaluations at other steps; None: none."""
         if not self._pattern or self._model_dir is None:
             return None
         pattern = os.path.join(glob.escape(local_path(self._model_dir)), self._pattern)
@@ -254,7 +255,7 @@ class StepsExporter(SavedModelExporter):
     """Exports the first evaluated checkpoint at or after each of some steps.
 
     Args:
-        steps_to_keep: the global steps.
+        steps_to_keep: the global steps, each above 0.
         others: see SavedModelExporter; all exports are kept.
     """
 
@@ -295,12 +296,12 @@ class StepsExporter(SavedModelExporter):
 
 
 def directory_of(exporter: Exporter, model_dir: str) -> str:
-    """Where the exports of an exporter go."""
+    """Returns the directory of an exporter's exports."""
     return os.path.join(model_dir, "export", exporter.name)
 
 
 def _delete_older(base: str, keep: int) -> None:
-    """Leaves the newest exports: their names are times."""
+    """Deletes all but the newest exports, whose names are timestamps."""
     times = sorted(int(name) for name in file.list_directory(base) if name.isdecimal())
     for time in times[:-keep]:
         file.remove(os.path.join(base, str(time)), recursive=True)

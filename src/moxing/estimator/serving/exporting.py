@@ -1,4 +1,4 @@
-"""Writes a checkpoint of an Estimator's model as a SavedModel."""
+"""Exports a checkpoint of an Estimator as a SavedModel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def export(
     assets: Mapping[str, str],
     as_text: bool,
 ) -> bytes:
-    """Exports to a new directory of `base` that is named by the time, and returns it."""
+    """Exports to a new directory in `base`, named by the time, and returns its path as bytes."""
     if not callable(receiver_fn):
         raise MoxTypeError(
             f"export_saved_model has serving_input_receiver_fn={shown(receiver_fn)}, which is no"
@@ -48,7 +48,7 @@ def export(
 
 @contextmanager
 def _without_lines_about(path: str) -> Iterator[None]:
-    """Keeps TensorFlow from logging a path that is about to change."""
+    """In the block, drops TensorFlow's log lines about `path`, a temporary directory."""
 
     def keep(record: logging.LogRecord) -> bool:
         return path not in record.getMessage()

@@ -1,4 +1,4 @@
-"""Puts an exported model where servers look for it: whole, and under a name of its own."""
+"""Publishes an exported model for servers: complete, and under a new name."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WHAT = "export_dir_base"
 
 
 def check(base: str, assets: Mapping[str, str]) -> None:
-    """Raises where nothing could be exported; makes nothing.
+    """Raises an error if nothing could be exported; creates no files.
 
     Args:
         base: the directory of all exports.
-        assets: files by their path within `assets.extra`.
+        assets: files to copy, by their path within `assets.extra`.
 
     Raises:
-        MoxValueError: a file is in the way, or an asset is not there.
+        MoxValueError: a file has the directory's path, or an asset does not exist.
     """
     if not base:
         raise MoxValueError(f"{_WHAT} is an empty string. Name a directory.")
@@ -52,15 +52,15 @@ def add_assets(made: str, assets: Mapping[str, str]) -> None:
 
 
 def publish(made: str, base: str) -> str:
-    """Copies the model to a new directory of `base` that is named by the time, and returns it.
+    """Copies the model to a new directory in `base`, named by the time, and returns its path.
 
     Raises:
-        MoxValueError, MoxRuntimeError: the operating system refuses.
+        MoxValueError, MoxRuntimeError: the operating system reports an error.
     """
     if file.is_remote(base):
         target = f"{base.rstrip('/')}/{_free(base, int(time.time()))}"
         models = (name for name in os.listdir(made) if name.startswith("saved_model."))
-        put(made, target, last=next(models, None))  # What a server looks for.
+        put(made, target, last=next(models, None))  # Servers look for this file.
         return target
     checkpoint.ensure_directory(base, _WHAT)
     aside = os.path.join(base, f".unfinished-{secrets.token_hex(4)}")
@@ -85,13 +85,13 @@ def _renamed(aside: str, base: str) -> str:
         except OSError:
             if not os.path.lexists(target):
                 raise
-            number += 1  # Another process has taken the name just now.
+            number += 1  # Another process has just taken the name.
         else:
             return target
 
 
 def _free(base: str, number: int) -> int:
-    """The first number from this one on that no export has."""
+    """Returns the first number from `number` on that no export has as its name."""
     while file.exists(os.path.join(base, str(number))):
         number += 1
     return number

@@ -1,4 +1,4 @@
-"""The graph of a model as it is served: what it receives, its outputs, and how it gets values."""
+"""Builds the graph of a served model: its inputs, its outputs, and its initialization."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ServingGraph:
     """A model that was built for PREDICT in the current graph.
 
     Attributes:
-        receiver: what `serving_input_receiver_fn` returned.
-        spec: what the model function returned.
+        receiver: the result of `serving_input_receiver_fn`.
+        spec: the result of the model function.
     """
 
     receiver: ServingInputReceiver
@@ -29,19 +29,19 @@ class ServingGraph:
 
     @property
     def own_saver(self) -> tf.train.Saver | None:
-        """The saver of the model's Scaffold."""
+        """The saver of the model's Scaffold; None: it has none."""
         return self.spec.scaffold.saver if self.spec.scaffold is not None else None
 
     def saver(self) -> tf.train.Saver:
-        """Restores the model: its own saver, or one of all variables and saveable objects."""
+        """Returns the Scaffold's saver, or one of all global variables and saveable objects."""
         saved = tf.global_variables() + tf.get_collection(tf.GraphKeys.SAVEABLE_OBJECTS)
         return self.own_saver or tf.train.Saver(saved, sharded=False, allow_empty=True)
 
     def initializer(self) -> tf.Operation:
-        """Gives values to what no checkpoint holds: local variables and tables.
+        """Returns the operation that initializes local variables and tables.
 
-        The `local_init_op` of a Scaffold stands in for that, as in TensorFlow 1.x: beside it the
-        initializers of the same variables would run in any order.
+        A Scaffold's `local_init_op` replaces this operation, as in TensorFlow 1.x: if both ran, the
+        initializers of the same variables would run in arbitrary order.
         """
         scaffold = self.spec.scaffold
         if scaffold is not None and scaffold.local_init_op is not None:
@@ -50,10 +50,10 @@ class ServingGraph:
 
 
 def build(estimator: Described, receiver_fn: Callable[[], ServingInputReceiver]) -> ServingGraph:
-    """Builds an estimator's model in the current graph, as it is served.
+    """Builds an estimator's model for serving in the current graph.
 
     Raises:
-        MoxTypeError: `receiver_fn` returned something else than a ServingInputReceiver.
+        MoxTypeError: the result of `receiver_fn` is not a ServingInputReceiver.
     """
     with resource_variables():
         tf.train.get_or_create_global_step()

@@ -1,4 +1,4 @@
-"""The signatures of an exported model: what clients feed, and what they get."""
+"""The signatures of an exported model: the tensors that clients feed and fetch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 def of_model(receiver: ServingInputReceiver, spec: EstimatorSpec) -> dict[str, Any]:
-    """A signature for each export output, and for each other way to feed it."""
+    """Returns a signature for each export output with each alternative of receiver tensors."""
     made = {}
     for name, output in outputs_of(spec).items():
         made[name] = _signature(receiver.receiver_tensors, output)
@@ -25,11 +25,11 @@ def of_model(receiver: ServingInputReceiver, spec: EstimatorSpec) -> dict[str, A
 
 
 def outputs_of(spec: EstimatorSpec) -> dict[str, ExportOutput]:
-    """The export outputs of a model by name, the one for serving among them.
+    """Returns the export outputs of a model by name, with the default serving signature.
 
     Raises:
-        MoxTypeError: one is of another type.
-        MoxValueError: none is for clients that ask for none.
+        MoxTypeError: an export output is not an ExportOutput.
+        MoxValueError: there are several outputs, and none has the default signature's name.
     """
     outputs = dict(spec.export_outputs or {_DEFAULT: PredictOutput(spec.predictions)})
     for name, output in outputs.items():
@@ -50,7 +50,7 @@ def outputs_of(spec: EstimatorSpec) -> dict[str, ExportOutput]:
 
 def _signature(fed: Mapping[str, Any], output: ExportOutput) -> Any:
     string = len(fed) == 1 and next(iter(fed.values())).dtype == tf.string
-    # Classification and regression are asked for with examples only.
+    # The Classify and Regress methods take serialized examples only.
     method = output.method if string else tf.saved_model.PREDICT_METHOD_NAME
     inputs = {"inputs": next(iter(fed.values()))} if method != _PREDICT else fed
     return tf.saved_model.build_signature_def(

@@ -1,4 +1,4 @@
-"""`tf.estimator.tpu` and `tf.contrib.tpu`: programs made for TPUs, on what there is instead."""
+"""`tf.estimator.tpu` and `tf.contrib.tpu`: runs programs made for TPUs on CPUs and GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a TPUEstimator. What they say of TPUs is kept, for programs that read it."""
+"""The settings of a TPUEstimator; settings of TPUs are kept only for programs that read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moxing.estimator import config as base
 
 
 class InputPipelineConfig:
-    """Where on a TPU input functions are called; here, once in each process."""
+    """Where a TPU calls input functions; here, every process calls them once."""
 
     PER_SHARD_V1 = 1
     PER_HOST_V1 = 2
@@ -19,11 +19,11 @@ class InputPipelineConfig:
 
 
 class TPUConfig(NamedTuple):
-    """How a TPU would be used. Nothing of it has an effect on other devices.
+    """Settings of a TPU; none has an effect here.
 
     Attributes:
-        iterations_per_loop: steps of a call of the TPU; here each step is one call.
-        others: of TensorFlow's class of the same name.
+        iterations_per_loop: the number of steps in one call of a TPU; here, each step is one call.
+        others: see TensorFlow's class of the same name.
     """
 
     iterations_per_loop: int = 2
@@ -45,12 +45,12 @@ class RunConfig(base.RunConfig):
     Args:
         tpu_config: a TPUConfig; None: its defaults.
         master, evaluation_master: must be empty: a run opens its session itself.
-        cluster: must be None: it is where a TPU is found.
-        **others: of `tf.estimator.RunConfig`.
+        cluster: must be None: it would name a TPU.
+        **others: see `tf.estimator.RunConfig`.
 
     Raises:
-        MoxNotSupportedError: an address of a TPU.
-        MoxTypeError: a tpu_config that is none.
+        MoxNotSupportedError: an argument names a TPU.
+        MoxTypeError: tpu_config is not a TPUConfig.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class RunConfig(base.RunConfig):
         self.tpu_config = tpu_config or TPUConfig()
 
     def replace(self, **changes: Any) -> RunConfig:
-        """A copy with other values of some arguments."""
+        """Returns a copy with the given arguments changed."""
         own = changes.pop("tpu_config", self.tpu_config)
         other: Any = super().replace(**changes)
         other.tpu_config = own

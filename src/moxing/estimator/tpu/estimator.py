@@ -1,4 +1,4 @@
-"""`TPUEstimator` with `use_tpu=False`, which is an Estimator that knows sizes of batches."""
+"""`TPUEstimator` with `use_tpu=False`: an Estimator with a batch size for each mode."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _SIZE = "batch_size"
 
 
 class TPUEstimator(Estimator):
-    """An Estimator whose functions are told the size of a batch, as `params["batch_size"]`.
+    """An Estimator whose functions get the batch size as `params["batch_size"]`.
 
     Args:
-        model_fn: as of `tf.estimator.Estimator`; may return a TPUEstimatorSpec, too.
-        model_dir, config, warm_start_from: as of `tf.estimator.Estimator`.
-        params: handed to the functions: a dict without "batch_size", or an object with
+        model_fn: see `tf.estimator.Estimator`; may also return a TPUEstimatorSpec.
+        model_dir, config, warm_start_from: see `tf.estimator.Estimator`.
+        params: passed to the functions: a dict without "batch_size", or an object with
             `values()`, such as `tf.contrib.training.HParams`.
         use_tpu: must be False.
-        train_batch_size, eval_batch_size, predict_batch_size: samples of a batch of each mode, for
-            one device of one process; None: the functions are not told.
-        batch_axis, eval_on_tpu, export_to_tpu, export_to_cpu, others: of TPUs; not used.
+        train_batch_size, eval_batch_size, predict_batch_size: the number of samples per batch on
+            one device, by mode; None: the functions get no batch size.
+        batch_axis, eval_on_tpu, export_to_tpu, export_to_cpu, others: settings of TPUs; not used.
 
     Raises:
-        MoxNotSupportedError: use_tpu is True, or embeddings are to be on TPUs.
+        MoxNotSupportedError: use_tpu is True, or embedding_config_spec is given.
         MoxTypeError, MoxValueError: an argument that can't be used.
     """
 
@@ -77,7 +77,7 @@ class TPUEstimator(Estimator):
         super().__init__(model_fn, model_dir, config, params, warm_start_from)
 
     def params_in(self, mode: str) -> Any:
-        """What functions are handed in a mode: a copy of the params, with the size of a batch."""
+        """Returns a copy of the params for a mode, with its batch size."""
         params = self.params
         size = self._sizes[mode]
         if size is None:

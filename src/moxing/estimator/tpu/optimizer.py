@@ -13,7 +13,7 @@ def CrossShardOptimizer(  # noqa: N802 - the name of TensorFlow's class
     name: str = "CrossShardOptimizer",
     group_assignment: Any = None,
 ) -> tf.train.Optimizer:
-    """The optimizer itself: a run takes the mean over devices and processes in any case.
+    """Returns `opt` itself: a run always averages gradients over devices and processes.
 
     Args:
         opt: the optimizer.

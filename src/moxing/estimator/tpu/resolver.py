@@ -1,4 +1,4 @@
-"""`TPUClusterResolver`: programs make one only where they are to use a TPU."""
+"""`TPUClusterResolver`, which programs create only to use a TPU."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from moxing.errors import MoxNotSupportedError
 
 
 class TPUClusterResolver:
-    """Refuses: there are no TPUs.
+    """Always raises an error: there are no TPUs here.
 
     Raises:
-        MoxNotSupportedError: always, with what to do.
+        MoxNotSupportedError: always; the message says what to do.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:

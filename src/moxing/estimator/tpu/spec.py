@@ -1,4 +1,4 @@
-"""What a model function of a TPUEstimator returns."""
+"""TPUEstimatorSpec, a result of a TPUEstimator's model function."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from moxing.estimator.modeling.spec import EstimatorSpec, SpecLike
 
 @dataclass(frozen=True)
 class TPUEstimatorSpec(SpecLike):
-    """What `model_fn` built for a mode.
+    """The operations that `model_fn` built for a mode.
 
     Attributes:
-        mode, predictions, loss, train_op, export_outputs: as of `tf.estimator.EstimatorSpec`.
-        eval_metrics: a function and its tensors, a list or a dict by its parameters' names; it
-            returns what `EstimatorSpec` calls eval_metric_ops.
+        mode, predictions, loss, train_op, export_outputs: see `tf.estimator.EstimatorSpec`.
+        eval_metrics: a pair of a function and its tensors, a list or a dict by parameter name. The
+            function returns the `eval_metric_ops` of an `EstimatorSpec`.
         scaffold_fn: called once the model is built; returns a `tf.train.Scaffold`, or None.
-        host_call: a function and its tensors, as of eval_metrics; what it returns is run with
-            every step.
-        training_hooks, evaluation_hooks, prediction_hooks: called around every step of these.
+        host_call: a pair of a function and its tensors, like eval_metrics. Every step runs the
+            operations that the function returns.
+        training_hooks, evaluation_hooks, prediction_hooks: called around every step of a training,
+            evaluation or prediction.
 
     Raises:
-        MoxTypeError: something is of another type.
+        MoxTypeError: eval_metrics, host_call or scaffold_fn has the wrong type.
     """
 
     mode: str
@@ -50,7 +51,7 @@ class TPUEstimatorSpec(SpecLike):
             )
 
     def _replace(self, **changes: Any) -> TPUEstimatorSpec:
-        """A copy with other values, as of a named tuple."""
+        """Returns a copy with the given fields changed, like a named tuple's method."""
         now = {known.name: getattr(self, known.name) for known in fields(self)}
         unknown = changes.keys() - now.keys()
         if unknown:
@@ -58,7 +59,7 @@ class TPUEstimatorSpec(SpecLike):
         return TPUEstimatorSpec(**{**now, **changes})
 
     def as_estimator_spec(self) -> EstimatorSpec:
-        """The same for an Estimator; to be called in the graph of the model."""
+        """Converts this spec to an EstimatorSpec; called in the graph of the model."""
         metrics = _called(self.eval_metrics) if self.eval_metrics else None
         if metrics is not None and not isinstance(metrics, Mapping):
             raise MoxTypeError(
@@ -98,7 +99,7 @@ def _called(call: Any) -> Any:
 
 
 class _Runs(tf.train.SessionRunHook):
-    """Runs operations with every step."""
+    """A hook that runs operations with every step."""
 
     def __init__(self, operations: Any) -> None:
         self._operations = operations
