@@ -1,4 +1,4 @@
-"""Checks what `fit` is called with."""
+"""Checks the arguments of `fit`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from moxing.framework.file import urls
 from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
 
-# A limit that no run reaches: it ends with its data, which is repeated.
+# A number of batches that no dataset reaches: repeated data counts as having no end.
 _ENDLESS = 1 << 40
-# TensorFlow counts in 64 bits; half of that leaves room for sums.
+# TensorFlow counts steps in 64-bit integers; this maximum leaves room for sums.
 _MOST = 1 << 62
 
 
 def count(name: str, value: Any) -> int | None:
-    """A number above 0, or None.
+    """Returns a whole number above 0 as an int, or None for None.
 
     Raises:
         MoxTypeError, MoxValueError: anything else.
@@ -37,7 +37,7 @@ def count(name: str, value: Any) -> int | None:
 
 
 def seconds(name: str, value: Any) -> float | None:
-    """A number of seconds above 0, or None.
+    """Returns a number of seconds above 0 as a float, or None for None.
 
     Raises:
         MoxTypeError, MoxValueError: anything else.
@@ -52,7 +52,7 @@ def seconds(name: str, value: Any) -> float | None:
 
 
 def seed_of(value: Any) -> int | None:
-    """A whole number of any size, or None.
+    """Returns a whole number of any size as an int, or None for None.
 
     Raises:
         MoxTypeError: anything else.
@@ -65,10 +65,10 @@ def seed_of(value: Any) -> int | None:
 
 
 def directory(value: Any) -> str | None:
-    """A path as text.
+    """Returns a path or URL as a string, or None for None.
 
     Raises:
-        MoxTypeError, MoxValueError: something else.
+        MoxTypeError, MoxValueError: anything else.
     """
     if value is None:
         return None
@@ -81,10 +81,10 @@ def directory(value: Any) -> str | None:
 
 
 def all_steps(epochs: Any, steps: Any, per_epoch: int | None) -> int:
-    """The global step at which training ends.
+    """Returns the global step at which training ends.
 
     Raises:
-        MoxValueError: it can't be known.
+        MoxValueError: both `epochs` and `steps` are given, or the length of an epoch is unknown.
     """
     wanted, passes = count("steps", steps), count("epochs", epochs)
     if wanted is not None and passes is not None:
@@ -100,7 +100,7 @@ def all_steps(epochs: Any, steps: Any, per_epoch: int | None) -> int:
 
 
 def option_names(epochs: int | None, steps: int | None) -> dict[str, str]:
-    """What the engine's messages call the options of `fit`, by the engine's names."""
+    """Returns the names that messages use for the options of `fit`, by the engine's names."""
     passes = "epochs" if steps is None else "steps"
     given = "steps={}" if steps is not None else f"epochs={epochs or 1} ({{}} steps)"
     return {
@@ -121,10 +121,10 @@ def option_names(epochs: int | None, steps: int | None) -> dict[str, str]:
 
 
 def compile_model(model: Any, optimizer: Any, loss: Any, metrics: Any, loss_weights: Any) -> None:
-    """Compiles the model where that was asked for.
+    """Compiles the model if `loss` is given.
 
     Raises:
-        MoxValueError: the model is not compiled, or only a part of what compile needs was given.
+        MoxValueError: the model is not compiled, or an argument that compiling needs is missing.
     """
     known = getattr(model, "optimizer", None)
     if optimizer is None and loss is None:
@@ -150,10 +150,11 @@ def compile_model(model: Any, optimizer: Any, loss: Any, metrics: Any, loss_weig
 
 
 def check_rank(model: Any, given: Arrays | Made, name: str) -> None:
-    """Raises where a dataset has single samples and the model takes batches, or the other way.
+    """Raises an error if a dataset of single samples is not batched, or batches are batched again.
 
     Raises:
-        MoxValueError: saying what to pass.
+        MoxValueError: the dataset's rank does not match the model's input; the message says what to
+            pass.
     """
     shape = getattr(model, "input_shape", None) if getattr(model, "built", False) else None
     if not isinstance(given, Made) or not isinstance(shape, tuple):
@@ -180,7 +181,7 @@ def check_rank(model: Any, given: Arrays | Made, name: str) -> None:
 
 
 def finalize(model: Any) -> None:
-    """What Keras does to weights after training: averages of an optimizer take their place."""
+    """Replaces the weights by the optimizer's moving averages, if it keeps them, as Keras does."""
     finish = getattr(model.optimizer, "finalize_variable_values", None)
     if finish is not None and getattr(model.optimizer, "use_ema", False):
         with eager_mode():

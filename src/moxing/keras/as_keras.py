@@ -1,4 +1,4 @@
-"""Takes the arguments of Keras' own `fit`, where their meaning carries over, as those of ours."""
+"""Translates arguments of Keras' own `fit` to the equivalent arguments of `moxing.keras.fit`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from moxing.engine.graph.structure import is_dataset
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 
-# A log line after more steps than any run has.
+# A log interval that exceeds the steps of any run.
 _NEVER = 1 << 60
-# They steer how Keras reads ahead, which is done here by itself.
+# These arguments control prefetching in Keras; here, the pipeline prefetches by itself.
 _NO_EFFECT = ("max_queue_size", "use_multiprocessing", "workers")
 
 
 @dataclass(frozen=True)
 class Given:
-    """What `fit` is called with, in our own terms.
+    """The translated arguments of `fit`.
 
     Attributes:
-        train_data, eval_data, eval_steps, log_every: as of `fit`.
-        others: the keywords that were not taken.
+        train_data, eval_data, eval_steps, log_every: see `fit`.
+        others: the keyword arguments that were not translated.
     """
 
     train_data: Any
@@ -36,15 +36,16 @@ class Given:
 def taken(
     model: Any, train_data: Any, eval_data: Any, eval_steps: Any, log_every: Any, others: Any
 ) -> Given:
-    """Puts what stands in Keras' arguments into ours.
+    """Translates Keras' arguments to those of `moxing.keras.fit`.
 
     Args:
-        model: compiled.
-        train_data, eval_data, eval_steps, log_every: of our own.
-        others: keywords that `fit` itself does not have.
+        model: the compiled model.
+        train_data, eval_data, eval_steps, log_every: the arguments of `moxing.keras.fit`.
+        others: the keyword arguments that `moxing.keras.fit` does not have.
 
     Raises:
-        MoxTypeError, MoxValueError: the same thing twice, or what does not fit.
+        MoxTypeError, MoxValueError: an argument is given under both names, or is invalid.
+        MoxNotSupportedError: an argument needs data in arrays, or labels that are classes.
     """
     given = dict(others)
     for name in _NO_EFFECT:
@@ -52,7 +53,7 @@ def taken(
     train_data = _one("train_data", train_data, "x", given.pop("x", None))
     y = given.pop("y", None)
     if y is None and getattr(model, "loss", None) and _bare(train_data) and _bare(eval_data):
-        # fit(model, x, y), as with Keras.
+        # The call is fit(model, x, y), like Keras' model.fit(x, y).
         y, eval_data = eval_data, None
     weight = given.pop("sample_weight", None)
     if y is not None or weight is not None:
@@ -80,7 +81,7 @@ def _one(name: str, value: Any, other: str, another: Any) -> Any:
 
 
 def _bare(data: Any) -> bool:
-    """Whether data is x alone, as far as it can be seen without calling it."""
+    """Whether data is x alone: not None, a tuple, a function or a dataset."""
     return not (data is None or isinstance(data, tuple) or callable(data) or is_dataset(data))
 
 
@@ -103,7 +104,7 @@ def _arrays(data: Any, name: str) -> tuple[Any, ...]:
 
 
 def _split(data: Any, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The first samples to train on and the last to evaluate on, as Keras takes them."""
+    """Returns the first samples for training and the last for evaluation, split as in Keras."""
     import tensorflow as tf
 
     parts = tf.nest.map_structure(np.asarray, _arrays(data, "validation_split"))
@@ -120,7 +121,7 @@ def _split(data: Any, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def _weighted(data: Any, classes: Mapping[int, float]) -> tuple[Any, ...]:
-    """The data with each sample's weight, that of its class; a class not listed weighs 1."""
+    """Adds each sample's class weight to the data; an unlisted class has weight 1."""
     x, y, weight = (*_arrays(data, "class_weight"), None, None)[:3]
     labels = np.asarray(y) if not isinstance(y, Mapping | list | tuple) else None
     if labels is None or labels.ndim not in (1, 2):

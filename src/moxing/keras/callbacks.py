@@ -1,4 +1,4 @@
-"""Keras callbacks around epochs; what they change of the model goes back into the run."""
+"""Calls Keras callbacks around epochs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.keras.building.trace import eager_mode
 
-# Of these only the chief's is called: they write files.
+# These callbacks write files, so only the chief calls them.
 _WRITERS = ("ModelCheckpoint", "CSVLogger", "TensorBoard", "BackupAndRestore", "RemoteMonitor")
 _OF_BATCHES = (
     *("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"),
@@ -29,14 +29,15 @@ class Callbacks:
     """The callbacks of a run.
 
     Args:
-        given: what the user passed.
-        model: theirs.
-        chief: whether this process saves.
-        package: "keras" or "tf_keras".
+        given: the `callbacks` argument of `fit`: a callback or a list of callbacks.
+        model: the eager model that the callbacks get.
+        chief: whether this process is the chief, which saves.
+        package: the package of the model, "keras" or "tf_keras".
 
     Raises:
-        MoxTypeError: not a Keras callback of the model's family.
-        MoxNotSupportedError: one that works in every batch.
+        MoxTypeError: an object is not a Keras callback.
+        MoxValueError: a callback is from the other Keras package.
+        MoxNotSupportedError: a callback works in every batch, or is not needed here.
     """
 
     def __init__(self, given: Sequence[Any], model: Any, chief: bool, package: str) -> None:
@@ -50,7 +51,7 @@ class Callbacks:
         return bool(self._called)
 
     def begin(self, parameters: Mapping[str, Any]) -> None:
-        """Before the first epoch."""
+        """Calls `on_train_begin`, before the first epoch."""
         for callback in self._called:
             callback.set_params(dict(parameters))
             callback.set_model(self._model)
@@ -58,15 +59,15 @@ class Callbacks:
         self._call("on_train_begin", {})
 
     def epoch_begin(self, epoch: int) -> bool:
-        """Before an epoch; whether training is to stop."""
+        """Calls `on_epoch_begin`; returns whether training should stop."""
         return self._call("on_epoch_begin", epoch, {})
 
     def epoch_end(self, epoch: int, logs: Mapping[str, float]) -> bool:
-        """After an epoch; whether training is to stop."""
+        """Calls `on_epoch_end`; returns whether training should stop."""
         return self._call("on_epoch_end", epoch, dict(logs))
 
     def end(self, logs: Mapping[str, float]) -> None:
-        """After the last epoch."""
+        """Calls `on_train_end`, after the last epoch."""
         self._call("on_train_end", dict(logs))
 
     def _call(self, method: str, *arguments: Any) -> bool:
@@ -77,7 +78,7 @@ class Callbacks:
 
 
 def changed(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> bool:
-    """Whether any value differs."""
+    """Whether any array differs from its counterpart."""
     return any(not np.array_equal(old, new) for old, new in zip(before, after, strict=True))
 
 
@@ -104,7 +105,7 @@ def _check(callback: Any, package: str) -> None:
             " save_every= of fit, which writes checkpoints that a run resumes from."
         )
     for method in _OF_BATCHES:
-        # LambdaCallback puts functions into the instance.
+        # LambdaCallback stores its functions in the instance.
         own = vars(callback).get(method)
         if own or getattr(type(callback), method, None) is not getattr(base, method, None):
             raise MoxNotSupportedError(

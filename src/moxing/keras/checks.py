@@ -1,4 +1,4 @@
-"""Checks where `fit` is called, and what it hands back."""
+"""Checks that eager execution is on for `fit`, and that the trained weights are finite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = 3
 
 
 def require_eager() -> None:
-    """Raises where models are parts of a graph, which is not theirs alone.
+    """Raises an error in graph mode, where a model is part of a graph with other operations.
 
     Raises:
         MoxRuntimeError: eager execution is off.
@@ -30,10 +30,10 @@ def require_eager() -> None:
 
 
 def require_finite(family: Family, model: Any, step: int) -> None:
-    """Raises where training has spoiled the model's weights; a commit checks them by itself.
+    """Raises an error if trained weights hold nan or inf, which checkpoint commits check as well.
 
     Raises:
-        NotFiniteError: naming weights that hold nan or inf.
+        NotFiniteError: weights hold nan or inf; the message names up to three of them.
     """
     bad = [
         getattr(weight, "path", weight.name)

@@ -1,4 +1,4 @@
-"""What `fit` takes as data, and how many batches of it make an epoch."""
+"""Reads the data arguments of `fit`, and counts the batches of an epoch."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Arrays:
     """Arrays of samples.
 
     Attributes:
-        nest: x, (x, y) or (x, y, sample_weight), of arrays.
-        samples: how many there are.
-        batch_size: samples in a batch of all devices together.
+        nest: a tuple (x,), (x, y) or (x, y, sample_weight) of arrays or nests of arrays.
+        samples: the number of samples.
+        batch_size: the number of samples in a batch, over all devices together.
     """
 
     nest: Any
@@ -37,12 +37,12 @@ class Arrays:
 
     @property
     def batches(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches in an epoch."""
         return -(-self.samples // self.batch_size)
 
     @property
     def element(self) -> tuple[Any, ...]:
-        """Specs of a batch."""
+        """The specs of a batch."""
 
         def spec(array: np.ndarray) -> tf.TensorSpec:
             return tf.TensorSpec([None, *array.shape[1:]], tf.as_dtype(array.dtype))
@@ -56,9 +56,10 @@ class Made:
 
     Attributes:
         dataset: the dataset.
-        batch_size: for a dataset of single samples, how many make a batch; None: it has batches.
-        own: whether it has the batches of this process alone.
-        batches: how many batches an epoch has; None: not known.
+        batch_size: the number of samples in a batch, for a dataset of single samples; None: the
+            dataset has batches.
+        own: whether the dataset has the batches of this process only.
+        batches: the number of batches in an epoch; None: unknown.
     """
 
     dataset: Any
@@ -68,12 +69,12 @@ class Made:
 
     @property
     def batched(self) -> Any:
-        """The dataset of batches; call it in the mode, eager or not, that the dataset is of."""
+        """The dataset of batches; read it in the mode, eager or graph, of the dataset."""
         return self.dataset if self.batch_size is None else self.dataset.batch(self.batch_size)
 
     @property
     def element(self) -> tuple[Any, ...]:
-        """Specs of a batch."""
+        """The specs of a batch."""
         with eager_mode():
             found = self.batched.element_spec
         return found if isinstance(found, tuple) else (found,)
@@ -82,16 +83,17 @@ class Made:
 def read(
     data: Any, batch_size: int | None, name: str, index: int = 0, size: int = 1
 ) -> Arrays | Made:
-    """Recognizes data, and calls a function for it.
+    """Converts data to Arrays or Made; calls it first if it is a function.
 
     Args:
-        data: what the user gave.
-        batch_size: samples in a batch; None: 32 for arrays, and a dataset has batches.
-        name: of the argument.
-        index, size: the number of this process, and how many there are.
+        data: the value of an argument of `fit`.
+        batch_size: the number of samples in a batch; None: 32 for arrays, while a dataset already
+            has batches.
+        name: the name of the argument.
+        index, size: the index of this process, and the number of processes.
 
     Raises:
-        MoxTypeError, MoxValueError: data of no known form.
+        MoxTypeError, MoxValueError: the data has no supported form, or is empty.
     """
     own = False
     if callable(data) and not is_dataset(data):
@@ -116,12 +118,12 @@ def read(
     if batches == 0:
         raise MoxValueError(f"The dataset of {name} is empty.")
     if own and size > 1:
-        batches = None  # It may differ between processes, which must agree.
+        batches = None  # The number may differ between processes, which must agree.
     return Made(data, batch_size, own, batches)
 
 
 def endless(given: Arrays | Made) -> bool:
-    """Whether it is a dataset that TensorFlow knows to have no end."""
+    """Whether the data is a dataset that TensorFlow knows to be infinite."""
     if isinstance(given, Arrays):
         return False
     with eager_mode():
@@ -157,7 +159,7 @@ def _arrays(data: Any, batch_size: int, name: str) -> Arrays:
 
 
 def _as_arrays(part: Any, name: str) -> Any:
-    """A nest of arrays; pandas', eager tensors and lists of numbers become arrays."""
+    """Converts pandas objects, eager tensors and lists of numbers in a nest to arrays."""
 
     def convert(leaf: Any) -> np.ndarray:
         if hasattr(leaf, "to_numpy"):
@@ -174,7 +176,7 @@ def _as_arrays(part: Any, name: str) -> Any:
             raise MoxTypeError(
                 f"{name} holds {shown(leaf)}; an array with samples along its first axis is needed."
             )
-        # Keras takes numbers of 64 bits for 32 bits as well.
+        # Keras, too, converts float64 to float32.
         return array.astype(np.float32) if array.dtype == np.float64 else array
 
     if hasattr(part, "to_numpy"):
@@ -191,7 +193,7 @@ def _as_arrays(part: Any, name: str) -> Any:
 
 
 def _first_leaf(part: Any) -> int | float | str | None:
-    """The first number or text in lists of lists; None: there is something else."""
+    """Returns the first number or string in nested lists; None: the first leaf is neither."""
     while isinstance(part, list) and part:
         part = part[0]
     return part if isinstance(part, int | float | str) else None

@@ -1,4 +1,4 @@
-"""How data and models look in messages: structure, types, shapes and names."""
+"""Describes data and models for messages: structure, dtypes, shapes and names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PARTS = ("x", "y", "sample_weight")
 
 
 def data(element: Any) -> str:
-    """`x: float32 (16, 8), y: int64 (16,)` of the specs of a batch."""
+    """Describes the specs of a batch, as in `x: float32 (16, 8), y: int64 (16,)`."""
     parts = element if isinstance(element, tuple) else (element,)
     names = PARTS if len(parts) <= len(PARTS) else [f"part {n}" for n in range(len(parts))]
     told = [
@@ -23,7 +23,7 @@ def data(element: Any) -> str:
 
 
 def nest(part: Any) -> str:
-    """`{'a': float32 (16, 8), 'b': [int64 (16,)]}` of specs in a structure."""
+    """Describes specs in a structure, as in `{'a': float32 (16, 8), 'b': [int64 (16,)]}`."""
     if isinstance(part, Mapping):
         return "{" + ", ".join(f"{key!r}: {nest(value)}" for key, value in part.items()) + "}"
     if isinstance(part, list | tuple):
@@ -37,28 +37,28 @@ def nest(part: Any) -> str:
 
 
 def leaf(dtype: Any, shape: Any) -> str:
-    """`float32 (None, 8)`."""
+    """Describes a dtype and a shape, as in `float32 (None, 8)`."""
     sizes = tf.TensorShape(shape)
     told = "of unknown rank" if sizes.rank is None else str(tuple(sizes.as_list()))
     return f"{tf.as_dtype(dtype).name} {told}"
 
 
 def inputs(model: Any) -> list[tuple[str, Any]]:
-    """Names and tensors of a model's inputs; empty where it does not know them."""
+    """Returns the names and tensors of a model's inputs; empty if the model has none yet."""
     tensors = _flat(getattr(model, "inputs", None))
     names = getattr(model, "input_names", None) or [tensor.name for tensor in tensors]
     return list(zip(names, tensors, strict=False))
 
 
 def outputs(model: Any) -> list[tuple[str, Any]]:
-    """Names and tensors of a model's outputs; empty where it does not know them."""
+    """Returns the names and tensors of a model's outputs; empty if the model has none yet."""
     tensors = _flat(getattr(model, "outputs", None))
     names = getattr(model, "output_names", None) or [tensor.name for tensor in tensors]
     return list(zip(names, tensors, strict=False))
 
 
 def takes(model: Any) -> str:
-    """`the model takes a: float32 (None, 8), b: float32 (None, 4) and gives (None, 3)`."""
+    """Describes a model, as in `the model takes float32 (None, 8) and gives (None, 3)`."""
     known = inputs(model)
     if not known:
         return f"the model, a {type(model).__name__}, does not say what it takes"
@@ -71,7 +71,7 @@ def takes(model: Any) -> str:
 
 
 def loss(model: Any) -> str:
-    """The name of the model's loss; "" where it has several, or none."""
+    """Returns the name of the model's loss; "" if the model has no loss or several."""
     given = getattr(model, "loss", None)
     if isinstance(given, Mapping | list | tuple):
         return ""

@@ -1,4 +1,4 @@
-"""What happens between epochs: metrics, evaluation, callbacks and history."""
+"""Pauses a run between epochs for metrics, evaluation, callbacks and history."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ _PREFIX = "val_"
 
 
 class Epochs:
-    """Pauses of a training run at the ends of its epochs, and where it is to be evaluated.
+    """The pauses of a training run: at the end of each epoch, and at each evaluation.
 
     Args:
-        family: of the model.
-        model: gets the values of the graph's variables at each pause that needs them.
-        trained: knows its variables, once the graph is built.
-        epoch: steps of an epoch; None: the run is one.
-        every: steps between evaluations; None: one at the end of each epoch.
-        evaluate: gives the metrics of the eager model, by name; None: there is no evaluation.
-        callbacks: of the user.
-        speaks: whether this process logs metrics, which are the same in all.
+        family: the Keras family of the model.
+        model: the eager model, which gets the values of the graph's variables at each pause that
+            needs them.
+        trained: the model in the graph; it knows its variables once the graph is built.
+        epoch: the number of steps in an epoch; None: the whole run is one epoch.
+        every: the number of steps between evaluations; None: one at the end of each epoch.
+        evaluate: returns the metrics of the eager model, by name; None: no evaluation.
+        callbacks: the program's callbacks.
+        speaks: whether this process logs the metrics, which are the same in all processes.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Epochs:
         self.history: dict[str, list[float]] = {}
         self.epochs: list[int] = []
         self.ended = False
-        # The steps of the last epoch's end and of the last evaluation.
+        # The global steps at the end of the last epoch and at the last evaluation.
         self._closed = self._evaluated = 0
         self._values: dict[str, float] = {}
 
@@ -105,7 +106,10 @@ class Epochs:
         return self._call_back(session, number, logs)
 
     def _call_back(self, session: tf.Session, number: int, logs: Mapping[str, float]) -> bool:
-        """Lets callbacks see the model, and takes over what they change of it."""
+        """Calls callbacks at an epoch's end and the next one's start; returns whether to stop.
+
+        Changes that callbacks make to the model go into the graph.
+        """
         if not self._callbacks:
             return False
         with self._given_back(session):
@@ -115,7 +119,7 @@ class Epochs:
 
     @contextmanager
     def _given_back(self, session: tf.Session) -> Iterator[None]:
-        """In the block the model has the graph's values; then the graph has the model's."""
+        """In the block, the model has the graph's values; afterwards, the graph has the model's."""
         held = self._of_kind(WEIGHT, SLOT)
         to_keras(session, held)
         before = [np.array(value) for value in families.read([one.eager for one in held])]
@@ -123,7 +127,7 @@ class Epochs:
         to_graph(session, held, before)
 
     def _metrics(self, session: tf.Session, global_step: int) -> dict[str, float]:
-        """The means over the epoch, over all devices and processes; they then start anew."""
+        """Returns the metrics of the epoch over all devices and processes, and resets them."""
         held = self._of_kind(METRIC)
         values = session.run([one.graph for one in held])
         session.run([variable.initializer for one in held for variable in one.graph])
@@ -170,7 +174,7 @@ class Epochs:
 
 
 def _flat(logs: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name; those of several outputs are in dicts of their own."""
+    """Flattens nested dicts of metrics, which models with several outputs have."""
     flat: dict[str, Any] = {}
     for name, value in logs.items():
         if isinstance(value, Mapping):
@@ -181,6 +185,6 @@ def _flat(logs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _multiple(step: int, every: int | None) -> int:
-    """The first multiple of `every` after `step`."""
+    """Returns the first multiple of `every` after `step`."""
     assert every
     return (step // every + 1) * every

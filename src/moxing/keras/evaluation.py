@@ -1,4 +1,4 @@
-"""Evaluates the model as it is, by its own `evaluate`, between two steps of training."""
+"""Evaluates the model with its own `evaluate` between two steps of training."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from moxing.keras.data import Arrays, Made
 
 
 def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | Made | None:
-    """The data to evaluate on; None: there is none.
+    """Returns the data to evaluate on; None: there is no such data.
 
     Args:
-        eval_data: in a form that `fit` takes.
-        batch_size: as of `fit`.
-        steps: batches to take; None: all.
+        eval_data: data in a form that `fit` accepts.
+        batch_size: see `fit`.
+        steps: the number of batches to evaluate; None: all.
 
     Raises:
-        MoxTypeError, MoxValueError: data of no known form, or without end.
+        MoxTypeError, MoxValueError: the data has no supported form, or is infinite without `steps`.
     """
     if eval_data is None:
         return None
@@ -36,15 +36,15 @@ def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | 
 def maker(
     model: Any, given: Arrays | Made | None, steps: int | None
 ) -> Callable[[], dict[str, float]] | None:
-    """A function that gives the model's metrics on data, by name; None: there is no data.
+    """Returns a function that computes the model's metrics, by name; None: there is no data.
 
-    The function raises MoxValueError where a dataset turns out to have no batch, or labels that
-    the model does not have.
+    The function raises MoxValueError if a dataset turns out to have no batch, or if its labels are
+    not among the model's classes.
 
     Args:
-        model: compiled.
+        model: the compiled model.
         given: the data.
-        steps: batches to take; None: all.
+        steps: the number of batches to evaluate; None: all.
     """
     if given is None:
         return None

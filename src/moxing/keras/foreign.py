@@ -1,4 +1,4 @@
-"""What people used to Keras' own `fit` pass to ours: errors that say how it is written here."""
+"""Refuses arguments that only Keras' own `fit` has, with advice on the equivalent here."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _INSTEAD = {
 
 
 def refuse(keywords: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Raises if there are keywords that `fit` does not have.
+    """Raises an error if there are keyword arguments that `fit` does not have.
 
     Args:
-        keywords: those.
-        known: the names that it has.
+        keywords: the keyword arguments that `fit` could not use.
+        known: the names of the parameters of `fit`.
 
     Raises:
-        MoxTypeError: with what to write instead.
+        MoxTypeError: `keywords` is not empty; the message says what to write instead.
     """
     for name in keywords:
         advice = f" {_INSTEAD[name]}" if name in _INSTEAD else near_matches(name, known)

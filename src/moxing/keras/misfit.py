@@ -1,4 +1,4 @@
-"""Says of an error of Keras that it is the data that does not fit the model, and what to do."""
+"""Replaces Keras errors about data that does not fit the model by errors with advice."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _LONGEST = 300
 
 @contextmanager
 def told(name: str, element: Any, model: Any) -> Iterator[None]:
-    """Where Keras can't build a model on data, the error names both.
+    """In the block, Keras errors become errors that describe both the data and the model.
 
-    What a function or class of the user raises stays as it is, with a note.
+    An error that the program's own code raises is kept, with an added note.
 
     Args:
-        name: of the argument of `fit`.
-        element: specs of a batch: x or a tuple (x, y, sample_weight).
-        model: compiled.
+        name: the name of the argument of `fit`.
+        element: the specs of a batch: x or a tuple (x, y, sample_weight).
+        model: the compiled model.
 
     Raises:
-        MoxValueError: instead of Keras' error.
+        MoxValueError: replaces Keras' error.
     """
     try:
         yield
@@ -51,15 +51,15 @@ def told(name: str, element: Any, model: Any) -> Iterator[None]:
 
 
 def check_evaluation(element: tuple[Any, ...], trained: tuple[Any, ...], model: Any) -> None:
-    """Raises before training where the model can't be evaluated on data of another form.
+    """Raises an error before training if the model can't be evaluated on the evaluation data.
 
     Args:
-        element: specs of a batch of `eval_data`.
-        trained: those of `train_data`, which fit.
-        model: built.
+        element: the specs of a batch of `eval_data`.
+        trained: the specs of a batch of `train_data`, which fit the model.
+        model: the built model.
 
     Raises:
-        MoxValueError: naming both.
+        MoxValueError: the data does not fit the model; the message describes both.
     """
     if _alike(element, trained):
         return
@@ -68,7 +68,7 @@ def check_evaluation(element: tuple[Any, ...], trained: tuple[Any, ...], model: 
 
 
 def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether specs are the same but for the sizes of batches."""
+    """Whether the specs differ at most in the batch size."""
     try:
         tf.nest.assert_same_structure(one, other)
     except (TypeError, ValueError):
@@ -84,10 +84,10 @@ def _form(spec: Any) -> tuple[Any, ...]:
 
 @contextmanager
 def told_in_steps(name: str, element: Any, model: Any) -> Iterator[None]:
-    """What TensorFlow finds out of strings and labels only when a step runs is said like that.
+    """In the block, TensorFlow's errors about labels, strings or ragged tensors get advice.
 
     Raises:
-        MoxValueError: instead of TensorFlow's error.
+        MoxValueError: replaces TensorFlow's error.
     """
     try:
         yield
@@ -108,7 +108,7 @@ def told_in_steps(name: str, element: Any, model: Any) -> Iterator[None]:
 
 
 def advice(element: Any, model: Any) -> str:
-    """What to do where data does not fit: a sentence."""
+    """Returns a sentence that says how to make the data fit the model."""
     parts = element if isinstance(element, tuple) else (element,)
     if len(parts) > len(described.PARTS):
         return "A batch must be x, (x, y) or (x, y, sample_weight)."
@@ -170,7 +170,7 @@ def _of_y(y: Any, model: Any) -> str | None:
 
 
 def _of_rank(given: Any, made: Any, model: Any) -> str | None:
-    """Labels that are numbers of classes where the loss takes one of many, or the other way."""
+    """Returns advice if the loss takes one-hot labels but gets class indices, or vice versa."""
     loss = re.sub("[^a-z]", "", described.loss(model).lower())
     if "crossentropy" not in loss or "binary" in loss or given.rank is None:
         return None
@@ -215,12 +215,12 @@ def _has_strings(element: Any) -> bool:
 
 
 def _is_of_user(error: BaseException) -> bool:
-    """Whether code of the user raised it, or called what raised it."""
+    """Whether the program's own code raised the error, or called the code that raised it."""
     return any(blame.is_of_user(f.filename) for f in traceback.extract_tb(error.__traceback__))
 
 
 def _first_line(error: BaseException) -> str:
-    """The sentence of Keras' message that tells most."""
+    """Returns Keras' message without its preamble and call arguments, and shortened."""
     lines = _COLORS.sub("", str(getattr(error, "message", error))).splitlines()
     told = " ".join(line.strip() for line in lines if not _PREAMBLE.search(line))
     told = told.split("Arguments received by")[0].strip() or type(error).__name__

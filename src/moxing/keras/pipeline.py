@@ -1,4 +1,4 @@
-"""The input of a run's graph: batches of the data, or this process's shares of them."""
+"""Builds the input of a run's graph: batches of the data, or this process's shares of them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Pipeline:
     """Builds the input of a run.
 
     Args:
-        data: what to read.
-        epoch: steps of an epoch; None: not known.
-        shuffle: whether arrays are read in another order each epoch.
-        devices: shares of this process.
-        index, size: the number of this process, and how many there are.
+        data: the data to read.
+        epoch: the number of steps in an epoch; None: unknown.
+        shuffle: whether arrays are read in a new order each epoch.
+        devices: the number of devices of this process; each gets one share of a batch.
+        index, size: the index of this process, and the number of processes.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Pipeline:
     ) -> None:
         self._data, self._epoch, self._shuffle = data, epoch, shuffle
         self._devices, self._index, self._size = devices, index, size
-        # What train_step takes, of flat tensors; known once `input_fn` was called.
+        # The structure of train_step's argument; known once `input_fn` was called.
         self._structure: Any = None
-        # Which of the structure's flat tensors comes first: one with as many rows as samples.
+        # The index of the flat tensor that is moved to the front: one with a row per sample.
         self._front = 0
 
     @property
@@ -52,7 +52,7 @@ class Pipeline:
         return self._devices if own else self._devices * self._size
 
     def input_fn(self, mode: str) -> list[tf.Tensor]:
-        """The flat tensors of one share, and the scalar that its gradients are multiplied by."""
+        """Returns the flat tensors of one share, and the scalar factor of its gradients."""
         del mode
         start = feed.current().start // self._devices
         if isinstance(self._data, Arrays):
@@ -66,16 +66,16 @@ class Pipeline:
         return tensors
 
     def pack(self, flat: Sequence[tf.Tensor]) -> Any:
-        """What train_step takes, of the flat tensors of a share."""
+        """Packs the flat tensors of a share into the argument of train_step."""
         ordered = list(flat)
         ordered.insert(self._front, ordered.pop(0))
         return tf.nest.pack_sequence_as(self._structure, ordered, expand_composites=True)
 
     def element(self, flat: Sequence[tf.TensorSpec]) -> tuple[Any, ...]:
-        """Specs of x, y and sample_weight, as far as there are some.
+        """Returns the specs of a batch: of x and, if given, y and sample_weight.
 
         Args:
-            flat: specs of the flat tensors of a share.
+            flat: the specs of the flat tensors of a share.
         """
         if isinstance(self._data, Arrays):
             return self.pack(flat)
@@ -83,7 +83,7 @@ class Pipeline:
         return found if isinstance(found, tuple) else (found,)
 
     def _of_arrays(self, data: Arrays, start: int) -> Any:
-        """Batches are gathered by their samples' numbers, of which each process reads its own."""
+        """Returns a dataset of shares of batches, gathered by the indices of their samples."""
         arrays = [_held(array) for array in tf.nest.flatten(data.nest)]
         self._structure = data.nest
         batches, count = data.batches, data.samples
@@ -138,14 +138,14 @@ class Pipeline:
         return self._shared(flat.repeat().skip(start) if start else flat.repeat())
 
     def _imported(self, data: Made) -> Any:
-        """A dataset of the eager runtime, in this graph."""
+        """Imports a dataset of the eager runtime into the current graph."""
         with eager_mode():
             dataset = data.batched
             spec = dataset.element_spec
             try:
                 serialized = tf.raw_ops.DatasetToGraphV2(
                     input_dataset=dataset._variant_tensor,
-                    external_state_policy=1,  # Ignored: this process knows its Python functions.
+                    external_state_policy=1,  # Ignore it: Python functions stay in this process.
                     strip_device_assignment=True,
                 ).numpy()
             except tf.errors.OpError as error:
@@ -156,13 +156,13 @@ class Pipeline:
                 ) from error
         serialized = _anywhere(serialized)
         with tf.device("/cpu:0"):
-            # A constant would be in the graph's definition, which may have 2 GB.
+            # A constant would be stored in the graph's definition, which is limited to 2 GB.
             definition = tf.py_func(lambda: serialized, [], tf.string, name="dataset")
         variant = tf.raw_ops.DatasetFromGraph(graph_def=definition)
         return tf2.data.experimental.from_variant(variant, spec)
 
     def _shared(self, batches: Any) -> Any:
-        """This process's shares of each batch, one behind another, with their factors."""
+        """Returns a dataset of this process's shares of each batch in turn, with their factors."""
         shares, devices = self._shares, self._devices
         one = tf.constant(1.0)
         if shares == 1:
@@ -188,7 +188,7 @@ class Pipeline:
 
 
 def _anywhere(serialized: bytes) -> bytes:
-    """A graph without devices: in a cluster this process has another name than before."""
+    """Removes devices from a serialized graph: in a cluster, this process's device names change."""
     graph = tf.GraphDef.FromString(serialized)
     for node in (*graph.node, *(n for f in graph.library.function for n in f.node_def)):
         node.device = ""
@@ -196,7 +196,7 @@ def _anywhere(serialized: bytes) -> bytes:
 
 
 def _front(structure: Any) -> int:
-    """The number, among flat tensors, of one whose first dimension is that of samples."""
+    """Returns the index of a flat tensor whose first dimension counts samples."""
     position = 0
     for spec in tf.nest.flatten(structure):
         if isinstance(spec, tf.TensorSpec):
@@ -206,12 +206,12 @@ def _front(structure: Any) -> int:
 
 
 def _element(arguments: Any) -> Any:
-    """What a dataset's map function got: the parts of a tuple, or one element that is none."""
+    """Returns the element that a map function got: a tuple's parts, or a single element."""
     return arguments if len(arguments) > 1 else arguments[0]
 
 
 def _held(array: np.ndarray) -> tf.Tensor:
-    """An array as a tensor that is not in the graph's definition."""
+    """Returns an array as a tensor without storing it in the graph's definition."""
     with tf.device("/cpu:0"):
         tensor = tf.py_func(lambda: array, [], tf.as_dtype(array.dtype), name="array")
     tensor.set_shape(array.shape)

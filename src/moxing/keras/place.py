@@ -1,4 +1,4 @@
-"""Where this process is: its cluster, from the environment, and its devices."""
+"""Finds the cluster of this process, from the environment, and its devices."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NUM_GPUS = re.compile(r"--?num_gpus=(\d+)")
 
 
 def cluster() -> Cluster | None:
-    """The processes that train together, by TF_CONFIG or the platform; None: this one is alone.
+    """Returns the cluster that TF_CONFIG or the platform describes; None: this process runs alone.
 
     Raises:
-        MoxValueError: a description that can't be.
-        SystemExit: with 0, in an evaluator: the chief evaluates.
+        MoxValueError: the description is invalid.
+        SystemExit: 0 in an evaluator process, because the chief evaluates.
     """
     found = resolve({}, os.environ, sys.argv[0])
     if found is not None and found.job == EVALUATOR:
@@ -31,15 +31,15 @@ def cluster() -> Cluster | None:
 
 
 def is_chief() -> bool:
-    """Whether this process is the one that saves: alone, the chief (master), or worker 0."""
+    """Whether this process saves: it runs alone, or is the chief (master) or worker 0."""
     found = resolve({}, os.environ, sys.argv[0])
     return found is None or found.is_chief
 
 
 def devices(num_gpus: int | None) -> int:
-    """How many devices compute in this process; None: what --num_gpus says, else 1.
+    """Returns the number of devices of this process; for None, that of `--num_gpus`, else 1.
 
-    0, which UAI Train passes on machines without a GPU, is the CPU.
+    0, which UAI Train passes on machines without a GPU, means the CPU.
     """
     if num_gpus is None:
         given = [m for m in map(_NUM_GPUS.fullmatch, sys.argv[1:]) if m]
@@ -47,12 +47,12 @@ def devices(num_gpus: int | None) -> int:
     if isinstance(num_gpus, bool) or not isinstance(num_gpus, int) or num_gpus < 0:
         raise MoxValueError(f"num_gpus={num_gpus!r}: it must be a number of devices, 0 or more.")
     if num_gpus == 0:
-        # Read by TensorFlow when it first looks for GPUs.
+        # TensorFlow reads this variable when it first lists GPUs.
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     return max(num_gpus, 1)
 
 
 def digest(**facts: Any) -> dict[str, str]:
-    """What has to be equal in all processes, by the words of an error."""
+    """Returns the settings that must be equal in all processes, by their names in an error."""
     told = {f"{name} of moxing.keras.fit": str(value) for name, value in facts.items()}
     return told | script.facts()

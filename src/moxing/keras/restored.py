@@ -1,4 +1,4 @@
-"""Gives a model the weights of a checkpoint, where a run had nothing left to train."""
+"""Gives a model the weights of a checkpoint if a run had nothing left to train."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
     """Gives the model and its optimizer the values of a checkpoint.
 
     Args:
-        family: of the model.
-        model: compiled; as far as it has variables by now.
-        prefix: of the checkpoint; None: this process can't read it.
+        family: the Keras family of the model.
+        model: the compiled model, built or not.
+        prefix: the prefix of the checkpoint; None: this process can't read it.
 
     Raises:
         MoxValueError: the model has no variables yet.
-        CheckpointError: it is not the model that was trained.
+        CheckpointError: the checkpoint is of another model.
     """
     if prefix is None:
         TENSORFLOW.warning(
@@ -51,9 +51,10 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
 
 
 def _check(prefix: str, held: Sequence[Held], known: Mapping[str, Sequence[int]]) -> None:
-    """Raises where anything has another shape, or weights of another model are there instead."""
+    """Raises an error if a shape differs, or the checkpoint has another model's weights."""
     lacking = [one.name for one in held if one.trained and one.name not in known]
-    # A weight that the model does not use is in no checkpoint of its own, and none is in its place.
+    # Checkpoints leave out a weight that the model does not use. So a missing weight is an error
+    # only if an unknown weight of the same kind is in its place.
     parts = {name.rpartition("/")[2] for name in lacking}
     others = set(known) - {one.name for one in held}
     replaced = any(name.rpartition("/")[2] in parts for name in others)

@@ -1,4 +1,4 @@
-"""What a call of `fit` returns."""
+"""FitResult, the return value of `fit`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class FitResult:
-    """What `fit` did; the trained weights are in the model that it was given.
+    """The record of a call of `fit`; the trained weights are in the model itself.
 
     Attributes:
-        history: for each name, such as "loss", "accuracy" or "val_loss", its values by epoch, as in
-            Keras' `History`. An epoch without an evaluation has no "val_" value.
-        epoch: the numbers of the epochs in `history`, from 0; a resumed run begins with a later
-            one. Where steps are trained that make no whole epoch, their values come last.
-        global_step: updates of the weights in this and all earlier runs of the output folder.
-        steps: updates in this run.
-        seconds: time these took, without start and end of the run.
-        checkpoint: the last checkpoint; None without an output folder, and in processes other than
-            the chief.
+        history: by metric name, such as "loss", "accuracy" or "val_loss", the values by epoch, as
+            in Keras' `History`. An epoch without an evaluation has no "val_" value.
+        epoch: the indices of the epochs in `history`, from 0; a resumed run starts with a later
+            index. If the run ends within an epoch, the values of that part come last.
+        global_step: the number of weight updates in this and all earlier runs of the output folder.
+        steps: the number of weight updates in this run.
+        seconds: the duration of these updates, without the start and end of the run.
+        checkpoint: the prefix of the last checkpoint; None without an output folder, and in
+            processes other than the chief.
     """
 
     history: dict[str, list[float]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""One batch, shared out to devices and processes so that the sum of the shares is the batch.
+"""Divides a batch into shares for devices and processes, without changing its mean gradient.
 
-A share's gradient is the mean over its samples. Where the shares are not equally large, each is
-multiplied by what makes the mean over shares the mean over samples.
+A share's gradient is the mean over its samples. If the shares differ in size, each gradient is
+multiplied by a factor that makes the mean over shares equal to the mean over samples.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ import tensorflow.compat.v1 as tf
 
 
 def bounds(size: tf.Tensor, share: Any, shares: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The part of a batch that is one share.
+    """Computes the range of samples in one share of a batch, and the factor of its gradients.
 
-    A batch smaller than the number of shares goes to each of them whole: the mean stays the same.
+    If a batch has fewer samples than there are shares, every share is the whole batch: the mean
+    stays the same.
 
     Args:
-        size: scalar int64, samples in the batch.
-        share: the number of the share, from 0.
-        shares: how many there are.
+        size: the number of samples in the batch, an int64 scalar.
+        share: the index of the share, from 0.
+        shares: the number of shares.
 
     Returns:
-        First sample, the one behind the last, and what gradients are multiplied by (float32).
+        The index of the first sample, the index after the last sample (both int64 scalars), and the
+        factor of the gradients (a float32 scalar).
     """
     share = tf.cast(share, tf.int64)
     small = size < shares
@@ -35,7 +37,7 @@ def bounds(size: tf.Tensor, share: Any, shares: int) -> tuple[tf.Tensor, tf.Tens
 
 
 def scaled(gradient: Any, factor: tf.Tensor) -> Any:
-    """A gradient times a scalar; None stays None."""
+    """Multiplies a gradient, dense or IndexedSlices, by a scalar; None stays None."""
     if gradient is None:
         return None
     if isinstance(gradient, tf.IndexedSlices):
@@ -46,10 +48,10 @@ def scaled(gradient: Any, factor: tf.Tensor) -> Any:
 
 @contextmanager
 def random_numbers_of(share: tf.Tensor) -> Iterator[None]:
-    """In the block, Keras 3's seed generators give each share numbers of its own.
+    """In the block, Keras 3's seed generators draw different random numbers for each share.
 
-    The first share's are those that Keras alone would draw; the generators' states are equal in all
-    shares.
+    The first share draws the same numbers as plain Keras; the states of the generators are equal in
+    all shares.
     """
     try:
         from keras.src.random.seed_generator import SeedGenerator
@@ -60,7 +62,7 @@ def random_numbers_of(share: tf.Tensor) -> Iterator[None]:
 
     def following(self: Any, *arguments: Any, **named: Any) -> Any:
         seed = original(self, *arguments, **named)
-        # Odd, so that shares differ for all numbers of draws.
+        # The odd multiplier maps different shares to different values.
         other = tf.cast(tf.cast(share, tf.int64) * 2_654_435_761 % (1 << 32), seed.dtype)
         return tf.bitwise.bitwise_xor(seed, tf.stack([other, tf.zeros_like(other)]))
 

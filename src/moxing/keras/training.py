@@ -1,4 +1,4 @@
-"""`moxing.keras.fit`: trains a Keras model by the engine, on any number of devices and machines."""
+"""`moxing.keras.fit`: trains a Keras model on any number of devices and machines."""
 
 from __future__ import annotations
 
@@ -60,58 +60,63 @@ def fit(
     start_timeout: float = _START_SECS,
     **others: Any,
 ) -> FitResult:
-    """Trains a model on every device of every process that TF_CONFIG names, as one would.
+    """Trains a model on all devices of all processes in TF_CONFIG, with one device's result.
 
-    A batch is the batch of all devices and processes together: each computes its share, and the
-    gradient is the mean over the whole batch. So the number of devices changes the time that
-    training takes and not its result (but for batch norm, whose statistics are each share's own).
-    At the end the model has the trained weights, in every process.
+    All devices and processes share each batch: each device computes its share, and the gradient is
+    the mean over the whole batch. So the number of devices changes the duration of training but not
+    its result (except for batch normalization, which computes its statistics per share). At the
+    end, the model has the trained weights in every process.
 
     Args:
-        model: a Keras 3 (on TensorFlow) or tf_keras model, compiled or with `optimizer` and `loss`
-            given here.
-        train_data: arrays x, (x, y) or (x, y, sample_weight), each array or nest of arrays with
-            the samples along its first axis; or a tf.data.Dataset of such tuples, batches unless
-            `batch_size` is given; or a function that returns one of these, called where it is
-            needed. A function of one argument gets a tf.distribute.InputContext, and returns a
-            Dataset of the batches of its process alone.
-        eval_data: the same, to evaluate on: by the chief, with the model's own `evaluate`.
-        output_dir: folder, or address in an object store, of checkpoints, records and summaries. A
-            run of which it holds a checkpoint is resumed. None: no files.
-        epochs: passes over the data; default 1 if `steps` is not given.
-        steps: updates in all, those of resumed runs included; instead of `epochs`.
-        steps_per_epoch: updates in an epoch; default: as many as the data has batches.
-        batch_size: samples in a batch, of all devices together. Default 32 for arrays. With a
-            Dataset: it is one of single samples, to be batched.
+        model: a Keras 3 (on TensorFlow) or tf_keras model, either compiled or to be compiled with
+            `optimizer` and `loss`.
+        train_data: the training data, in one of these forms:
+            arrays x, (x, y) or (x, y, sample_weight), where each is an array or a nest of arrays
+            with the samples along the first axis;
+            a tf.data.Dataset of such tuples, of batches unless `batch_size` is given;
+            a function that returns one of these. A function with one required argument gets a
+            tf.distribute.InputContext, and returns a Dataset of its own process's batches only.
+        eval_data: the evaluation data, in the same forms. The chief evaluates on it with the
+            model's own `evaluate`.
+        output_dir: the folder, or the URL in an object store, of checkpoints, records and
+            summaries. A run with a checkpoint there is resumed. None: no files.
+        epochs: the number of passes over the data; default 1 if `steps` is not given.
+        steps: the total number of updates, including earlier runs of output_dir; replaces
+            `epochs`.
+        steps_per_epoch: the number of updates in an epoch; default: the number of batches in the
+            data.
+        batch_size: the number of samples in a batch, over all devices together. Default 32 for
+            arrays. With a Dataset, its elements are single samples, and fit batches them.
         shuffle: whether arrays are read in a new order each epoch.
-        optimizer, loss, metrics, loss_weights: as of `Model.compile`, which is called with them
-            where `optimizer` or `loss` is given.
-        eval_every: steps between evaluations; default: one at the end of each epoch.
-        eval_steps: batches of an evaluation; default: all.
-        save_every: steps between checkpoints; the first and the last state are always saved.
-        save_every_secs: seconds between checkpoints; default 60 where `save_every` is not given.
-        keep: how many checkpoints to keep; None: all.
-        log_every: steps between log lines.
-        callbacks: Keras callbacks, called at the begin and end of training and of epochs. Those
-            that work in every batch are refused.
-        num_gpus: devices of this process; without GPUs logical devices that share the CPU.
-            Default: the --num_gpus=N of the command line, or 1.
-        parameter_server: whether weights live on the cluster's ps processes; else each worker has
-            a copy, and a ps process has nothing to do.
-        seed: fixes the order of data, and random numbers of tf_keras layers.
+        optimizer, loss, metrics, loss_weights: arguments of `Model.compile`, which fit calls if
+            `loss` is given.
+        eval_every: the number of steps between evaluations; default: one at the end of each epoch.
+        eval_steps: the number of batches to evaluate; default: all.
+        save_every: the number of steps between checkpoints; the first and the last state are
+            always saved.
+        save_every_secs: seconds between checkpoints; default 60 if `save_every` is not given.
+        keep: the number of checkpoints to keep; None: all.
+        log_every: the number of steps between log lines.
+        callbacks: Keras callbacks, called at the start and end of training and of epochs.
+            Callbacks that work in every batch are refused.
+        num_gpus: the number of devices in this process; without GPUs, logical devices that share
+            the CPU. Default: the `--num_gpus=N` of the command line, else 1.
+        parameter_server: whether the cluster's ps processes store the weights. Otherwise each
+            worker has a copy, and ps processes do nothing.
+        seed: fixes the order of the data, and the random numbers of tf_keras layers.
         start_timeout: seconds to wait for the other processes.
-        **others: of Keras' own `fit`: x, y, sample_weight, class_weight, validation_data,
-            validation_split (of arrays), validation_steps and verbose (0: no lines of steps); the
-            rest raises an error that says what to write here.
+        **others: arguments of Keras' own `fit`: x, y, sample_weight, class_weight,
+            validation_data, validation_split (of arrays), validation_steps and verbose (0: no log
+            lines of steps). Other names raise an error that says what to write instead.
 
-    Returns:
-        History and what else is known of the run.
+        Returns:
+            The history, and the counts of steps and seconds of the run.
 
-    Raises:
-        MoxError: whatever cannot be run.
-        PeerFailureError: another process was lost.
-        SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in a
-            parameter server that is done.
+        Raises:
+            MoxError: the run is invalid, or fails.
+            PeerFailureError: another process was lost.
+            SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in
+                an evaluator process, and in a parameter server at its end.
     """
     logs.use()
     hello.say_hello()
@@ -193,7 +198,7 @@ def fit(
 
 
 def _presented(trained: TrainedModel, model: Any) -> Any:
-    """The model function, which messages call by what it calls: the model's own `train_step`."""
+    """Returns the model function, which messages show as the model's own `train_step`."""
 
     def model_fn(inputs: Any, mode: str) -> Model:
         return trained.model_fn(inputs, mode)

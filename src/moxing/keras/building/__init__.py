@@ -1,1 +1,1 @@
-"""A Keras model in the graph of a run: its step traced, its variables and optimizer imported."""
+"""Builds a Keras model, with its training step and optimizer, into the graph of a run."""

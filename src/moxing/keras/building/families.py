@@ -1,4 +1,4 @@
-"""What differs between Keras 3 and tf_keras: where variables are, and how a model is made ready."""
+"""The differences between Keras 3 and tf_keras: their variables, and how a model is built."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from moxing.keras.building.trace import eager_mode
 
 @dataclass(frozen=True)
 class Family:
-    """One of the two.
+    """Either Keras 3 or tf_keras.
 
     Attributes:
         name: "Keras 3" or "tf_keras".
-        package: the module that models of it are made with.
-        plain: TensorFlow's variable of a Keras variable.
-        path: the name of a Keras variable.
-        ready: builds all variables of a compiled model, of the optimizer, losses and metrics too,
-            by specs of a batch.
-        optimizer_variables: the optimizer's, in an order that is always the same.
+        package: the name of the Python package, "keras" or "tf_keras".
+        plain: returns the TensorFlow variable of a Keras variable.
+        path: returns the name of a Keras variable.
+        ready: builds all variables of a compiled model, including those of the optimizer, losses
+            and metrics, from the specs of a batch.
+        optimizer_variables: returns the optimizer's variables in a fixed order.
     """
 
     name: str
@@ -36,10 +36,10 @@ class Family:
 
 
 def of(model: Any) -> Family:
-    """The family of a model.
+    """Returns the family of a model.
 
     Raises:
-        MoxTypeError: it is no Keras model.
+        MoxTypeError: `model` is not a Keras model.
     """
     for kind in type(model).__mro__:
         package = kind.__module__.split(".")[0]
@@ -51,10 +51,10 @@ def of(model: Any) -> Family:
 
 
 def check_backend(family: Family) -> None:
-    """Raises where Keras 3 computes with something else than TensorFlow.
+    """Raises an error if the backend of Keras 3 is not TensorFlow.
 
     Raises:
-        MoxValueError: naming the backend.
+        MoxValueError: another backend is in use; the message names it.
     """
     if family.package != "keras":
         return
@@ -68,13 +68,13 @@ def check_backend(family: Family) -> None:
 
 
 def layers_of(model: Any) -> list[Any]:
-    """Every layer of a model, models within it too, in their order."""
+    """Returns every layer of a model in order; a nested model counts as a layer."""
     walk = getattr(model, "_flatten_layers", None)
     return [layer for layer in walk() if layer is not model] if walk else list(model.layers)
 
 
 def _ready_keras3(model: Any, element: tuple[Any, ...]) -> None:
-    # Keras looks at shapes and types only; of a batch of unknown size it makes one of a sample.
+    # Keras reads shapes and dtypes only. An unknown batch size becomes 1.
     batch = tf.nest.map_structure(lambda spec: _Shaped(_one(spec), spec.dtype), element)
     model._symbolic_build(data_batch=batch)
     build_optimizer(model)
@@ -83,11 +83,11 @@ def _ready_keras3(model: Any, element: tuple[Any, ...]) -> None:
 def _ready_tf_keras(model: Any, element: tuple[Any, ...]) -> None:
     def build(x: Any, y: Any, weight: Any) -> None:
         predicted = model(x, training=False)
-        # Losses and metrics make their variables when they are first called.
+        # Losses and metrics make their variables at their first call.
         model.compute_loss(x, y, predicted, weight)
         model.compute_metrics(x, y, predicted, weight)
 
-    # Traced, as by tf_keras itself: a size that is not known stays so.
+    # Like tf_keras itself, trace the function, so that unknown sizes stay unknown.
     specs = (*element, None, None)[:3]
     tf.function(build, autograph=False).get_concrete_function(*specs)
     model.reset_metrics()
@@ -96,7 +96,7 @@ def _ready_tf_keras(model: Any, element: tuple[Any, ...]) -> None:
 
 @dataclass(frozen=True)
 class _Shaped:
-    """What Keras 3 asks of a tensor to build a model on it."""
+    """The shape and dtype that Keras 3 needs to build a model."""
 
     shape: tuple[int | None, ...]
     dtype: tf.DType
@@ -109,7 +109,7 @@ def _one(spec: Any) -> tuple[int | None, ...]:
 
 
 def build_optimizer(model: Any) -> None:
-    """Makes what the optimizer keeps for each weight, once."""
+    """Makes the optimizer's variables for each weight, unless they exist."""
     optimizer = model.optimizer
     if hasattr(optimizer, "_create_all_weights"):
         optimizer._create_all_weights(model.trainable_variables)
@@ -118,7 +118,7 @@ def build_optimizer(model: Any) -> None:
 
 
 def _variables_of_tf_keras(optimizer: Any) -> list[Any]:
-    """The counter of updates, and what else there is; old optimizers keep the rate apart."""
+    """Returns the optimizer's variables; legacy optimizers keep hyperparameters separately."""
     variables: Any = optimizer.variables
     if callable(variables):
         variables = variables()
@@ -129,20 +129,20 @@ def _variables_of_tf_keras(optimizer: Any) -> list[Any]:
 
 
 def weights(family: Family, model: Any) -> list[Any]:
-    """Every variable of a model that is not of a metric, once each."""
+    """Returns every variable of a model except those of metrics, without duplicates."""
     metrics = {id(family.plain(v)) for metric in model.metrics for v in metric.variables}
     found = {id(family.plain(v)): v for v in model.variables}
     return [v for key, v in found.items() if key not in metrics]
 
 
 def read(variables: Sequence[Any]) -> list[np.ndarray]:
-    """Values of eager variables of TensorFlow."""
+    """Returns the values of eager TensorFlow variables."""
     with eager_mode():
         return [np.asarray(variable.numpy()) for variable in variables]
 
 
 def write(variables: Sequence[Any], values: Sequence[np.ndarray]) -> None:
-    """Gives eager variables of TensorFlow values."""
+    """Assigns values to eager TensorFlow variables."""
     with eager_mode():
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)

@@ -1,8 +1,10 @@
-"""The updates of Keras 3's Adam and SGD as single operations of TensorFlow, which are faster.
+"""Replaces the updates of Keras 3's Adam and SGD by single TensorFlow operations, for speed.
 
-Keras writes them as a dozen operations for each weight. The formulas are the same: Kingma and Ba,
-"Adam", arXiv 1412.6980, with epsilon as in the paragraph before its section 2.1; and SGD with
-momentum in the form where the learning rate is a factor of the accumulated gradient.
+Keras computes each weight's update with a dozen operations. The formulas are the same: Adam is from
+Kingma and Ba, "Adam", arXiv 1412.6980, with epsilon as in the paragraph before its section 2.1; SGD
+with momentum accumulates gradients already multiplied by the learning rate:
+
+    accumulator = momentum * accumulator - rate * gradient
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ _Update = Callable[[Any, Any, Any, Any], bool]
 
 @contextmanager
 def updates(optimizer: Any) -> Iterator[None]:
-    """In the block, `optimizer` updates by single operations where it can."""
+    """In the block, `optimizer` updates weights by single operations where possible."""
     update = _update_of(optimizer)
     if update is None or "update_step" in vars(optimizer):
         yield
@@ -38,7 +40,7 @@ def updates(optimizer: Any) -> Iterator[None]:
 
 
 def _update_of(optimizer: Any) -> _Update | None:
-    """The update of Keras 3's own optimizers, not of classes that derive from them."""
+    """Returns the fused update of Keras 3's own Adam, AdamW or SGD; None for any other class."""
     kind = type(optimizer)
     if not kind.__module__.startswith("keras.src.optimizers."):
         return None

@@ -1,4 +1,4 @@
-"""A Keras model as the model function that the engine calls once per device."""
+"""Wraps a Keras model as a model function, which the engine calls once per device."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class TrainedModel:
     """Builds a compiled Keras model into the graph of a run.
 
     Args:
-        family: of the model.
-        model: compiled.
-        pipeline: packs what the model is trained on.
-        first: the number of this process's first share.
-        fuses: as of `Step`.
-        evaluated: specs of a batch that it is to be evaluated on; None: it is not.
+        family: the Keras family of the model.
+        model: the compiled model.
+        pipeline: the input, which packs flat tensors for the model.
+        first: the index of this process's first share.
+        fuses: see `Step`.
+        evaluated: the specs of a batch of evaluation data; None: there is no evaluation.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TrainedModel:
         self.variables: Variables | None = None
 
     def model_fn(self, inputs: list[tf.Tensor], mode: str) -> Model:
-        """The model on one device's share of a batch."""
+        """Builds the model on one device's share of a batch."""
         del mode
         *flat, scale = inputs
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
@@ -82,13 +82,13 @@ class TrainedModel:
         return Model(losses=(Loss(loss),), log=logs)
 
     def optimizer_fn(self) -> tf.train.Optimizer:
-        """The optimizer that the model was compiled with."""
+        """Returns a graph optimizer for the optimizer that the model was compiled with."""
         assert self._step is not None
         assert self.variables is not None
         return KerasOptimizer(self._step, self.variables, self._gradients)
 
     def _ready(self, element: tuple[Any, ...]) -> tuple[Step, Variables]:
-        """Builds what Keras builds at the first batch, and makes the list of all variables."""
+        """Builds the model's variables, as Keras does at the first batch, and collects them."""
         if self._step is None or self.variables is None:
             with eager_mode(), misfit.told("train_data", element, self._model):
                 self._family.ready(self._model, element)
@@ -106,7 +106,10 @@ class TrainedModel:
 
 
 def _behind_first(gradients: Sequence[Any]) -> list[Any]:
-    """The gradients, none before the control dependencies in force: one of them waits for all."""
+    """Makes the first gradient wait for the current control dependencies; returns the gradients.
+
+    One gradient is enough, because an update waits for all gradients.
+    """
     held = list(gradients)
     first = next((n for n, gradient in enumerate(held) if gradient is not None), None)
     if first is not None:
@@ -120,7 +123,7 @@ def _behind_first(gradients: Sequence[Any]) -> list[Any]:
 
 
 def _scalars(logs: Any) -> dict[str, tf.Tensor]:
-    """Values that a log line can show."""
+    """Returns the scalar tensors, which a log line can show."""
     return {
         str(name): value
         for name, value in logs.items()

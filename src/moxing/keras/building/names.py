@@ -1,8 +1,8 @@
-"""Names of variables in checkpoints: Keras' own, without numbers that depend on the process.
+"""Names variables in checkpoints: Keras' names, without numbers that depend on the process.
 
-Keras numbers the layers of a process: the second model's first Dense layer is `dense_3`. A resumed
-run has to find its variables by the same names wherever the model was built, so each model's layers
-are numbered anew.
+Keras numbers layers per process: the first Dense layer of a second model may be `dense_3`. A
+resumed run must find its variables under the same names wherever the model was built, so the layers
+of each model are numbered from the start.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _SEEDS = "seed_generator"
 
 
 def renumbered(named: Iterable[Any], paths: Iterable[str] = ()) -> dict[str, str]:
-    """For each automatic name, the one in a process that has made no other model.
+    """Returns, for each automatic name, the name it would have in a process with no other model.
 
     Args:
         named: the model, its layers in order, and the optimizer.
-        paths: of weights, for the names of seed generators, which are no layers.
+        paths: the paths of weights, which hold the names of seed generators; these are not layers.
     """
     stems = [(_snake(type(one).__name__), getattr(one, "name", "")) for one in named]
     stems += [(_SEEDS, part) for path in paths for part in path.split("/")]
@@ -35,18 +35,19 @@ def renumbered(named: Iterable[Any], paths: Iterable[str] = ()) -> dict[str, str
 
 
 def of_weight(path: str, layers: dict[str, str]) -> str:
-    """The name of a weight, of its path such as `dense_3/kernel` or `dense_3/kernel:0`."""
+    """Returns a weight's name from its path, such as `dense_3/kernel` or `dense_3/kernel:0`."""
     parts = path.split(":")[0].split("/")
     return "/".join(layers.get(part, part) for part in parts)
 
 
 def of_slot(path: str, weights: dict[str, str], layers: dict[str, str]) -> str:
-    """The name of an optimizer's variable, which holds the path of a weight.
+    """Returns the name of an optimizer's variable, whose path contains the path of a weight.
 
     Args:
-        path: such as `adam/dense_3_kernel_momentum` or `Adam/m/dense_3/kernel:0`.
-        weights: names by path, of all weights.
-        layers: names by automatic name.
+        path: the variable's path, such as `adam/dense_3_kernel_momentum` or
+            `Adam/m/dense_3/kernel:0`.
+        weights: the names of all weights by path.
+        layers: the new names of layers by automatic name.
     """
     path = of_weight(path, layers)
     for old in sorted(weights, key=len, reverse=True):
@@ -57,7 +58,7 @@ def of_slot(path: str, weights: dict[str, str], layers: dict[str, str]) -> str:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """The names with `_1`, `_2`, ... behind those that were there before."""
+    """Returns the names with `_1`, `_2`, ... appended to repeated ones."""
     taken: set[str] = set()
     result = []
     for name in names:
@@ -71,7 +72,7 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 def _snake(name: str) -> str:
-    """As Keras names layers after their class."""
+    """Converts a class name to snake case, as Keras does to name layers."""
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()

@@ -1,4 +1,4 @@
-"""A Keras optimizer as the graph optimizer that the engine asks for gradients and an update."""
+"""Wraps a Keras optimizer as a graph optimizer for the engine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from moxing.keras.building.variables import SLOT, Variables
 
 
 class KerasOptimizer(tf.train.Optimizer):
-    """Hands out the gradients that the step computed, and updates as the Keras optimizer does.
+    """Returns the gradients that the step computed, and updates like the Keras optimizer.
 
     Args:
         step: the traced step.
-        variables: of the model.
-        gradients: for the name of each device's loss, the gradients of `step.trained`.
+        variables: the variables of the model.
+        gradients: by the name of each device's loss, the gradients of `step.trained`.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class KerasOptimizer(tf.train.Optimizer):
         self._step, self._variables, self._of_loss = step, variables, gradients
 
     def compute_gradients(self, loss: Any, var_list: Any = None, **_: Any) -> list[Any]:
-        """The gradients of the device whose loss this is, for each of its variables."""
+        """Returns the gradients of the device that computes `loss`, for its variables."""
         gradients = self._of_loss[loss.name]
         numbers = self._numbers()
         return [
@@ -38,7 +38,7 @@ class KerasOptimizer(tf.train.Optimizer):
         ]
 
     def apply_gradients(self, pairs: Any, global_step: Any = None, name: Any = None) -> Any:
-        """One update of all variables, or for devices with copies one of each set of copies."""
+        """Builds one update of all variables, or one per device if devices have copies of them."""
         del name
         numbers = self._numbers()
         sets: dict[str, dict[int, Any]] = {}
@@ -61,13 +61,13 @@ class KerasOptimizer(tf.train.Optimizer):
     ) -> tf.Operation:
         traced = self._step.update(specs_of(gradients))
         flat = tf.nest.flatten([gradients[n] for n in sorted(gradients)], expand_composites=True)
-        # Without copies the update is computed where the step is.
+        # Without copies, the update runs on the device of the step.
         with tf.device(next(iter(own.values())).device if device else ""):
             built = build(traced, flat, self._made_for(device, own))
         return tf.group(*built.effects)
 
     def _made_for(self, device: str, own: dict[str, tf.Variable]) -> Callable[[Any], tf.Variable]:
-        """The variables of the set of copies, and the optimizer's own for it."""
+        """Returns a function from eager variables, slots included, to this device's variables."""
 
         def variable(eager: Any) -> tf.Variable:
             held = self._variables.get(eager, SLOT)
@@ -75,7 +75,7 @@ class KerasOptimizer(tf.train.Optimizer):
                 return own[held.name]
             if not device:
                 return held.graph[0] if held.graph else held.make()
-            # A weight that no gradient moves, or a slot of the copy.
+            # The variable is a weight without a gradient, or a slot of this device's copy.
             known = {v.op.name: v for v in tf.global_variables()}
             copy = f"{device}{held.graph[0].op.name if held.graph else held.name}"
             return known[copy] if copy in known else held.make_copy(copy)
@@ -83,7 +83,7 @@ class KerasOptimizer(tf.train.Optimizer):
         return variable
 
     def _numbers(self) -> dict[str, int]:
-        """The numbers of the trained variables by the name of the graph's."""
+        """Returns the indices of the trained variables by the graph variable's name."""
         plain = self._step.plain
         return {
             self._variables.get(plain(variable)).name: number
@@ -92,7 +92,7 @@ class KerasOptimizer(tf.train.Optimizer):
 
 
 def _device(variable: tf.Variable) -> str:
-    """What a copy's name begins with; empty for a variable of the first device."""
+    """Returns the device prefix of a copy's name; empty for a variable of the first device."""
     name = variable.op.name
     return name[: name.index("/") + 1] if name.startswith(PREFIX) else ""
 
@@ -102,7 +102,7 @@ def _original(variable: tf.Variable) -> str:
 
 
 def _held_back(gradient: Any) -> Any:
-    """The gradient behind the control dependencies in force, which imported operations ignore."""
+    """Makes a gradient wait for current control dependencies, which imported operations ignore."""
     if isinstance(gradient, tf.IndexedSlices):
         shape = gradient.dense_shape
         values, indices = tf.identity(gradient.values), tf.identity(gradient.indices)

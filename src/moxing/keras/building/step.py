@@ -1,7 +1,7 @@
-"""A Keras model's training step, traced in two parts: up to the gradients, and the update.
+"""Traces a Keras model's training step in two parts: the gradients, and the update.
 
-Between the two the gradients of all devices and processes meet. The first part is the model's own
-`train_step`, with an optimizer that only notes what it is given.
+Between the two parts, the engine averages the gradients of all devices and processes. The first
+part is the model's own `train_step`, with an optimizer that only records its gradients.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _METHODS = ("apply_gradients", "apply")
 
 
 class Step:
-    """Traces the parts of a model's step.
+    """Traces the two parts of a model's training step.
 
     Args:
-        family: of the model.
-        model: compiled and with all its variables built.
-        known: every eager variable of it.
-        fuses: whether one operation may take a weight and what the optimizer keeps for it: not
-            where these are on several servers.
+        family: the Keras family of the model.
+        model: the compiled model, with all its variables built.
+        known: every eager variable of the model.
+        fuses: whether one operation may update a weight together with its slots; must be False if
+            parameter servers hold them, possibly on different servers.
     """
 
     def __init__(self, family: Family, model: Any, known: Sequence[Any], fuses: bool) -> None:
@@ -39,19 +39,20 @@ class Step:
         self.plain = family.plain
         self._forward: dict[Any, Traced] = {}
         self._updates: dict[Any, Traced] = {}
-        # The trained variables, in the order in which train_step names them.
+        # The trained variables, in the order of train_step's gradients.
         self.trained: list[Any] = []
 
     def forward(self, pack: Callable[[list[Any]], Any], specs: list[tf.TensorSpec]) -> Traced:
-        """Losses and gradients of a batch.
+        """Returns the traced computation of the loss and gradients of a batch.
 
         Args:
-            pack: makes of flat tensors what train_step takes.
-            specs: of the flat tensors.
+            pack: packs the flat tensors into the argument of train_step.
+            specs: the specs of the flat tensors.
 
         Returns:
-            Of `specs`, a scalar float32 (what gradients are multiplied by) and a scalar int32 (the
-            number of the share that this is): a dict of "logs", "loss" and "gradients".
+            A function of tensors of `specs`, a float32 scalar (the factor of the gradients) and an
+            int32 scalar (the index of the share). Its result is a dict of "logs", "loss" and
+            "gradients".
         """
         key = tuple((tuple(s.shape.as_list()) if s.shape.rank else s.shape, s.dtype) for s in specs)
         key = repr(key)
@@ -66,10 +67,10 @@ class Step:
         return self._forward[key]
 
     def update(self, specs: dict[int, Any]) -> Traced:
-        """The optimizer's update of the variables of some numbers in `trained`, by gradients.
+        """Returns the traced update of some of the variables in `trained`.
 
         Args:
-            specs: what the gradients are, by the number of their variable.
+            specs: the specs of the gradients, by the index of their variable in `trained`.
         """
         key = repr(sorted(specs))
         if key not in self._updates:
@@ -109,7 +110,7 @@ class Step:
 
 @contextmanager
 def _noting(optimizer: Any, taken: list[Any], losses: list[Any]) -> Iterator[None]:
-    """In the block, the optimizer notes gradients and the loss, and updates nothing."""
+    """In the block, the optimizer records gradients and the loss, and updates nothing."""
 
     def note(pairs: Any, *arguments: Any, **named: Any) -> Any:
         variables = named.get("trainable_variables", arguments[0] if arguments else None)
@@ -145,5 +146,5 @@ def _noting(optimizer: Any, taken: list[Any], losses: list[Any]) -> Iterator[Non
 
 
 def specs_of(gradients: dict[int, Any]) -> dict[int, Any]:
-    """TensorFlow's specs of gradients, dense or of single rows."""
+    """Returns the TensorFlow type specs of gradients, dense tensors or IndexedSlices."""
     return {number: tf2.type_spec_from_value(gradient) for number, gradient in gradients.items()}

@@ -1,8 +1,8 @@
-"""Functions that Keras runs eagerly, traced once and built into a v1 graph on its own variables.
+"""Traces functions that Keras runs eagerly, and builds them into a v1 graph with its variables.
 
-Keras' variables live in TensorFlow's eager runtime, which a graph and its session can't reach. So a
-function is traced as `tf.function` does, and the graph of the trace is imported with the graph's
-variables in the places of Keras'. What the function computes is Keras' own code, all of it.
+Keras' variables live in TensorFlow's eager runtime, which a graph and its session can't reach. So
+`tf.function` traces a function, and the traced graph is imported into the run's graph with that
+graph's variables in place of Keras' variables. All computations are Keras' own code.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from moxing.errors import MoxNotSupportedError
 
 @contextmanager
 def eager_mode() -> Iterator[None]:
-    """In the block TensorFlow runs eagerly, and nothing of the graph that is being built counts."""
-    # Scopes of devices and of variable creators belong to the default graph in this mode too.
+    """In the block, TensorFlow runs eagerly, without the scopes of the graph being built."""
+    # Even in eager mode, scopes of devices and of variable creators belong to the default graph.
     with tf.Graph().as_default(), context.eager_mode():
         yield
 
@@ -32,14 +32,14 @@ class Traced:
     """A traced function.
 
     Attributes:
-        name: for messages and as the name scope.
-        definition: its graph.
-        arguments: names of the placeholders of its arguments.
-        captures: for each further placeholder its name, and the eager variable or the constant
-            array that stands behind it.
-        results: names of the tensors of its result, flat.
-        structure: the result.
-        effects: names of the operations to run for what the function does to variables.
+        name: the function's name in messages and its name scope.
+        definition: the GraphDef of the function.
+        arguments: the names of the placeholders of the arguments.
+        captures: pairs of the name of each further placeholder and the captured value, an eager
+            variable or a constant array.
+        results: the names of the tensors of the flattened result.
+        structure: the result as the function returned it.
+        effects: the names of the operations that must run for side effects on variables.
     """
 
     name: str
@@ -61,9 +61,10 @@ class Built:
     """A traced function in a graph.
 
     Attributes:
-        result: of the traced function's structure.
-        effects: operations that write variables, and all others that were to be run.
-        writes: of `effects`, those that write a variable, with that variable.
+        result: the result, in the structure that the function returned.
+        effects: the operations that must run for their side effects, such as writes of variables.
+        writes: pairs of each operation in `effects` that uses a variable other than by a plain
+            read, and that variable.
     """
 
     result: Any
@@ -80,13 +81,15 @@ def trace(
     """Traces a function of tensors.
 
     Args:
-        name: for messages.
+        name: the function's name in messages.
         function: called once, with a tensor for each of `specs`.
-        specs: of its arguments.
-        known: eager variables that it may use, beside those that TensorFlow notes by itself.
+        specs: the specs of the arguments.
+        known: eager variables that the function may use, in addition to the ones that TensorFlow
+            records by itself.
 
     Raises:
-        MoxNotSupportedError: it uses a resource other than variables, such as a lookup table.
+        MoxNotSupportedError: the function uses a resource that is not a variable, such as a lookup
+            table.
     """
     with eager_mode():
         made = tf2.function(function, autograph=False).get_concrete_function(*specs)
@@ -118,9 +121,9 @@ def build(
     """Builds a traced function into the current graph, on the current device.
 
     Args:
-        traced: the function.
-        arguments: its arguments.
-        variable: the graph's variable for an eager one.
+        traced: the traced function.
+        arguments: the tensors of the arguments.
+        variable: returns the graph variable that stands for an eager variable.
     """
     own = {name: variable(v) for name, v in traced.captures if isinstance(v, tf2.Variable)}
     given: dict[str, tf.Tensor] = {}
@@ -148,7 +151,7 @@ def build(
 
 
 def _packed(structure: Any, tensors: Sequence[tf.Tensor]) -> Any:
-    """The structure with these tensors in the places of its own; what is none stays."""
+    """Returns the structure with its tensors replaced in order; other leaves stay."""
     if structure is None:
         return None
     left = iter(tensors)
@@ -158,7 +161,7 @@ def _packed(structure: Any, tensors: Sequence[tf.Tensor]) -> Any:
 
 
 def _placed(definition: Any, own: dict[str, tf.Variable]) -> Any:
-    """The graph with devices: a variable is read where it is, all else computed here."""
+    """Returns the graph with devices: operations on a variable run on its device, others here."""
     placed = type(definition)()
     placed.CopyFrom(definition)
     here = tf.no_op().device

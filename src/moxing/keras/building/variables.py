@@ -1,4 +1,4 @@
-"""The graph's variables for those of a Keras model, its optimizer and its metrics."""
+"""Makes graph variables for the variables of a Keras model, its optimizer and its metrics."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ METRIC: Final = "metric"
 
 @dataclass
 class Held:
-    """One eager variable and the graph's variables that stand for it.
+    """An eager variable and the graph variables that stand for it.
 
     Attributes:
-        eager: TensorFlow's variable.
-        name: the graph's variable's.
+        eager: the eager TensorFlow variable.
+        name: the name of the graph variable.
         kind: WEIGHT, SLOT (of the optimizer) or METRIC.
-        trained: whether it is a weight that gradients move.
-        graph: the graph's variables: the first, and for a metric one more a device.
-        home: the CPU of this process.
+        trained: whether the variable is a trainable weight.
+        graph: the graph variables: one, or for a metric one per device.
+        home: the CPU device of this process.
     """
 
     eager: Any
@@ -39,21 +39,21 @@ class Held:
     home: str = "/cpu:0"
 
     def make(self) -> tf.Variable:
-        """The variable in the current graph, with the eager one's value at the start."""
+        """Makes a graph variable whose initial value is the eager variable's value."""
         variable = self._made(self.name)
         if all(variable is not known for known in self.graph):
             self.graph.append(variable)
         return variable
 
     def make_copy(self, name: str) -> tf.Variable:
-        """Another such variable, of a device that has copies."""
+        """Makes another graph variable under a name, for a device that has copies."""
         return self._made(name)
 
     def _made(self, name: str) -> tf.Variable:
         eager = self.eager
-        # A constant would be in the graph's definition, which may have 2 GB.
+        # A constant would be stored in the graph's definition, which is limited to 2 GB.
         with tf.control_dependencies(None):
-            # The value comes from this process, wherever the variable is.
+            # Only this process has the value, wherever the variable is placed.
             with tf.device(None), tf.device(self.home):
                 value = tf.py_func(
                     lambda: families.read([eager])[0], [], eager.dtype.base_dtype, name="given"
@@ -69,7 +69,7 @@ class Held:
             )
 
     def copies(self) -> list[tf.Variable]:
-        """The copies that devices have of the first of the graph's variables."""
+        """Returns the copies that other devices have of the first graph variable."""
         wanted = f"/{self.graph[0].op.name}"
         return [
             variable
@@ -82,8 +82,8 @@ class Variables:
     """All variables of a model, its optimizer and its metrics.
 
     Args:
-        family: of the model.
-        model: compiled and with all its variables built.
+        family: the Keras family of the model.
+        model: the compiled model, with all its variables built.
     """
 
     def __init__(self, family: Family, model: Any) -> None:
@@ -112,15 +112,15 @@ class Variables:
 
     @property
     def eager(self) -> list[Any]:
-        """Every eager variable."""
+        """All eager variables."""
         return [held.eager for held in self.held.values()]
 
     def of_kind(self, *kinds: str) -> list[Held]:
-        """Those of a kind that the graph has."""
+        """Returns the variables of these kinds that are in the graph."""
         return [held for held in self.held.values() if held.kind in kinds and held.graph]
 
     def get(self, eager: Any, kind: str = WEIGHT) -> Held:
-        """What is held for an eager variable; one that Keras keeps to itself becomes known."""
+        """Returns the entry of an eager variable; adds one for a variable Keras does not list."""
         if id(eager) not in self.held:
             name = names.unique([*(h.name for h in self.held.values()), eager.name.split(":")[0]])
             self.held[id(eager)] = Held(eager, name[-1], kind, home=self._home)
@@ -128,13 +128,13 @@ class Variables:
 
 
 def to_keras(session: tf.Session, held: Sequence[Held]) -> None:
-    """Gives the eager variables the values that the graph's have."""
+    """Assigns the values of the graph variables to the eager variables."""
     values = session.run([one.graph[0] for one in held])
     families.write([one.eager for one in held], values)
 
 
 def to_graph(session: tf.Session, held: Sequence[Held], before: Sequence[np.ndarray]) -> None:
-    """Gives the graph's variables the eager ones' values where these have changed."""
+    """Assigns the eager variables' values to the graph variables where they have changed."""
     for one, old, new in zip(held, before, families.read([h.eager for h in held]), strict=True):
         if not np.array_equal(old, new):
             for variable in (one.graph[0], *one.copies()):
