@@ -1,7 +1,7 @@
-"""Horovod's face: programs that import horovod run over TensorFlow's collectives.
+"""Horovod's API for programs that import horovod, implemented with TensorFlow's collectives.
 
-Horovod's last release does not work with the TensorFlow that openmox needs. `mox run` and
-`mox launch` show a program this package as `horovod`; written out it is
+Horovod's last release does not work with the TensorFlow that openmox needs. Under `mox run` and
+`mox launch`, a program's `import horovod` finds this package. Without them, a program can write
 `import moxing.horovod.tensorflow as hvd`.
 """
 
@@ -11,17 +11,17 @@ from typing import Any
 
 from moxing.errors import MoxAttributeError, MoxNotSupportedError
 
-# The release whose API this is.
+# The Horovod release whose API this package has.
 __version__ = "0.28.1"
 
 _ELSEWHERE = ("torch", "mxnet", "spark", "ray")
 
 
 def run(*arguments: Any, **keywords: Any) -> Any:
-    """Not here: starting processes is the launcher's part.
+    """Always raises an error: `mox launch` starts processes instead.
 
     Raises:
-        MoxNotSupportedError: always, with the command.
+        MoxNotSupportedError: always; the message shows the command.
     """
     del arguments, keywords
     raise MoxNotSupportedError(

@@ -1,4 +1,4 @@
-"""Horovod's callbacks for Keras, made for the Keras that the program uses."""
+"""Horovod's Keras callbacks, made for the Keras package that the program uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from moxing.horovod.variables import broadcast_variables
 
 
 def keras() -> Any:
-    """tf_keras, or Keras 3: that which the program has imported."""
+    """Returns tf_keras or Keras 3, whichever the environment or the program's imports select."""
     old = os.environ.get("TF_USE_LEGACY_KERAS", "0").lower() in ("1", "true")
     if old or ("tf_keras" in sys.modules and "keras" not in sys.modules):
         import tf_keras
@@ -28,12 +28,12 @@ def keras() -> Any:
 
 
 def make() -> SimpleNamespace:
-    """The classes, deriving from that Keras' Callback."""
+    """Makes the callback classes as subclasses of that package's Callback."""
     package = keras()
     base: Any = package.callbacks.Callback
 
     class BroadcastGlobalVariablesCallback(base):
-        """Gives all weights, and the optimizer's, the values of one process after a batch."""
+        """Broadcasts the weights and optimizer variables of one process after the first batch."""
 
         def __init__(self, root_rank: int, device: str = "") -> None:
             super().__init__()
@@ -41,7 +41,7 @@ def make() -> SimpleNamespace:
             self._root, self._done = root_rank, False
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            # By then the model and its optimizer have all their variables.
+            # After a batch, the model and its optimizer have all their variables.
             if not self._done:
                 self._done = True
                 _broadcast(self.model, self._root)
@@ -49,7 +49,7 @@ def make() -> SimpleNamespace:
         on_batch_end = on_train_batch_end
 
     class MetricAverageCallback(base):
-        """Takes the mean over processes of an epoch's values, for callbacks behind it."""
+        """Averages the logs of an epoch over processes, for the callbacks that come later."""
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             names = sorted(name for name, value in (logs or {}).items() if _is_number(value))
@@ -62,15 +62,18 @@ def make() -> SimpleNamespace:
                 logs[name] = float(value)
 
     class LearningRateScheduleCallback(base):
-        """Multiplies the initial rate by a factor, in a range of epochs.
+        """Multiplies the initial learning rate by a factor in a range of epochs.
 
         Args:
-            initial_lr: the rate.
-            multiplier: a factor, or a function of the epoch.
-            start_epoch, end_epoch: where it begins, and the first epoch where it is over.
-            staircase: whether the rate changes at the begin of an epoch only.
-            momentum_correction: not used: today's optimizers don't have the rate in the momentum.
-            steps_per_epoch: of a rate that changes in every batch.
+            initial_lr: the initial learning rate.
+            multiplier: a factor, or a function from the epoch to a factor.
+            start_epoch, end_epoch: the first epoch of the range, and the first epoch after it;
+                `end_epoch=None`: no end.
+            staircase: whether the rate changes only at the start of an epoch; otherwise it changes
+                with every batch.
+            momentum_correction: not used.
+            steps_per_epoch: the number of batches in an epoch, for `staircase=False`; None: as
+                Keras knows it.
         """
 
         def __init__(
@@ -113,15 +116,15 @@ def make() -> SimpleNamespace:
                 logs["lr"] = _rate(package, self.model)
 
     class LearningRateWarmupCallback(LearningRateScheduleCallback):
-        """Grows the rate from `initial_lr / size` to `initial_lr` over some epochs.
+        """Increases the learning rate from `initial_lr / size` to `initial_lr` over some epochs.
 
         From Goyal et al., "Accurate, Large Minibatch SGD", arXiv 1706.02677, section 2.2.
 
         Args:
-            initial_lr: the rate at the end, that of all processes.
-            warmup_epochs: how many epochs it takes.
-            momentum_correction, steps_per_epoch: as of LearningRateScheduleCallback.
-            verbose: above 0, the rate is printed at the end.
+            initial_lr: the learning rate after warmup, scaled for the number of processes.
+            warmup_epochs: the number of epochs of the warmup.
+            momentum_correction, steps_per_epoch: see LearningRateScheduleCallback.
+            verbose: if above 0, the rate is printed at the end of the warmup.
         """
 
         def __init__(
@@ -182,7 +185,7 @@ def _broadcast(model: Any, root: int) -> None:
 
 
 def _eagerly(make: Any) -> Any:
-    """The value of a tensor that is made in eager mode, whatever mode the program is in."""
+    """Makes a tensor in eager mode, even in a graph-mode program, and returns its value."""
     from tensorflow.python.eager import context
 
     with context.eager_mode():

@@ -1,4 +1,4 @@
-"""`hvd.Compression`: the type in which gradients travel."""
+"""`hvd.Compression`: the dtype in which processes exchange gradients."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import tensorflow as tf
 
 
 class NoneCompressor:
-    """Gradients travel as they are."""
+    """Exchanges gradients without a change of dtype."""
 
     @staticmethod
     def compress(tensor: Any) -> tuple[Any, Any]:
-        """What travels, and what `decompress` needs."""
+        """Returns the tensor to exchange, and the context for `decompress`."""
         return tensor, None
 
     @staticmethod
     def decompress(tensor: Any, ctx: Any) -> Any:
-        """What arrived, in its own type."""
+        """Returns the exchanged tensor in its original dtype."""
         del ctx
         return tensor
 
 
 class FP16Compressor:
-    """Gradients travel with 16 bits."""
+    """Exchanges floating-point gradients as float16."""
 
     @staticmethod
     def compress(tensor: Any) -> tuple[Any, Any]:
-        """What travels, and what `decompress` needs."""
+        """Returns the tensor to exchange, and the context for `decompress`."""
         if tensor.dtype.is_floating:
             return tf.cast(tensor, tf.float16), tensor.dtype
         return tensor, None
 
     @staticmethod
     def decompress(tensor: Any, ctx: Any) -> Any:
-        """What arrived, in its own type."""
+        """Returns the exchanged tensor in its original dtype."""
         return tensor if ctx is None else tf.cast(tensor, ctx)
 
 
 class Compression:
-    """The two that there are."""
+    """The available compressors."""
 
     none = NoneCompressor
     fp16 = FP16Compressor

@@ -1,7 +1,7 @@
-"""Sums arrays over processes, by TensorFlow's collectives in a session of their own.
+"""Sums arrays over processes with TensorFlow's collectives, in a private session.
 
-A program may run eagerly, in `tf.function` or in sessions of its own, and its gradients are in none
-of the graphs of the others. So each sum is a step of a private graph on TensorFlow's server.
+A program may run eagerly, in `tf.function` or in its own sessions, so the processes share no graph
+that holds the gradients. So each sum is a step of a private graph on TensorFlow's server.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _KEYS = 1 << 30
 _START_SECONDS = 300.0
 _STALL_SECONDS = 60.0
 _REASON_SECONDS = 5.0
-# Types that a collective sums; others travel as the one behind them.
+# The dtypes that a collective can sum; `_AS` maps other dtypes to the dtype used in their place.
 _SUMMED = ("float16", "float32", "float64", "int32", "int64")
 _AS = {"bfloat16": "float32", "bool": "int32", "uint8": "int32", "int8": "int32"}
 _AS |= {"int16": "int32", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
 
 
 class Exchange:
-    """This process among others.
+    """The connection of this process to the other processes.
 
     Args:
         cluster: the processes.
 
     Raises:
-        MoxError: they can't meet, with the reason.
+        MoxError: the processes can't connect; the message gives the reason.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -69,16 +69,16 @@ class Exchange:
         self._member.on_failure(self._break_off)
 
     def reduce(self, name: str, array: np.ndarray, merge: str = "Add") -> np.ndarray:
-        """The sum, or another merge, of every process's array of this name.
+        """Returns the sum, or another reduction, of all processes' arrays of one name.
 
         Args:
-            name: the same in all processes.
-            array: of the same shape and type in all processes.
-            merge: Add, Max, Min or Mul.
+            name: the name of the array, the same in all processes.
+            array: this process's array, of the same shape and dtype in all processes.
+            merge: the reduction: "Add", "Max", "Min" or "Mul".
 
         Raises:
             PeerFailureError: a process was lost.
-            MoxRuntimeError: the type can't be summed.
+            MoxRuntimeError: the dtype can't be summed.
         """
         own = array.dtype
         kind = own.name if own.name in _SUMMED else _AS.get(own.name, "")
@@ -100,7 +100,7 @@ class Exchange:
         return result.astype(own)
 
     def leave(self) -> None:
-        """Tells the others that this process is finished, and waits for them."""
+        """Tells the other processes that this one has finished, and waits for them."""
         self._stack.close()
 
     def _run(self, call: Callable[..., Any], array: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ class Exchange:
         device = f"/job:worker/replica:0/task:{self.cluster.index}/device:CPU:0"
         with self._graph.as_default(), tf.device(device):
             fed = tf.placeholder(kind, shape)
-            # A collective has no result of no element.
+            # A collective can't reduce an empty tensor, so append an element.
             flat = tf.concat([tf.reshape(fed, [-1]), tf.zeros([1], kind)], 0)
             summed = collective_ops.all_reduce(
                 flat, self.cluster.size, _GROUP, instance, merge_op=merge, final_op="Id"

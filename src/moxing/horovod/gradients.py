@@ -1,4 +1,4 @@
-"""`DistributedOptimizer` and `DistributedGradientTape`: gradients are means over processes."""
+"""`DistributedOptimizer` and `DistributedGradientTape`, which average gradients over processes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from moxing.horovod.operations import Average, op_of, reduced
 
 
 class Meeting:
-    """How gradients meet.
+    """Merges gradients over processes.
 
     Args:
-        compression, op: as of `allreduce`.
-        sparse_as_dense: whether tf.IndexedSlices are made dense before.
+        compression, op: see `allreduce`.
+        sparse_as_dense: whether tf.IndexedSlices are converted to dense tensors first.
         backward_passes_per_step: must be 1.
-        **others: Horovod's further arguments, about its transport; not used.
+        **others: other arguments of Horovod. `gradient_predivide_factor` divides dense gradients
+            before the exchange and multiplies them afterwards; the rest is not used.
 
     Raises:
-        MoxNotSupportedError: several passes a step.
+        MoxNotSupportedError: several backward passes per step, or `op` is Adasum.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Meeting:
         self._before, self._after = 1.0 / predivide, float(predivide)
 
     def means(self, gradients: Sequence[Any]) -> list[Any]:
-        """The gradients of all processes, merged; None stays."""
+        """Returns the gradients, each merged over processes; None stays None."""
         found = [
             tf.convert_to_tensor(g) if self._dense and isinstance(g, tf.IndexedSlices) else g
             for g in gradients
@@ -59,12 +60,12 @@ class Meeting:
 
 
 class GraphOptimizer(tf.compat.v1.train.Optimizer):
-    """An optimizer of `tf.train` whose gradients are means over processes.
+    """A `tf.train` optimizer that averages gradients over processes.
 
     Args:
-        optimizer: that updates.
-        meeting: how gradients meet.
-        name: of its operations.
+        optimizer: the optimizer that computes and applies the gradients.
+        meeting: merges the gradients.
+        name: the name of its operations.
     """
 
     def __init__(self, optimizer: Any, meeting: Meeting, name: str | None = None) -> None:
@@ -72,25 +73,25 @@ class GraphOptimizer(tf.compat.v1.train.Optimizer):
         self._optimizer, self._meeting = optimizer, meeting
 
     def compute_gradients(self, *given: Any, **named: Any) -> list[Any]:
-        """As of the optimizer, merged."""
+        """Returns the wrapped optimizer's gradients, merged over processes."""
         pairs = self._optimizer.compute_gradients(*given, **named)
         gradients = self._meeting.means([gradient for gradient, _ in pairs])
         return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
 
     def apply_gradients(self, *given: Any, **named: Any) -> Any:
-        """As of the optimizer."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.apply_gradients(*given, **named)
 
     def get_slot(self, *given: Any, **named: Any) -> Any:
-        """As of the optimizer."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.get_slot(*given, **named)
 
     def get_slot_names(self, *given: Any, **named: Any) -> Any:
-        """As of the optimizer."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.get_slot_names(*given, **named)
 
     def variables(self, *given: Any, **named: Any) -> Any:
-        """As of the optimizer."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.variables(*given, **named)
 
 
@@ -106,17 +107,19 @@ def distributed_optimizer(
     op: str | None = Average,
     **others: Any,
 ) -> Any:
-    """An optimizer like the one given, whose gradients are means over processes.
+    """Makes an optimizer average its gradients over processes.
+
+    A `tf.train` optimizer is wrapped; a Keras optimizer is changed in place and returned.
 
     Args:
-        optimizer: of `tf.train`, or of Keras.
-        name: of its operations.
+        optimizer: an optimizer of `tf.train` or of Keras.
+        name: the name of the wrapper's operations.
         use_locking, device_dense, device_sparse: not used.
-        compression, sparse_as_dense, backward_passes_per_step, op, **others: as of `Meeting`.
+        compression, sparse_as_dense, backward_passes_per_step, op, **others: see `Meeting`.
 
     Raises:
-        MoxTypeError: no optimizer.
-        MoxNotSupportedError: what `Meeting` says.
+        MoxTypeError: `optimizer` is not an optimizer.
+        MoxNotSupportedError: see `Meeting`.
     """
     del use_locking, device_dense, device_sparse
     meeting = Meeting(compression, op, sparse_as_dense, backward_passes_per_step, **others)
@@ -131,7 +134,7 @@ def distributed_optimizer(
 
 
 def _of_keras(optimizer: Any, meeting: Meeting) -> Any:
-    """The same object, of a class of its own: it keeps its variables and settings."""
+    """Changes the class of the optimizer, so that it keeps its variables and settings."""
     base = type(optimizer)
     if getattr(base, "meets_by_horovod", False):
         return optimizer
@@ -145,7 +148,7 @@ def _of_keras(optimizer: Any, meeting: Meeting) -> Any:
         members = {"apply_gradients": _apply_gradients}
     else:
         members = {"get_gradients": _get_gradients}
-    # Models are saved under the name of the optimizer that they were given.
+    # Keep the class name, under which a saved model records its optimizer.
     kind = type(base.__name__, (base,), {**members, "meets_by_horovod": True})
     kind.__module__ = base.__module__
     optimizer.__class__ = kind
@@ -172,7 +175,7 @@ def _get_gradients(self: Any, loss: Any, params: Any) -> Any:
 
 
 def _without_xla() -> None:
-    """Keras 3 compiles steps by XLA where it can, and XLA can't meet other processes."""
+    """Keeps Keras 3 from compiling steps with XLA, which can't run the exchange of gradients."""
     from keras.src.trainers import trainer
 
     original = trainer.Trainer.compile
@@ -190,11 +193,11 @@ def _without_xla() -> None:
 
 
 class Tape:
-    """A gradient tape whose gradients are means over processes.
+    """A gradient tape that averages gradients over processes.
 
     Args:
-        tape: a tf.GradientTape.
-        meeting: how gradients meet.
+        tape: the wrapped tf.GradientTape.
+        meeting: merges the gradients.
     """
 
     def __init__(self, tape: Any, meeting: Meeting) -> None:
@@ -203,7 +206,7 @@ class Tape:
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, **named: Any
     ) -> Any:
-        """As of the tape, merged; of the structure of `sources`."""
+        """Returns the tape's gradients, merged over processes, in the structure of `sources`."""
         found = self._tape.gradient(target, sources, output_gradients, **named)
         flat = tf.nest.flatten(found)
         return tf.nest.pack_sequence_as(found, self._meeting.means(flat))
@@ -228,12 +231,12 @@ def distributed_gradient_tape(
     op: str | None = Average,
     **others: Any,
 ) -> Tape:
-    """A tape like the one given, whose gradients are means over processes.
+    """Wraps a tape to average its gradients over processes.
 
     Args:
         gradtape: a tf.GradientTape.
         device_dense, device_sparse: not used.
-        compression, sparse_as_dense, op, **others: as of `Meeting`.
+        compression, sparse_as_dense, op, **others: see `Meeting`.
     """
     del device_dense, device_sparse
     return Tape(gradtape, Meeting(compression, op, sparse_as_dense, **others))

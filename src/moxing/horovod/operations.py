@@ -1,4 +1,4 @@
-"""Sums, gathers and broadcasts of tensors, where they run at once and where they build a graph."""
+"""Reduces, gathers and broadcasts tensors over processes, in eager mode and in graphs."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ def allreduce(
     name: str | None = None,
     **others: Any,
 ) -> Any:
-    """The mean over processes, or what `op` says, of a tensor of equal shape in all of them.
+    """Reduces a tensor over processes, by default to its mean.
 
     Args:
-        tensor: a tensor, variable, array, number or tf.IndexedSlices, of which the slices of all
-            processes are put behind one another.
-        average: of Horovod's older versions; False: the sum.
+        tensor: a tensor, variable, array or number with the same shape in all processes; or a
+            tf.IndexedSlices, for which the slices of all processes are concatenated.
+        average: an argument of older Horovod versions; False: the sum, unless `op` is given.
         device_dense, device_sparse: not used.
-        compression: as of `Compression`.
-        op: Average, Sum, Min, Max or Product.
-        prescale_factor, postscale_factor: what the tensor and the result are multiplied by.
-        name: the same in all processes, to tell it from others at work at the same time.
+        compression: a member of `Compression`.
+        op: Average, Sum, Min, Max or Product; None: Average. Slices allow Average and Sum only.
+        prescale_factor, postscale_factor: factors of the tensor before and of the result after the
+            reduction; not applied to slices.
+        name: the same in all processes; distinguishes concurrent reductions.
         **others: not used.
 
     Raises:
-        MoxNotSupportedError: Adasum.
+        MoxNotSupportedError: `op` is Adasum.
+        MoxValueError: `op` is unknown.
     """
     del device_dense, device_sparse, others
     op = _op(average, op)
@@ -62,7 +64,7 @@ def grouped_allreduce(
     op: str | None = None,
     **others: Any,
 ) -> list[Any]:
-    """`allreduce` of several tensors at once."""
+    """Reduces several tensors at once; see `allreduce`."""
     del device_dense, device_sparse
     return reduced(list(tensors), _op(average, op), compression, others.get("name") or "group")
 
@@ -75,7 +77,7 @@ def reduced(
     before: float = 1.0,
     after: float = 1.0,
 ) -> list[Any]:
-    """The tensors, each merged over processes, in one exchange for each of their types."""
+    """Returns the tensors, each reduced over processes, with one exchange per dtype."""
     if world.exchange() is None and before == after == 1.0:
         return list(tensors)
     dense = [
@@ -98,7 +100,7 @@ def reduced(
 
 
 def allgather(tensor: Any, name: str | None = None, **others: Any) -> Any:
-    """Every process's tensor, one behind another; they may differ in their first dimension."""
+    """Concatenates all processes' tensors, which may differ in their first dimension."""
     del others
     tensor = tf.convert_to_tensor(tensor)
     if tensor.shape.rank == 0:
@@ -116,16 +118,16 @@ def allgather(tensor: Any, name: str | None = None, **others: Any) -> Any:
 
 
 def broadcast(tensor: Any, root_rank: int, name: str | None = None, **others: Any) -> Any:
-    """The tensor of one process, in all of them."""
+    """Returns the tensor of process `root_rank` in all processes."""
     del others
     return broadcast_all([tensor], root_rank, name or "broadcast")[0]
 
 
 def broadcast_all(tensors: Sequence[Any], root_rank: int, name: str) -> list[Any]:
-    """The tensors of one process, in all of them, in one exchange for each of their types.
+    """Returns the tensors of process `root_rank` in all processes, with one exchange per dtype.
 
     Raises:
-        MoxValueError: there is no such process.
+        MoxValueError: there is no process `root_rank`.
     """
     if not 0 <= root_rank < world.size():
         raise MoxValueError(
@@ -146,13 +148,13 @@ def broadcast_all(tensors: Sequence[Any], root_rank: int, name: str) -> list[Any
 def broadcast_object(
     obj: Any = None, root_rank: int = 0, session: Any = None, **others: Any
 ) -> Any:
-    """A Python object of one process, in all of them."""
+    """Returns the Python object of process `root_rank` in all processes."""
     del session, others
     return allgather_object(obj)[root_rank]
 
 
 def allgather_object(obj: Any, session: Any = None, **others: Any) -> list[Any]:
-    """Every process's Python object, in their order."""
+    """Returns the Python objects of all processes, in the order of ranks."""
     del session, others
     if world.exchange() is None:
         return [obj]
@@ -163,13 +165,13 @@ def allgather_object(obj: Any, session: Any = None, **others: Any) -> list[Any]:
 
 
 def barrier(**others: Any) -> None:
-    """Waits until every process is here."""
+    """Waits until every process has called this function."""
     del others
     _gathered(np.zeros([1], np.int32), "barrier") if world.exchange() is not None else None
 
 
 def join(**others: Any) -> int:
-    """Not here.
+    """Always raises an error: all processes must run the same number of steps.
 
     Raises:
         MoxNotSupportedError: always.
@@ -182,7 +184,7 @@ def join(**others: Any) -> int:
 
 
 def op_of(average: bool | None, op: str | None) -> str:
-    """What Horovod's two arguments say."""
+    """Returns the reduction that Horovod's arguments `average` and `op` select."""
     return _op(average, op)
 
 
@@ -197,7 +199,7 @@ def _op(average: bool | None, op: str | None) -> str:
 
 
 def _merged(arrays: list[np.ndarray], op: str, name: str) -> list[np.ndarray]:
-    """The arrays, merged; those of one type travel as one."""
+    """Reduces the arrays over processes; arrays of one dtype are exchanged as one array."""
     exchange = world.exchange()
     if exchange is None:
         return arrays
@@ -223,7 +225,7 @@ def _gathered(array: np.ndarray, name: str) -> np.ndarray:
     rows = np.zeros([size], np.int64)
     rows[rank] = len(array)
     rows = exchange.reduce(f"{name}/rows", rows)
-    # Few different sizes, so that few collectives are made.
+    # Powers of two give few different sizes, so that few collectives are made.
     most = 1 << int(max(int(rows.max()), 1) - 1).bit_length()
     held = np.zeros([size, most, *array.shape[1:]], array.dtype)
     held[rank, : len(array)] = array
@@ -246,7 +248,7 @@ def _slices(slices: Any, op: str, name: str) -> Any:
 def _called(
     function: Callable[..., list[np.ndarray]], given: Sequence[Any], like: Sequence[Any]
 ) -> list[Any]:
-    """The function of the tensors' values, now or in the graph."""
+    """Applies a function of arrays to tensors, immediately or as an operation in the graph."""
     if not given:
         return []
     if tf.executing_eagerly():

@@ -1,4 +1,4 @@
-"""Variables of one process, in all of them."""
+"""Broadcasts the variables of one process to all processes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from moxing.horovod.operations import broadcast_all
 
 
 def broadcast_variables(variables: Iterable[Any], root_rank: int, **others: Any) -> Any:
-    """Gives the variables the values of one process.
+    """Assigns the values of process `root_rank` to the variables in all processes.
 
     Args:
-        variables: in the same order in all processes; of TensorFlow or of Keras.
-        root_rank: of that process.
+        variables: variables of TensorFlow or Keras, in the same order in all processes.
+        root_rank: the rank of the process whose values are used.
         **others: not used.
 
     Returns:
-        In a graph, the operation that does it.
+        In graph mode, the operation that assigns the values; in eager mode, None.
     """
     del others
     held = [getattr(v, "value", v) if hasattr(v, "path") else v for v in variables]
@@ -36,10 +36,10 @@ def broadcast_variables(variables: Iterable[Any], root_rank: int, **others: Any)
 
 
 def broadcast_global_variables(root_rank: int) -> Any:
-    """The operation that gives all variables of the graph the values of one process.
+    """Returns an operation that assigns process `root_rank`'s values to all global variables.
 
     Raises:
-        MoxRuntimeError: there is no graph.
+        MoxRuntimeError: eager execution is on, so there is no graph.
     """
     if tf.executing_eagerly():
         raise MoxRuntimeError(
@@ -50,10 +50,10 @@ def broadcast_global_variables(root_rank: int) -> Any:
 
 
 class BroadcastGlobalVariablesHook(tf.compat.v1.train.SessionRunHook):
-    """Gives all variables the values of one process once the session is there.
+    """A hook that broadcasts all variables of one process after the session is created.
 
     Args:
-        root_rank: of that process.
+        root_rank: the rank of the process whose values are used.
         device: not used.
     """
 
@@ -62,10 +62,10 @@ class BroadcastGlobalVariablesHook(tf.compat.v1.train.SessionRunHook):
         self._root, self._op = root_rank, None
 
     def begin(self) -> None:
-        """As of a hook."""
+        """Builds the broadcast."""
         self._op = broadcast_global_variables(self._root)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """As of a hook."""
+        """Runs the broadcast."""
         del coord
         session.run(self._op)

@@ -1,4 +1,4 @@
-"""Who this process is: Horovod's ranks and sizes, of the cluster that openmox finds."""
+"""Horovod's ranks and sizes, for the cluster that openmox finds."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from moxing.errors import MoxValueError
 if TYPE_CHECKING:
     from moxing.horovod.exchange import Exchange
 
-# Horovod's state is the process's, as its API says.
+# Horovod's API keeps its state per process, so these are global.
 _alone: list[bool] = []
 _exchange: list[Exchange] = []
 
 
 def init(*arguments: Any, **keywords: Any) -> None:
-    """Meets the other processes, those of the cluster flags, TF_CONFIG or the platform.
+    """Connects to the processes that the cluster flags, TF_CONFIG or the platform describe.
 
     Args:
-        *arguments, **keywords: those of Horovod, which choose its transport; not used.
+        *arguments, **keywords: Horovod's arguments, which choose its transport; not used.
 
     Raises:
-        MoxError: they can't meet, with the reason.
-        SystemExit: with 0, in a parameter server, which Horovod does not know.
+        MoxError: the processes can't connect; the message gives the reason.
+        SystemExit: 0 in a parameter server, which Horovod does not have.
     """
     del arguments, keywords
     if is_initialized():
@@ -52,9 +52,9 @@ def init(*arguments: Any, **keywords: Any) -> None:
 
 
 def _hide_cluster() -> None:
-    """From now on each process is alone to everybody else: Horovod programs train by themselves.
+    """Hides the cluster from the rest of the process: Horovod programs train without the engine.
 
-    Estimators and strategies would otherwise meet the same processes a second time.
+    Otherwise Estimators and strategies would connect to the same processes a second time.
     """
     os.environ.pop("TF_CONFIG", None)
     for name in flags.CLUSTER_FLAGS:
@@ -62,7 +62,7 @@ def _hide_cluster() -> None:
 
 
 def shutdown() -> None:
-    """Leaves the others; the processes end together."""
+    """Disconnects from the other processes, and waits for them to finish."""
     while _exchange:
         _exchange.pop().leave()
     _alone.clear()
@@ -74,7 +74,7 @@ def is_initialized() -> bool:
 
 
 def exchange() -> Exchange | None:
-    """What sums over processes; None: this one is alone.
+    """Returns the connection to the other processes; None: this process runs alone.
 
     Raises:
         MoxValueError: `init` was not called.
@@ -85,39 +85,39 @@ def exchange() -> Exchange | None:
 
 
 def size() -> int:
-    """How many processes there are."""
+    """Returns the number of processes."""
     found = exchange()
     return found.cluster.size if found else 1
 
 
 def rank() -> int:
-    """The number of this process, from 0."""
+    """Returns the index of this process, from 0."""
     found = exchange()
     return found.cluster.index if found else 0
 
 
 def local_size() -> int:
-    """How many processes are on this machine."""
+    """Returns the number of processes on this machine."""
     return len(_neighbors())
 
 
 def local_rank() -> int:
-    """The number of this process among those of this machine."""
+    """Returns the index of this process among the processes on this machine."""
     return _neighbors().index(rank())
 
 
 def cross_size() -> int:
-    """How many machines there are."""
+    """Returns the number of machines."""
     return len(dict.fromkeys(_hosts()))
 
 
 def cross_rank() -> int:
-    """The number of this machine."""
+    """Returns the index of this machine."""
     return list(dict.fromkeys(_hosts())).index(_hosts()[rank()])
 
 
 def is_homogeneous() -> bool:
-    """Whether each machine has as many processes."""
+    """Whether every machine has the same number of processes."""
     hosts = _hosts()
     return len({hosts.count(host) for host in hosts}) == 1
 
@@ -133,7 +133,7 @@ def _neighbors() -> list[int]:
 
 
 def never() -> Callable[[], bool]:
-    """A function that says that a transport of Horovod's is not there."""
+    """Returns a function that reports a transport of Horovod as absent: it returns False."""
 
     def built() -> bool:
         return False

@@ -1,4 +1,4 @@
-"""`horovod.keras`, and `horovod.tensorflow.keras`, which is the same."""
+"""`horovod.keras`, which is the same as `horovod.tensorflow.keras`."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def load_model(
     custom_objects: Any = None,
     compression: Any = Compression.none,
 ) -> Any:
-    """A saved model, with its optimizer made distributed.
+    """Loads a saved model, and makes its optimizer distributed.
 
     Args:
-        filepath: of the model.
-        custom_optimizers: classes of optimizers of the program.
-        custom_objects: layers and functions of the program by name.
-        compression: as of `DistributedOptimizer`.
+        filepath: the path of the saved model.
+        custom_optimizers: the program's own optimizer classes.
+        custom_objects: the program's own layers and functions, by name.
+        compression: see `DistributedOptimizer`.
     """
     objects = {kind.__name__: kind for kind in custom_optimizers or ()}
     objects |= dict(custom_objects or {})

@@ -1,4 +1,4 @@
-"""`horovod.keras.callbacks`: made when first asked for, for the Keras that is there by then."""
+"""`horovod.keras.callbacks`: classes made at first access, for the Keras package in use then."""
 
 from __future__ import annotations
 
