@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 from moxing.cli import export
 from moxing.cli import main as command
@@ -45,7 +46,7 @@ if __name__ == '__main__':
 
 def _mox(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "moxing", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+    return warm.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
 
 
 @pytest.mark.slow

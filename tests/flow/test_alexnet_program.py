@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+import warm
 
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
@@ -106,7 +106,7 @@ def _write_records(folder: Path) -> None:
 
 
 def _run(folder: Path, *arguments: str) -> list[float]:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", "alexnet.py", *arguments],
         cwd=folder, capture_output=True, text=True, timeout=120, env=dict(os.environ),
     )  # fmt: skip

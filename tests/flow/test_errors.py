@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 
 import moxing.flow as flow
 from moxing.errors import MoxError
@@ -247,7 +247,7 @@ def test_an_error_of_the_last_steps_is_told_at_the_end_with_exit_code_1(
 ) -> None:
     assert records.exists()
     (tmp_path / "last.py").write_text(LAST)
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", "last.py"],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, env=dict(os.environ),
     )  # fmt: skip

@@ -6,13 +6,13 @@ import gzip
 import os
 import re
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+import warm
 
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "oneflow"
 
 
 def _run(folder: Path, program: str, *flags: str) -> list[str]:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", str(EXAMPLES / program), *flags],
         cwd=folder, capture_output=True, text=True, timeout=240, env=dict(os.environ),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warm
 
 import moxing.flow as flow
 from moxing.flow.runtime.step_queue import DroppedError, Worker
@@ -48,9 +49,9 @@ except KeyboardInterrupt:
 
 
 # Time does not count here: a busy machine takes seconds to end any process.
-def _start(folder: Path, *flags: str) -> subprocess.Popen[str]:
+def _start(folder: Path, *flags: str) -> warm.Popen:
     (folder / "train.py").write_text(PROGRAM)
-    process = subprocess.Popen(
+    process = warm.Popen(
         [sys.executable, "-m", "moxing", "run", "train.py", *flags],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ),
     )  # fmt: skip

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 PROGRAM = """\
 import argparse
@@ -47,7 +47,7 @@ for _ in range(3):
 
 
 def _run(folder: Path, *flags: str) -> list[str]:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", "train.py", *flags],
         cwd=folder, capture_output=True, text=True, timeout=120, env=dict(os.environ),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warm
 
 import moxing.flow as flow
 from moxing.engine.checkpoint import durable
@@ -45,7 +46,7 @@ while True:
 def test_a_save_that_is_killed_leaves_whole_checkpoints_only(tmp_path: Path, delay: float) -> None:
     """The program saves all the time, so a kill comes inside a save."""
     (tmp_path / "save.py").write_text(PROGRAM)
-    process = subprocess.Popen(
+    process = warm.Popen(
         [sys.executable, "-m", "moxing", "run", "save.py"],
         cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ),
     )  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+import warm
 
 PROGRAM = """
     import sys
@@ -67,7 +67,7 @@ PROGRAM = """
 def test_a_program_with_slim(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(textwrap.dedent(PROGRAM))
 
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", "train.py"],
         cwd=tmp_path,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 from moxing.launch.plan import free_ports
 
@@ -100,7 +100,7 @@ def command(script: Path, *flags: str) -> list[str]:
 
 
 def mox_run(script: Path, *flags: str) -> str:
-    done = subprocess.run(
+    done = warm.run(
         command(script, *flags), capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stderr
@@ -148,7 +148,7 @@ def test_two_servers_and_two_workers_of_two_devices_each(
         own = [f"--job_name={job}", f"--task_index={index}"]
         with text.open("w") as output:
             line = command(tmp_path / "train.py", *data, *shared, *own)
-            running.append(subprocess.Popen(line, stdout=output, stderr=output))
+            running.append(warm.Popen(line, stdout=output, stderr=output))
     try:
         codes = [process.wait(300) for process in running]
     finally:

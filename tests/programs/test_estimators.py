@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import warm
 
 from moxing.engine.checkpoint.names import MANIFEST
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "moxing", *map(str, arguments)],
         cwd=cwd,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
@@ -55,7 +56,7 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
     program = FOLDER / "wide_and_deep.py"
     saved = tmp_path / "model" / f"model.ckpt-60{MANIFEST}"
     with (tmp_path / "first.log").open("w") as log:
-        process = subprocess.Popen(
+        process = warm.Popen(
             [sys.executable, "-m", "moxing", "run", program, "--folder", tmp_path],
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
             stdout=log,

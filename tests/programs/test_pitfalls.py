@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+import warm
 
 import moxing.tensorflow as mox
 from moxing.cluster import ports
@@ -43,7 +43,7 @@ open('s3://dls-test/a.txt')
 
 
 def mox_run(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", "project/main.py", *arguments],
         cwd=folder,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 PREDICT = """
 import numpy as np
@@ -45,7 +46,7 @@ mox.run(input_fn=input_fn, model_fn=model_fn, run_mode=mox.ModeKeys.PREDICT,
 def run(source: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "program.py").write_text(source)
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("S3_", "AWS_", "MOX_FILE_"))}
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "moxing", "run", "program.py"],
         cwd=tmp_path,
         env=kept | variables,

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 FOLDER = Path(__file__).parent / "tf1"
 PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py"))
@@ -33,7 +34,7 @@ def test_there_are_programs_of_many_kinds() -> None:
 def test_programs_end(group: int, tmp_path: Path, data_dir: Path) -> None:
     scripts = [FOLDER / name for name in PROGRAMS if name != ALONE][group::GROUPS]
     runner = FOLDER.parent / "tf1_runner.py"
-    result = subprocess.run(
+    result = warm.run(
         [sys.executable, "-m", "moxing", "run", runner, tmp_path, *scripts],
         env=_environment(data_dir),
         stdout=subprocess.PIPE,
@@ -50,7 +51,7 @@ def test_programs_end(group: int, tmp_path: Path, data_dir: Path) -> None:
 
 @pytest.mark.slow
 def test_a_program_of_python_2_runs_by_itself(tmp_path: Path, data_dir: Path) -> None:
-    result = subprocess.run(
+    result = warm.run(
         [sys.executable, "-m", "moxing", "run", FOLDER / ALONE],
         env=_environment(data_dir),
         cwd=tmp_path,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 PROGRAM = Path(__file__).parent / "programs" / "references.py"
 
 
 @pytest.mark.slow
 def test_variables_are_references_but_in_runs(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "run", str(PROGRAM), str(tmp_path / "log")],
         cwd=tmp_path,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import warm
 
 PROGRAM = """
     import sys
@@ -68,8 +69,8 @@ def test_one_starts_long_before_the_other(tmp_path: Path, first: str) -> None:
     one, two = ports()
     environment = {name: value for name, value in os.environ.items() if "MIN_LOG" not in name}
 
-    def start(job: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    def start(job: str) -> warm.Popen:
+        return warm.Popen(
             [
                 *(sys.executable, "-m", "moxing", "run", "train.py", f"--job_name={job}"),
                 *(f"--ps=localhost:{one}", f"--worker=localhost:{two}"),

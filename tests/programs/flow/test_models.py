@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import warm
 
 from moxing.launch.plan import free_ports
 
@@ -279,9 +280,9 @@ for job, arrays in given.items():
 MODELS = ("resnet", "vgg", "inception", "wide_and_deep", "face", "yolo", "bert")
 
 
-def _start(folder: Path, number: int | None, *arguments: str) -> subprocess.Popen[str]:
+def _start(folder: Path, number: int | None, *arguments: str) -> warm.Popen:
     own = {"MOX_MACHINE": str(number)} if number is not None else {}
-    return subprocess.Popen(
+    return warm.Popen(
         [sys.executable, "-m", "moxing", "run", "models.py", *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -291,7 +292,7 @@ def _start(folder: Path, number: int | None, *arguments: str) -> subprocess.Pope
     )
 
 
-def _losses(process: subprocess.Popen[str]) -> dict[str, np.ndarray]:
+def _losses(process: warm.Popen) -> dict[str, np.ndarray]:
     out, error = process.communicate(timeout=500)
     assert process.returncode == 0, error
     rows = [line.split() for line in out.splitlines()]

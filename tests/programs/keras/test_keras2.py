@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 _HERE = Path(__file__).parent
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def _mox(folder: Path, script: Path | str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "moxing", "run", str(script)],
         cwd=folder,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2"},

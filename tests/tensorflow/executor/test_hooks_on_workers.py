@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 from moxing.launch.plan import free_ports
 
@@ -19,7 +20,7 @@ PROGRAM = Path(__file__).with_name("evaluating.py")
 def test_all_workers_stop_where_the_chief_s_values_say(tmp_path: Path) -> None:
     hosts = ",".join(f"127.0.0.1:{port}" for port in free_ports(2))
     workers = [
-        subprocess.Popen(
+        warm.Popen(
             [sys.executable, str(PROGRAM), str(tmp_path / "log"), f"--worker_hosts={hosts}"]
             + ["--job_name=worker", f"--task_index={index}"],
             stdout=subprocess.PIPE,
