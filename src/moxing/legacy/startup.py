@@ -1,4 +1,4 @@
-"""What the package's lines in site-packages call when a plain `python script.py` needs help.
+"""The functions that openmox's .pth files in site-packages call for a plain `python script.py`.
 
 Python reads `openmox.pth` at every start; it only wraps `sys.excepthook`, so nothing here is
 imported before a program fails. While `mox legacy on` holds, a second file calls `rerun` first.
@@ -13,7 +13,7 @@ import types
 
 _GUARD = "MOX_LEGACY_PID"
 _PACKAGES = (b"moxing", b"oneflow")
-# No program is longer; a data file that happens to end in .py might be.
+# The part of a file that is searched: no program is longer, but a data file named .py may be.
 _MOST_BYTES = 1 << 20
 _GONE = ("contrib", "estimator", "examples")
 # tf.losses and tf.metrics are modules of Keras.
@@ -28,17 +28,17 @@ def explain(
     """Says in one sentence what to do when TensorFlow 1.x code meets TensorFlow 2.x.
 
     Args:
-        kind: unused; as `sys.excepthook` is called.
-        error: what is about to end the program.
-        trace: its traceback.
+        kind: not used; `sys.excepthook` passes it.
+        error: the exception that is about to end the program.
+        trace: the traceback of the exception.
 
     Returns:
-        Whether it was such an error and the sentence has been printed.
+        Whether the error is of this kind, and the sentence was printed.
     """
     del kind
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
-    # `mox run` has its own words.
+    # `mox run` prints its own messages.
     ours = type(getattr(main, "__loader__", None)).__module__.startswith("moxing.")
     if script is None or ours or os.environ.get("MOX_DEBUG") == "1":
         return False
@@ -60,7 +60,7 @@ def explain(
 
 
 def about_absent(error: BaseException, script: str) -> str:
-    """The sentence on a program that imports what openmox has a face of; else an empty one."""
+    """Returns advice on a missing package that openmox replaces; else an empty string."""
     if not isinstance(error, ModuleNotFoundError):
         return ""
     missing = (error.name or "").partition(".")[0]
@@ -79,7 +79,7 @@ def about_absent(error: BaseException, script: str) -> str:
 
 
 def _as_run(script: str) -> str:
-    """What stands behind `mox run` to run the main program as it was run now."""
+    """Returns the arguments of `mox run` that start the main program as it was started now."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     if spec is not None:
         return f"-m {spec.name.removesuffix('.__main__')}"
@@ -92,7 +92,7 @@ def rerun(all_old: bool = False) -> None:
     Does nothing for `-m`, `-c`, interactive Python and programs that import neither.
 
     Args:
-        all_old: so too if it is written for TensorFlow 1.x.
+        all_old: whether to do so for programs written for TensorFlow 1.x, too.
     """
     if not sys.argv or not sys.argv[0].endswith(".py"):
         return
@@ -107,7 +107,7 @@ def rerun(all_old: bool = False) -> None:
 
 
 def _is_old(script: str) -> bool:
-    """Whether a program's text shows that it is written for TensorFlow 1.x; says so if it does."""
+    """Whether a program's text shows that it is written for TensorFlow 1.x; prints a line if so."""
     if any(f"{os.sep}{folder}{os.sep}" in os.path.realpath(script) for folder in _LIBRARIES):
         return False
     from moxing.legacy.plain import vintage
@@ -124,7 +124,7 @@ def _is_old(script: str) -> bool:
 def imports_us(script: str) -> bool:
     """Whether a Python file imports moxing or oneflow, judged by its text."""
     if not os.path.isfile(script):
-        # Reading a pipe would take the program away from Python.
+        # Reading a pipe would consume the program before Python reads it.
         return False
     try:
         with open(script, "rb") as file:
@@ -151,7 +151,7 @@ def _imports(words: list[bytes]) -> bool:
 def _about_tensorflow(error: BaseException) -> bool:
     name = getattr(error, "name", None) or ""
     if isinstance(error, ImportError):
-        # That TensorFlow itself is missing is another story.
+        # A missing TensorFlow needs other advice.
         missing = isinstance(error, ModuleNotFoundError) and name == "tensorflow"
         ported = ".compat.v1" in name
         return not missing and not ported and name.partition(".")[0] == "tensorflow"
@@ -177,7 +177,7 @@ def _was_in_v1(module: str, name: str) -> bool:
 
 
 def _port_helps(error: BaseException) -> bool:
-    """Whether tf.compat.v1 has what is missing; a method that is missing is one of its objects'."""
+    """Whether tf.compat.v1 has the missing name; every missing method counts as one of v1's."""
     if isinstance(error, AttributeError):
         return error.name not in _GONE
     path = (getattr(error, "name", None) or "").split(".")[1:]
@@ -186,7 +186,7 @@ def _port_helps(error: BaseException) -> bool:
         path += str(error).split("'")[1:2]
     space = getattr(getattr(sys.modules.get("tensorflow"), "compat", None), "v1", None)
     for name in path:
-        # In some versions looking up what is gone fails with an error of its own.
+        # In some versions, looking up a removed name raises a different error.
         if name in _GONE or not hasattr(space, name):
             return False
         space = getattr(space, name)
@@ -194,7 +194,7 @@ def _port_helps(error: BaseException) -> bool:
 
 
 def _in_users_code(trace: types.TracebackType | None) -> bool:
-    """Whether the innermost frame, but for TensorFlow's own, is outside installed libraries."""
+    """Whether the innermost frame outside TensorFlow is also outside installed libraries."""
     last = ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

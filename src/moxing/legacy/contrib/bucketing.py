@@ -1,4 +1,4 @@
-"""`tf.contrib.training`'s buckets: batches of elements of about one length, by queues."""
+"""`tf.contrib.training`'s buckets: queues that batch elements of similar length."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Batches of elements of one bucket; `tf.train.start_queue_runners` fills them.
+    """Returns batches of elements of the same bucket; `tf.train.start_queue_runners` fills them.
 
     Args:
-        tensors: an element: a list or a dict.
-        which_bucket: the element's bucket, int32.
-        batch_size: of all buckets, or one a bucket.
-        num_buckets: how many buckets there are.
-        num_threads: that fill them.
-        capacity: batches that wait for the reader.
-        bucket_capacities: elements that wait in each bucket; `capacity` by default.
-        shapes: of the tensors.
-        dynamic_pad: whether elements are padded with zeros to the longest of their batch.
+        tensors: the tensors of one element, a list or a dict.
+        which_bucket: the index of the element's bucket, an int32 scalar.
+        batch_size: the batch size of all buckets, or a list with one per bucket.
+        num_buckets: the number of buckets, at least 2.
+        num_threads: the number of threads that fill the buckets.
+        capacity: the maximum number of batches that wait for the reader.
+        bucket_capacities: the maximum number of elements in each bucket; `capacity` by default.
+        shapes: the shapes of the tensors.
+        dynamic_pad: whether elements are padded with zeros to the longest element of their batch.
         allow_smaller_final_batch: whether the last batch of a bucket may be smaller.
-        keep_input: whether the element is used; a scalar.
-        shared_name: not needed: processes do not share these queues.
-        name: of the operations.
+        keep_input: whether the element is used, a boolean scalar.
+        shared_name: not used: processes do not share these queues.
+        name: the name of the operations.
 
     Returns:
-        The bucket of a batch, and the batch in the form of tensors.
+        The index of the batch's bucket, and the batch in the structure of `tensors`.
 
     Raises:
-        MoxValueError: fewer than two buckets, or a number of sizes that is not theirs.
+        MoxValueError: there are fewer than two buckets, or not one batch size per bucket.
     """
     if num_buckets < 2:
         raise MoxValueError(f"num_buckets must be >= 2, not {num_buckets}.")
@@ -87,28 +87,30 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """`bucket` by length: below the first boundary, below the second, ..., from the last one on.
+    """Calls `bucket` with a bucket for each range of lengths between the boundaries.
+
+    Bucket 0 has the lengths below the first boundary, bucket i those from boundary i - 1 on.
 
     Args:
-        input_length: of the element, int32.
-        tensors: as of `bucket`, like the other arguments.
-        batch_size: likewise.
-        bucket_boundaries: increasing numbers.
-        num_threads: likewise.
-        capacity: likewise.
-        bucket_capacities: likewise.
-        shapes: likewise.
-        dynamic_pad: likewise.
-        allow_smaller_final_batch: likewise.
-        keep_input: likewise.
-        shared_name: likewise.
-        name: likewise.
+        input_length: the length of the element, an int32 scalar.
+        tensors: see `bucket`.
+        batch_size: see `bucket`.
+        bucket_boundaries: strictly increasing lengths.
+        num_threads: see `bucket`.
+        capacity: see `bucket`.
+        bucket_capacities: see `bucket`.
+        shapes: see `bucket`.
+        dynamic_pad: see `bucket`.
+        allow_smaller_final_batch: see `bucket`.
+        keep_input: see `bucket`.
+        shared_name: see `bucket`.
+        name: see `bucket`.
 
     Returns:
-        The lengths of a batch's elements, and the batch.
+        The lengths of the batch's elements, and the batch.
 
     Raises:
-        MoxValueError: boundaries that do not increase.
+        MoxValueError: the boundaries do not increase.
     """
     limits = list(bucket_boundaries)
     if not limits or sorted(set(limits)) != limits:
@@ -142,7 +144,7 @@ def _flat(tensors: Any) -> list[Any]:
 
 
 class _Buckets:
-    """A queue for each bucket, and one for the batches that they make."""
+    """A queue for each bucket, and a queue for their batches."""
 
     def __init__(
         self, parts: list[Any], shapes: Any, dynamic_pad: bool, capacities: list[int]
@@ -157,7 +159,7 @@ class _Buckets:
         ]
 
     def batches(self, sizes: list[Any], capacity: int, smaller: bool) -> Any:
-        """The queue of (bucket, batch)."""
+        """Makes the queue of (bucket, batch) pairs."""
         ready = tf.FIFOQueue(capacity, [tf.int32, *self._types], name="top_queue")
         enqueues = []
         for index, (queue, size) in enumerate(zip(self._queues, sizes, strict=True)):
@@ -165,7 +167,7 @@ class _Buckets:
             values = values if isinstance(values, list) else [values]
             enqueues.append(ready.enqueue([tf.constant(index), *values]))
         self._ready = _Shaped(ready, self._shapes)
-        # One runner a bucket: the batches end when all buckets have ended.
+        # One thread per bucket: the batches end when all buckets have ended.
         tf.train.add_queue_runner(
             tf.train.QueueRunner(
                 ready,
@@ -179,7 +181,7 @@ class _Buckets:
         return self._ready
 
     def run(self, which: Any, keep: Any, threads: int) -> None:
-        """Fills the buckets."""
+        """Makes the operations and threads that fill the buckets."""
         which = tf.cast(which, tf.int32)
 
         def into(queue: Any) -> Any:
@@ -202,13 +204,13 @@ class _Buckets:
 
 
 class _Shaped:
-    """A queue of batches whose shapes are known but for their size."""
+    """A queue of batches whose shapes are known except for the batch size."""
 
     def __init__(self, queue: Any, shapes: Any) -> None:
         self._queue, self._shapes = queue, shapes
 
     def dequeue(self) -> list[Any]:
-        """The bucket and its batch."""
+        """Dequeues a bucket's index and its batch."""
         which, *batch = self._queue.dequeue()
         which.set_shape([])
         for part, shape in zip(batch, self._shapes, strict=True):

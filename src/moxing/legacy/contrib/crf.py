@@ -1,7 +1,7 @@
 """`tf.contrib.crf`: linear-chain conditional random fields (Lafferty et al. 2001).
 
-A sequence of tags y has the score of its tags, sum inputs[t, y_t], and of its neighbors,
-sum transitions[y_t, y_t+1]; its likelihood is exp(score) over the sum of it for all sequences.
+The score of a tag sequence y is the sum over t of inputs[t, y_t] + transitions[y_t, y_t+1]. Its
+likelihood is exp(score) divided by the sum of exp(score) over all tag sequences.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ _IMPOSSIBLE = -1e30
 def crf_log_likelihood(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None
 ) -> tuple[Any, Any]:
-    """The log of each tagging's likelihood.
+    """Returns the log-likelihood of each tag sequence.
 
     Args:
-        inputs: scores of tags, [batch, time, tags].
-        tag_indices: the tags, integers [batch, time].
-        sequence_lengths: [batch].
-        transition_params: [tags, tags]; by default the variable `transitions` is made.
+        inputs: the scores of tags, of shape [batch, time, tags].
+        tag_indices: the tags, integers of shape [batch, time].
+        sequence_lengths: the lengths of the sequences, of shape [batch].
+        transition_params: the scores of transitions, of shape [tags, tags]; None: a new variable
+            `transitions`.
 
     Returns:
-        log-likelihoods [batch], and the transitions.
+        The log-likelihoods, of shape [batch], and the transitions.
     """
     inputs = tf.convert_to_tensor(inputs)
     if transition_params is None:
@@ -41,24 +42,24 @@ def crf_log_likelihood(
 def crf_sequence_score(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any
 ) -> Any:
-    """The score of each tagging, [batch], before it is normalized."""
+    """Returns the unnormalized score of each tag sequence, of shape [batch]."""
     unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
     return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
 
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Any:
-    """The part of the score that each tag has by itself, [batch]."""
+    """Returns the sum of each sequence's tag scores, of shape [batch]."""
     inputs = tf.convert_to_tensor(inputs)
     tags = tf.shape(inputs)[2]
     chosen = tf.one_hot(tf.cast(tag_indices, tf.int32), tags, dtype=inputs.dtype)
     mask = _mask(sequence_lengths, tf.shape(inputs)[1], inputs.dtype)
-    # Multiplication by 0 does not undo infinity, which stands for a tag that is forbidden.
+    # Select instead of multiplying by 0: forbidden tags have infinite scores.
     scores = tf.reduce_sum(tf.where(tf.cast(chosen, tf.bool), inputs, tf.zeros_like(inputs)), 2)
     return tf.reduce_sum(tf.where(tf.cast(mask, tf.bool), scores, tf.zeros_like(scores)), 1)
 
 
 def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
-    """The part of the score that neighbors have, [batch]."""
+    """Returns the sum of each sequence's transition scores, of shape [batch]."""
     transitions = tf.convert_to_tensor(transition_params)
     tag_indices = tf.cast(tag_indices, tf.int32)
     first, second = tag_indices[:, :-1], tag_indices[:, 1:]
@@ -70,7 +71,10 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
 
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Any:
-    """The log of the sum of exp(score) over all taggings, [batch]: the forward algorithm."""
+    """Returns the log of the sum of exp(score) over all tag sequences, of shape [batch].
+
+    Computed with the forward algorithm.
+    """
     inputs = tf.convert_to_tensor(inputs)
     transitions = tf.convert_to_tensor(transition_params)[None]
     lengths = tf.cast(sequence_lengths, tf.int32)
@@ -88,26 +92,26 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
 def crf_multitag_sequence_score(
     inputs: Any, tag_bitmap: Any, sequence_lengths: Any, transition_params: Any
 ) -> Any:
-    """`crf_log_norm` over the taggings that a bitmap [batch, time, tags] allows."""
+    """Returns `crf_log_norm` over the tag sequences that a bitmap [batch, time, tags] allows."""
     allowed = crf_filtered_inputs(inputs, tag_bitmap)
     return crf_log_norm(allowed, sequence_lengths, transition_params)
 
 
 def crf_filtered_inputs(inputs: Any, tag_bitmap: Any) -> Any:
-    """Scores under which only the tags of a bitmap [batch, time, tags] are possible."""
+    """Returns scores that allow only the tags of a bitmap [batch, time, tags]."""
     inputs = tf.convert_to_tensor(inputs)
     return tf.where(tf.cast(tag_bitmap, tf.bool), inputs, tf.fill(tf.shape(inputs), -np.inf))
 
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
-    """The best tags of one sequence, in NumPy.
+    """Returns the best tags of one sequence, computed in NumPy.
 
     Args:
-        score: [time, tags].
-        transition_params: [tags, tags].
+        score: the scores of tags, of shape [time, tags].
+        transition_params: the scores of transitions, of shape [tags, tags].
 
     Returns:
-        The tags, a list of `time` integers, and their score.
+        The tags, a list of `time` integers, and their total score.
     """
     score, transitions = np.asarray(score), np.asarray(transition_params)
     best, back = score[0], []
@@ -122,15 +126,16 @@ def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
 
 
 def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) -> tuple[Any, Any]:
-    """The best tags of each sequence: the Viterbi algorithm.
+    """Returns the best tags of each sequence, by the Viterbi algorithm.
 
     Args:
-        potentials: [batch, time, tags].
-        transition_params: [tags, tags].
-        sequence_length: [batch].
+        potentials: the scores of tags, of shape [batch, time, tags].
+        transition_params: the scores of transitions, of shape [tags, tags].
+        sequence_length: the lengths of the sequences, of shape [batch].
 
     Returns:
-        Tags, int32 [batch, time], 0 behind a sequence's end; and their scores [batch].
+        The tags, int32 of shape [batch, time], 0 after a sequence's end; and their scores, of shape
+        [batch].
     """
     potentials = tf.convert_to_tensor(potentials)
     transitions = tf.convert_to_tensor(transition_params)[None]
@@ -146,7 +151,7 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
         back = tf.argmax(candidates, 1, output_type=tf.int32)
         return best, _where(inside, back, identity)
 
-    # The first step changes nothing; with it no scan is empty, which loops don't stack.
+    # The first step changes nothing. It keeps the scan from being empty, which loops can't stack.
     steps = (tf.range(shape[1]), tf.transpose(potentials, [1, 0, 2]))
     bests, backs = tf.scan(forward, steps, initializer=(potentials[:, 0], identity))
     best = bests[-1]
@@ -165,7 +170,7 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
 def crf_constrained_decode(
     potentials: Any, tag_bitmap: Any, transition_params: Any, sequence_length: Any
 ) -> tuple[Any, Any]:
-    """`crf_decode` among the tags that a bitmap [batch, time, tags] allows."""
+    """Calls `crf_decode` with only the tags that a bitmap [batch, time, tags] allows."""
     potentials = tf.convert_to_tensor(potentials)
     allowed = tf.cast(tag_bitmap, tf.bool)
     low = tf.fill(tf.shape(potentials), tf.cast(_IMPOSSIBLE, potentials.dtype))
@@ -173,7 +178,7 @@ def crf_constrained_decode(
 
 
 class CrfForwardRnnCell(rnn_cell.RNNCell):
-    """The forward algorithm's step as a cell: inputs and state are [batch, tags]."""
+    """An RNN cell for a step of the forward algorithm; inputs and state are [batch, tags]."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -189,13 +194,13 @@ class CrfForwardRnnCell(rnn_cell.RNNCell):
         return self._tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """The new forward scores, twice."""
+        """Returns the new forward scores as both output and state."""
         new = inputs + tf.reduce_logsumexp(state[:, :, None] + self._transitions, 1)
         return new, new
 
 
 def _after_first(inputs: Any) -> tuple[Any, Any]:
-    """(1, 2, ...) and the scores of those steps, [time - 1, batch, tags]."""
+    """Returns the step indices from 1 on, and their scores of shape [time - 1, batch, tags]."""
     rest = tf.transpose(inputs, [1, 0, 2])[1:]
     return tf.range(1, tf.shape(inputs)[1]), rest
 
@@ -205,5 +210,5 @@ def _mask(lengths: Any, steps: Any, dtype: Any) -> Any:
 
 
 def _where(rows: Any, yes: Any, no: Any) -> Any:
-    """Rows of `yes` where a condition [batch] holds, of `no` elsewhere."""
+    """Selects rows of `yes` where a condition [batch] is true, and rows of `no` elsewhere."""
     return tf.where(rows, yes, no)

@@ -11,21 +11,21 @@ Transformation = Callable[[Any], Any]
 
 
 def batch_and_drop_remainder(batch_size: Any) -> Transformation:
-    """`dataset.batch` that leaves out a last batch that is too small."""
+    """Returns a `dataset.batch` that drops a smaller last batch."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def padded_batch_and_drop_remainder(
     batch_size: Any, padded_shapes: Any, padding_values: Any = None
 ) -> Transformation:
-    """`dataset.padded_batch` that leaves out a last batch that is too small."""
+    """Returns a `dataset.padded_batch` that drops a smaller last batch."""
     return lambda dataset: dataset.padded_batch(
         batch_size, padded_shapes, padding_values, drop_remainder=True
     )
 
 
 def sloppy_interleave(map_func: Any, cycle_length: Any, block_length: Any = 1) -> Transformation:
-    """`parallel_interleave` in whatever order elements come."""
+    """Returns a `parallel_interleave` without a deterministic order of elements."""
     return tf.data.experimental.parallel_interleave(
         map_func, cycle_length, block_length=block_length, sloppy=True
     )
@@ -41,7 +41,7 @@ def read_batch_features(
     num_epochs: int | None = None,
     capacity: int = 10000,
 ) -> Any:
-    """The next batch of parsed examples of files, a dict of tensors."""
+    """Returns the next batch of examples parsed from files, a dict of tensors."""
     dataset = tf.data.experimental.make_batched_features_dataset(
         file_pattern,
         batch_size,

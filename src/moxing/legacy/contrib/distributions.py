@@ -1,6 +1,6 @@
-"""`tf.contrib.distributions`, by TensorFlow Probability where it is installed.
+"""`tf.contrib.distributions`, from TensorFlow Probability if it is installed.
 
-Without it there are the few of `tf.distributions`, which TensorFlow still has.
+Otherwise, only the few distributions of `tf.distributions` in TensorFlow are available.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INSTALL = (
     "tf.contrib.distributions.{} is a part of TensorFlow Probability now. Install it:"
     " pip install 'openmox[probability]'"
 )
-# Distributions whose parameters went through a function first: name, what it makes of which.
+# Distributions with transformed parameters: by name, the base distribution and the functions.
 _THROUGH: dict[str, tuple[str, dict[str, Callable[[Any], Any]]]] = {
     "BernoulliWithSigmoidProbs": ("Bernoulli", {"probs": tf.sigmoid}),
     "BetaWithSoftplusConcentration": (
@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _through(name: str) -> Callable[..., Any]:
-    """A function that makes the distribution of parameters that went through theirs."""
+    """Returns a function that makes the base distribution from transformed parameters."""
     base, functions = _THROUGH[name]
 
     def make(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`tf.contrib.eager`: what became `tf`'s own, and what a graph can use."""
+"""`tf.contrib.eager`: names that moved to `tf`, and small functions."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ run = tf.app.run
 
 
 def list_devices() -> list[str]:
-    """The names of this machine's devices."""
+    """Returns the names of this machine's devices."""
     return [device.name for device in device_lib.list_local_devices()]
 
 
 def num_gpus() -> int:
-    """How many GPUs there are."""
+    """Returns the number of GPUs."""
     return len(tf.config.list_physical_devices("GPU"))
 
 
 def Iterator(dataset: Any) -> Any:  # noqa: N802, the name that programs know
-    """An iterator over a dataset's elements, when they are computed at once."""
+    """Returns an iterator over a dataset's elements in eager mode."""
     return iter(dataset)

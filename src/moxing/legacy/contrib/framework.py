@@ -11,7 +11,7 @@ from moxing.errors import MoxValueError
 
 
 def with_shape(expected_shape: Any, tensor: Any) -> Any:
-    """The tensor, of a shape that is checked: now where it is known, else when it runs."""
+    """Returns the tensor with its shape checked: now if the shape is known, else at run time."""
     tensor = tf.convert_to_tensor(tensor)
     if isinstance(expected_shape, tf.Tensor):
         known = tf.get_static_value(expected_shape)
@@ -33,13 +33,13 @@ def with_shape(expected_shape: Any, tensor: Any) -> Any:
 
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Any:
-    """The tensor, whose shape is checked to be that of another."""
+    """Returns the tensor, after checking that its shape equals another tensor's shape."""
     shape = expected_tensor.shape
     return with_shape(shape if shape.is_fully_defined() else tf.shape(expected_tensor), tensor)
 
 
 def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Any:
-    """The sum of all elements of all tensors."""
+    """Returns the sum of all elements of all tensors."""
     with tf.name_scope(name, "reduce_sum_n", list(tensors)):
         return tf.add_n([tf.reduce_sum(tensor) for tensor in tensors])
 
@@ -50,12 +50,12 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: Any = 
 
 
 def load_checkpoint(filepattern: str) -> Any:
-    """A reader of a checkpoint: `tf.train.load_checkpoint`."""
+    """Returns a reader of a checkpoint; see `tf.train.load_checkpoint`."""
     return tf.train.load_checkpoint(filepattern)
 
 
 def smart_constant_value(pred: Any) -> Any:
-    """What a boolean is, where that is known before the graph runs; else None."""
+    """Returns the value of a boolean if it is known before the graph runs, else None."""
     if isinstance(pred, tf.Tensor):
         known = tf.get_static_value(pred)
         return None if known is None else bool(known)

@@ -1,4 +1,4 @@
-"""`tf.contrib.training.HParams`: named values that can be read from text."""
+"""`tf.contrib.training.HParams`: named values that can be parsed from a string."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class HParams:
         setattr(self, name, value)
 
     def del_hparam(self, name: str) -> None:
-        """Removes a value, where there is one."""
+        """Removes a value, if there is one."""
         if name in self._names:
             self._names.remove(name)
             delattr(self, name)
 
     def parse(self, values: str) -> HParams:
-        """Replaces values by those of a text such as `"rate=0.1,units=[64,32],units[1]=16"`."""
+        """Sets values from a string such as `"rate=0.1,units=[64,32],units[1]=16"`."""
         position = 0
         while position < len(values.rstrip()):
             found = _ASSIGNMENT.match(values, position)
@@ -87,25 +87,25 @@ class HParams:
             self.set_hparam(name, changed)
 
     def override_from_dict(self, values_dict: dict[str, Any]) -> HParams:
-        """Replaces the values that a dict names."""
+        """Sets the values that a dict names."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
     def values(self) -> dict[str, Any]:
-        """Every value by name."""
+        """Returns all values by name."""
         return {name: getattr(self, name) for name in self._names}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A value, or `default` where there is none of that name."""
+        """Returns the value of a name, or `default` if there is none."""
         return getattr(self, key) if key in self._names else default
 
     def to_json(self, indent: int | None = None, sort_keys: bool = False) -> str:
-        """The values as a JSON object."""
+        """Returns the values as a JSON object."""
         return json.dumps(self.values(), indent=indent, sort_keys=sort_keys)
 
     def parse_json(self, values_json: str) -> HParams:
-        """Replaces values by those of a JSON object."""
+        """Sets values from a JSON object."""
         return self.override_from_dict(json.loads(values_json))
 
     def __contains__(self, key: str) -> bool:
@@ -121,7 +121,7 @@ class HParams:
 
 
 def _cast(name: str, old: Any, value: Any) -> Any:
-    """`value` as the type of `old`; text is read, anything else must fit."""
+    """Converts `value` to the type of `old`; strings are parsed, other values must match."""
     if old is None or isinstance(value, type(old)):
         return value
     try:

@@ -15,18 +15,19 @@ from moxing.errors import MoxValueError
 
 
 def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> Any:
-    """Moves pixels by projective transformations; what comes from outside is 0.
+    """Applies projective transformations to images; pixels read from outside are 0.
 
     Args:
-        images: [N, H, W, C], [H, W, C] or [H, W], of a type `ImageProjectiveTransformV3` takes.
-        transforms: [a0, a1, a2, b0, b1, b2, c0, c1], one for all images or one an image.
+        images: a tensor of shape [N, H, W, C], [H, W, C] or [H, W], of a dtype that
+            `ImageProjectiveTransformV3` accepts.
+        transforms: [a0, a1, a2, b0, b1, b2, c0, c1], one for all images or one per image.
         interpolation: "NEAREST" or "BILINEAR".
 
     Returns:
-        A tensor of the shape and type of `images`.
+        A tensor of the shape and dtype of `images`.
 
     Raises:
-        MoxValueError: images of another number of dimensions.
+        MoxValueError: `images` has another number of dimensions.
     """
     images = tf.convert_to_tensor(images)
     rank = _rank(images)
@@ -46,11 +47,11 @@ def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> A
 
 
 def rotate(images: Any, angles: Any, interpolation: str = "NEAREST") -> Any:
-    """Turns images counterclockwise about their centers.
+    """Rotates images counterclockwise around their centers.
 
     Args:
-        images: as of `transform`.
-        angles: radians, one for all images or one an image.
+        images: see `transform`.
+        angles: the angles in radians, one for all images or one per image.
         interpolation: "NEAREST" or "BILINEAR".
     """
     images = tf.convert_to_tensor(images)
@@ -61,24 +62,24 @@ def rotate(images: Any, angles: Any, interpolation: str = "NEAREST") -> Any:
 
 
 def translate(images: Any, translations: Any, interpolation: str = "NEAREST") -> Any:
-    """Moves images by [dx, dy] pixels, right and down."""
+    """Translates images by [dx, dy] pixels, to the right and down."""
     return transform(images, translations_to_projective_transforms(translations), interpolation)
 
 
 def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any) -> Any:
-    """The transformations that turn images of a size by `angles`: [number of angles, 8]."""
+    """Returns transformations, of shape [angles, 8], that rotate images of a size by `angles`."""
     angles = tf.convert_to_tensor(angles, tf.float32)
     angles = tf.reshape(angles, [-1])
     height, width = tf.cast(image_height, tf.float32) - 1.0, tf.cast(image_width, tf.float32) - 1.0
     cosine, sine, zero = tf.cos(angles), tf.sin(angles), tf.zeros_like(angles)
-    # The center of the image stays where it is.
+    # The center of the image is a fixed point.
     shift_x = (width - (cosine * width - sine * height)) / 2.0
     shift_y = (height - (sine * width + cosine * height)) / 2.0
     return tf.stack([cosine, -sine, shift_x, sine, cosine, shift_y, zero, zero], axis=1)
 
 
 def translations_to_projective_transforms(translations: Any) -> Any:
-    """The transformations that move images by `translations`, [N, 2] or [2]: [N, 8]."""
+    """Returns transformations [N, 8] that translate images by `translations`, [N, 2] or [2]."""
     translations = tf.reshape(tf.convert_to_tensor(translations, tf.float32), [-1, 2])
     dx, dy = translations[:, 0], translations[:, 1]
     one, zero = tf.ones_like(dx), tf.zeros_like(dx)

@@ -1,4 +1,4 @@
-"""Small parts of `tf.contrib.learn`: modes, and files of its data sets."""
+"""Small parts of `tf.contrib.learn`: modes, and functions to read data sets from files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT_SECONDS = 60
 
 
 class ModeKeys:
-    """What a model function is called for."""
+    """The modes of a model function's call."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -24,14 +24,14 @@ class ModeKeys:
 
 
 class Dataset(NamedTuple):
-    """Data and what it means, both arrays."""
+    """Arrays of data and of their targets."""
 
     data: Any
     target: Any
 
 
 class Datasets(NamedTuple):
-    """The three parts of a data set."""
+    """The training, validation and test parts of a data set."""
 
     train: Any
     validation: Any
@@ -39,12 +39,12 @@ class Datasets(NamedTuple):
 
 
 def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
-    """Downloads a file, unless it is there.
+    """Downloads a file, unless it exists.
 
     Args:
-        filename: of the file in work_directory.
-        work_directory: made if it is not there.
-        source_url: the file's whole address.
+        filename: the name of the file in work_directory.
+        work_directory: a directory, created if it does not exist.
+        source_url: the complete URL of the file.
 
     Returns:
         The path of the file.
@@ -53,7 +53,7 @@ def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
     path = os.path.join(work_directory, filename)
     if os.path.exists(path):
         return path
-    # Under its name the file is never a part of itself.
+    # Only a complete file gets the final name.
     with tempfile.NamedTemporaryFile(dir=work_directory, delete=False) as part:
         try:
             with urllib.request.urlopen(source_url, timeout=_TIMEOUT_SECONDS) as source:
@@ -69,7 +69,7 @@ def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
 def load_csv_with_header(
     filename: str, target_dtype: Any, features_dtype: Any, target_column: int = -1
 ) -> Dataset:
-    """A CSV file whose first line says how many rows and features there are."""
+    """Reads a CSV file after skipping its header line."""
     with tf.io.gfile.GFile(filename) as file:
         rows = csv.reader(file)
         next(rows)
@@ -79,7 +79,7 @@ def load_csv_with_header(
 def load_csv_without_header(
     filename: str, target_dtype: Any, features_dtype: Any, target_column: int = -1
 ) -> Dataset:
-    """A CSV file of rows."""
+    """Reads a CSV file without a header line."""
     with tf.io.gfile.GFile(filename) as file:
         return _table(csv.reader(file), target_dtype, features_dtype, target_column)
 

@@ -1,4 +1,4 @@
-"""The decoder that attends to a list of states, unrolled (Vinyals et al. 2014, section 2.1)."""
+"""An unrolled decoder that attends to a list of states (Vinyals et al. 2014, section 2.1)."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ def attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
-    """A cell over a list of inputs, which reads weighted states at each step.
+    """Runs a cell over a list of inputs, with attention to states at each step.
 
     Args:
-        decoder_inputs: a list of [batch, n].
-        initial_state: of the cell.
-        attention_states: [batch, length, size].
+        decoder_inputs: a list of tensors of shape [batch, n].
+        initial_state: the initial state of the cell.
+        attention_states: the states to attend to, of shape [batch, length, size].
         cell: an RNN cell.
-        output_size: of the outputs; the cell's by default.
-        num_heads: how many weightings there are.
-        loop_function: of (output, step); gives every input but the first, in place of the list.
-        dtype: of the variables; the scope's by default.
-        scope: `attention_decoder` by default.
-        initial_state_attention: whether the first step reads by the initial state, not zeros.
+        output_size: the size of the outputs; the cell's output size by default.
+        num_heads: the number of attention heads.
+        loop_function: a function of (output, step) that returns every input except the first,
+            instead of the list.
+        dtype: the dtype of the variables; the scope's by default.
+        scope: the variable scope; `attention_decoder` by default.
+        initial_state_attention: whether the first step attends with the initial state, instead of
+            reading zeros.
 
     Returns:
-        A list of outputs [batch, output_size], and the last state.
+        A list of outputs of shape [batch, output_size], and the last state.
 
     Raises:
-        MoxValueError: no inputs, no heads, or states of unknown size.
+        MoxValueError: there are no inputs, no heads, or states of unknown size.
     """
     if not decoder_inputs:
         raise MoxValueError("Must provide at least 1 input to attention decoder.")
@@ -63,7 +65,7 @@ def attention_decoder(
                     inputs = loop_function(outputs[-1], step)
             x = linear([inputs, *reads], width(inputs, "attention_decoder"), True)
             output, state = cell(x, state)
-            # The variables of attention are there already where the initial state was read.
+            # The attention variables exist already if the initial state was used for attention.
             reuse = True if step == 0 and initial_state_attention else None
             with tf.variable_scope(tf.get_variable_scope(), reuse=reuse):
                 reads = reader.read(state)
@@ -73,7 +75,7 @@ def attention_decoder(
 
 
 class _Reader:
-    """The attention: its keys are computed once."""
+    """Computes attention; the keys are computed once."""
 
     def __init__(self, states: Any, heads: int, batch: Any, dtype: Any) -> None:
         self._size = width(states, "attention_decoder's attention_states")
@@ -87,14 +89,14 @@ class _Reader:
             self._vectors.append(tf.get_variable(f"AttnV_{head}", [self._size], dtype))
 
     def nothing(self) -> list[Any]:
-        """What is read before the first step: zeros."""
+        """Returns the zeros that stand for the attention before the first step."""
         zeros = [tf.zeros([self._batch, self._size], self._dtype) for _ in range(self._heads)]
         for tensor in zeros:
             tensor.set_shape([None, self._size])
         return zeros
 
     def read(self, state: Any) -> list[Any]:
-        """What each head reads for a state of the cell: [batch, size] each."""
+        """Returns each head's attention for a state of the cell, of shape [batch, size] each."""
         flat = tf.nest.flatten(state)
         query = flat[0] if len(flat) == 1 else tf.concat(flat, 1)
         found = []

@@ -38,7 +38,7 @@ Decoded = tuple[Any, Any]
 def _argmax_loop(
     embedding: Any, output_projection: Any = None, update_embedding: bool = True
 ) -> Callable[[Any, Any], Any]:
-    """A loop function that looks up the best class of the last output."""
+    """Returns a loop function that looks up the embedding of the last output's best class."""
 
     def loop_function(output: Any, _: Any) -> Any:
         if output_projection is not None:
@@ -60,17 +60,18 @@ def rnn_decoder(
     loop_function: Any = None,
     scope: Any = None,
 ) -> Decoded:
-    """A cell over a list of inputs.
+    """Runs a cell over a list of inputs.
 
     Args:
-        decoder_inputs: a list of [batch, n].
-        initial_state: of the cell.
+        decoder_inputs: a list of tensors of shape [batch, n].
+        initial_state: the initial state of the cell.
         cell: an RNN cell.
-        loop_function: of (output, step); gives every input but the first, in place of the list.
-        scope: `rnn_decoder` by default.
+        loop_function: a function of (output, step) that returns every input except the first,
+            instead of the list.
+        scope: the variable scope; `rnn_decoder` by default.
 
     Returns:
-        A list of outputs [batch, m], and the last state.
+        A list of outputs of shape [batch, m], and the last state.
     """
     outputs: list[Any] = []
     with tf.variable_scope(scope or "rnn_decoder"):
@@ -94,7 +95,7 @@ def basic_rnn_seq2seq(
     dtype: Any = tf.float32,
     scope: Any = None,
 ) -> Decoded:
-    """An RNN encoder, and an `rnn_decoder` of other weights that starts at its last state."""
+    """Runs an RNN encoder, and from its last state an `rnn_decoder` with separate weights."""
     with tf.variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = tf.nn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
@@ -108,7 +109,7 @@ def tied_rnn_seq2seq(
     dtype: Any = tf.float32,
     scope: Any = None,
 ) -> Decoded:
-    """An encoder and a decoder that share their weights."""
+    """Runs an encoder and a decoder that share their weights."""
     with tf.variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
         _, state = tf.nn.static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)
@@ -127,18 +128,18 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope: Any = None,
 ) -> Decoded:
-    """`rnn_decoder` over ids [batch], which a variable `embedding` makes vectors of.
+    """Runs `rnn_decoder` over ids, which a variable `embedding` maps to vectors.
 
     Args:
-        decoder_inputs: a list of ids [batch].
-        initial_state: of the cell.
+        decoder_inputs: a list of id tensors of shape [batch].
+        initial_state: the initial state of the cell.
         cell: an RNN cell.
-        num_symbols: how many ids there are.
-        embedding_size: the width of the vectors.
-        output_projection: (weights, biases) from outputs to symbols.
-        feed_previous: whether each input but the first is the last output's best symbol.
-        update_embedding_for_previous: whether gradients reach the vectors of those.
-        scope: `embedding_rnn_decoder` by default.
+        num_symbols: the number of ids.
+        embedding_size: the size of the vectors.
+        output_projection: a pair (weights, biases) that maps outputs to symbols.
+        feed_previous: whether each input except the first is the best symbol of the last output.
+        update_embedding_for_previous: whether gradients reach the vectors of these symbols.
+        scope: the variable scope; `embedding_rnn_decoder` by default.
     """
     with tf.variable_scope(scope or "embedding_rnn_decoder") as opened:
         _check_projection(output_projection, opened.dtype, None, num_symbols)
@@ -162,7 +163,10 @@ def embedding_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> Decoded:
-    """An encoder of ids and an `embedding_rnn_decoder`; `feed_previous` may be a boolean tensor."""
+    """Runs an encoder of ids and an `embedding_rnn_decoder`.
+
+    `feed_previous` may be a boolean tensor.
+    """
     with tf.variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
             opened.set_dtype(dtype)
@@ -197,7 +201,7 @@ def embedding_tied_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> Decoded:
-    """`tied_rnn_seq2seq` over ids, with one embedding for both sides."""
+    """Runs `tied_rnn_seq2seq` over ids, with one embedding for encoder and decoder."""
     with tf.variable_scope(scope or "embedding_tied_rnn_seq2seq", dtype=dtype) as opened:
         dtype, symbols = opened.dtype, num_decoder_symbols or num_symbols
         _check_projection(output_projection, dtype, None, symbols)
@@ -230,7 +234,7 @@ def embedding_attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Decoded:
-    """`attention_decoder` over ids; see `embedding_rnn_decoder`."""
+    """Runs `attention_decoder` over ids; see `embedding_rnn_decoder`."""
     size = cell.output_size if output_size is None else output_size
     with tf.variable_scope(scope or "embedding_attention_decoder", dtype=dtype) as opened:
         _check_projection(output_projection, opened.dtype, size, num_symbols)
@@ -265,7 +269,7 @@ def embedding_attention_seq2seq(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Decoded:
-    """An encoder of ids, and a decoder that attends to its outputs (Vinyals et al. 2014)."""
+    """Runs an encoder of ids, and a decoder that attends to its outputs (Vinyals et al. 2014)."""
     with tf.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
         outputs, state = tf.nn.static_rnn(encoder, encoder_inputs, dtype=opened.dtype)
@@ -305,7 +309,7 @@ def one2many_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One encoder, and an `embedding_rnn_decoder` for each name: dicts of outputs and states."""
+    """Runs an encoder, and a decoder for each name; returns dicts of outputs and states."""
     outputs: dict[str, Any] = {}
     states: dict[str, Any] = {}
     with tf.variable_scope(scope or "one2many_rnn_seq2seq", dtype=dtype) as opened:
@@ -336,21 +340,21 @@ def model_with_buckets(
     per_example_loss: bool = False,
     name: str | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """A model unrolled once for each pair of lengths, on the same variables.
+    """Unrolls a model for each bucket, a pair of lengths, with shared variables.
 
     Args:
         encoder_inputs: a list as long as the longest bucket's encoder.
         decoder_inputs: a list as long as the longest bucket's decoder.
-        targets: a list of [batch].
-        weights: a list of [batch].
-        buckets: (length of the encoder, length of the decoder), the shortest first.
-        seq2seq: of (encoder inputs, decoder inputs); returns outputs and states.
-        softmax_loss_function: as of `sequence_loss`.
-        per_example_loss: whether losses are [batch] each, not scalars.
-        name: of the operations.
+        targets: a list of id tensors of shape [batch].
+        weights: a list of tensors of shape [batch].
+        buckets: pairs (encoder length, decoder length), the shortest first.
+        seq2seq: a function of (encoder inputs, decoder inputs) that returns outputs and states.
+        softmax_loss_function: see `sequence_loss`.
+        per_example_loss: whether each loss has the shape [batch] instead of being a scalar.
+        name: the name of the operations.
 
     Returns:
-        The outputs and the loss of each bucket.
+        A list of the outputs and a list of the losses, by bucket.
 
     Raises:
         MoxValueError: a list is shorter than the last bucket.
@@ -387,7 +391,7 @@ def model_with_buckets(
 
 
 def _decoded(decode: Callable[[bool], Decoded], feed_previous: Any) -> Decoded:
-    """The decoder's outputs and state, where a tensor may choose between two kinds of it."""
+    """Returns the decoder's outputs and state; a tensor `feed_previous` selects one of two."""
     if isinstance(feed_previous, bool):
         return decode(feed_previous)
     shapes: list[Any] = []

@@ -1,4 +1,4 @@
-"""`tf.contrib.lookup`: tables with the arguments that they had, `mapping=` among them."""
+"""`tf.contrib.lookup`: tables with their old arguments, such as `mapping=`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ string_to_index_table_from_file = index_table_from_file
 
 
 class HashTable(lookup_ops.StaticHashTableV1):
-    """A table that does not change; `init` is the operation that fills it."""
+    """An immutable table; `init` is the operation that fills it."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class HashTable(lookup_ops.StaticHashTableV1):
 
     @property
     def init(self) -> Any:
-        """Fills the table."""
+        """The operation that fills the table."""
         return self.initializer
 
 
 class MutableDenseHashTable(lookup_ops.DenseHashTable):
-    """A table on one tensor; a key that is deleted needs `deleted_key`."""
+    """A mutable table in a dense tensor; deletions mark a key with `deleted_key`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class MutableDenseHashTable(lookup_ops.DenseHashTable):
 
 
 def _another(key_dtype: Any, empty_key: Any) -> Any:
-    """A key that is not the empty one, and hardly anybody's."""
+    """Returns a key that differs from the empty key and that programs hardly use."""
     if tf.as_dtype(key_dtype) == tf.string:
         return tf.fill(tf.shape(empty_key), "\0deleted")
     return tf.cast(empty_key, key_dtype) - tf.ones_like(tf.cast(empty_key, key_dtype))
@@ -114,16 +114,16 @@ def index_table_from_tensor(
     name: str | None = None,
     vocabulary_list: Any = None,
 ) -> Any:
-    """A table from the keys of a list to their places.
+    """Returns a table from the keys of a list to their indices.
 
     Args:
         mapping: the keys, a list or a tensor.
-        num_oov_buckets: how many places there are behind for other keys.
-        default_value: the place of other keys, where there are no buckets.
-        hasher_spec: chooses the bucket.
-        dtype: of the keys.
-        name: of the operations.
-        vocabulary_list: another name of mapping.
+        num_oov_buckets: the number of indices after the list for unknown keys.
+        default_value: the index of unknown keys if there are no such buckets.
+        hasher_spec: the hash function that selects the bucket.
+        dtype: the dtype of the keys.
+        name: the name of the operations.
+        vocabulary_list: another name of `mapping`.
     """
     return lookup_ops.index_table_from_tensor(
         _given(mapping, vocabulary_list), num_oov_buckets, default_value, hasher_spec, dtype, name
@@ -139,7 +139,7 @@ def index_to_string_table_from_tensor(
     name: str | None = None,
     vocabulary_list: Any = None,
 ) -> Any:
-    """A table from places to the texts of a list; see `index_table_from_tensor`."""
+    """Returns a table from indices to the strings of a list; see `index_table_from_tensor`."""
     given = _given(mapping, vocabulary_list)
     return lookup_ops.index_to_string_table_from_tensor(given, default_value, name)
 
@@ -147,14 +147,14 @@ def index_to_string_table_from_tensor(
 def string_to_index(
     tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None
 ) -> Any:
-    """The places of texts in a list; `tf.tables_initializer()` fills the table."""
+    """Returns the indices of strings in a list; `tf.tables_initializer()` fills the table."""
     return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
 
 
 def index_to_string(
     tensor: Any, mapping: Any, default_value: str = "UNK", name: str | None = None
 ) -> Any:
-    """The texts at places of a list; `tf.tables_initializer()` fills the table."""
+    """Returns the strings at indices of a list; `tf.tables_initializer()` fills the table."""
     places = tf.cast(tensor, tf.int64)
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(places)
 

@@ -1,4 +1,4 @@
-"""`tensorflow.examples.tutorials.mnist.mnist`: a network of two hidden layers."""
+"""`tensorflow.examples.tutorials.mnist.mnist`: a network with two hidden layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IMAGE_PIXELS = IMAGE_SIZE * IMAGE_SIZE
 
 
 def inference(images: Any, hidden1_units: int, hidden2_units: int) -> Any:
-    """Logits [batch, 10] of images [batch, 784]."""
+    """Returns the logits, of shape [batch, 10], of images of shape [batch, 784]."""
     layers = (
         ("hidden1", IMAGE_PIXELS, hidden1_units, tf.nn.relu),
         ("hidden2", hidden1_units, hidden2_units, tf.nn.relu),
@@ -30,13 +30,13 @@ def inference(images: Any, hidden1_units: int, hidden2_units: int) -> Any:
 
 
 def loss(logits: Any, labels: Any) -> Any:
-    """The mean cross-entropy."""
+    """Returns the mean cross-entropy."""
     labels = tf.cast(labels, tf.int64)
     return tf.losses.sparse_softmax_cross_entropy(labels=labels, logits=logits)
 
 
 def training(loss: Any, learning_rate: float) -> Any:
-    """A step of gradient descent; the loss is summarized."""
+    """Returns the operation of a gradient descent step, and adds a summary of the loss."""
     tf.summary.scalar("loss", loss)
     global_step = tf.Variable(0, name="global_step", trainable=False)
     optimizer = tf.train.GradientDescentOptimizer(learning_rate)
@@ -44,6 +44,6 @@ def training(loss: Any, learning_rate: float) -> Any:
 
 
 def evaluation(logits: Any, labels: Any) -> Any:
-    """How many labels are the best class."""
+    """Returns the number of correct predictions."""
     correct = tf.nn.in_top_k(predictions=logits, targets=labels, k=1)
     return tf.reduce_sum(tf.cast(correct, tf.int32))

@@ -1,4 +1,4 @@
-"""`tf.contrib.nccl`: reductions over devices, by NCCL between GPUs and by additions elsewhere."""
+"""`tf.contrib.nccl`: reductions over devices, with NCCL on GPUs and plain operations elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _on_gpus(tensors: Sequence[Any]) -> bool:
 
 
 def _all(kernel: Callable[..., Any], reduce: Callable[[Any, Any], Any], tensors: Any) -> list[Any]:
-    """What the reduction of all tensors is, on each tensor's device."""
+    """Returns the reduction of all tensors, on each tensor's device."""
     given = [tf.convert_to_tensor(tensor) for tensor in tensors]
     if not given:
         raise MoxValueError("Must pass >0 tensors to all reduce operations")
@@ -32,31 +32,31 @@ def _all(kernel: Callable[..., Any], reduce: Callable[[Any, Any], Any], tensors:
 
 
 def all_sum(tensors: Any) -> list[Any]:
-    """The sum, for each device."""
+    """Returns the sum, on each tensor's device."""
     return _all(nccl_ops.all_sum, tf.add, tensors)
 
 
 def all_prod(tensors: Any) -> list[Any]:
-    """The product, for each device."""
+    """Returns the product, on each tensor's device."""
     return _all(nccl_ops.all_prod, tf.multiply, tensors)
 
 
 def all_min(tensors: Any) -> list[Any]:
-    """The smallest, for each device."""
+    """Returns the elementwise minimum, on each tensor's device."""
     return _all(nccl_ops.all_min, tf.minimum, tensors)
 
 
 def all_max(tensors: Any) -> list[Any]:
-    """The largest, for each device."""
+    """Returns the elementwise maximum, on each tensor's device."""
     return _all(nccl_ops.all_max, tf.maximum, tensors)
 
 
 def reduce_sum(tensors: Any) -> Any:
-    """The sum, on the current device."""
+    """Returns the sum, on the current device."""
     given = [tf.convert_to_tensor(tensor) for tensor in tensors]
     return nccl_ops.reduce_sum(given) if _on_gpus(given) else tf.add_n(given)
 
 
 def broadcast(tensor: Any) -> Any:
-    """The tensor: what reads it on another device gets it sent there."""
+    """Returns the tensor itself: TensorFlow sends it to the devices that read it."""
     return tf.identity(tensor)

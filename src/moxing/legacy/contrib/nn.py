@@ -27,14 +27,14 @@ __all__ = [
 ]
 
 deprecated_flipped_sparse_softmax_cross_entropy_with_logits = _sparse_softmax
-# What SELU has for very negative numbers: - scale * alpha (Klambauer et al. 2017).
+# The limit of SELU for large negative numbers: -scale * alpha (Klambauer et al. 2017).
 _SELU_LOWEST = -1.7580993408473766
 
 
 def alpha_dropout(
     x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: Any = None
 ) -> Any:
-    """Dropout that keeps mean 0 and variance 1 (Klambauer et al. 2017, section 3)."""
+    """Applies dropout that preserves mean 0 and variance 1 (Klambauer et al. 2017, section 3)."""
     with tf.name_scope(name, "alpha_dropout", [x]):
         x = tf.convert_to_tensor(x)
         keep = tf.cast(keep_prob, x.dtype)
@@ -46,7 +46,7 @@ def alpha_dropout(
 
 
 def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: Any = None) -> Any:
-    """alpha softplus(x / alpha), at most `clip`."""
+    """Returns alpha * softplus(x / alpha), limited to at most `clip`."""
     with tf.name_scope(name, "scaled_softplus", [x, alpha]):
         y = alpha * tf.nn.softplus(x / alpha)
         return y if clip is None else tf.minimum(y, clip)
@@ -63,18 +63,18 @@ def embed_sequence(
     scope: Any = None,
     reuse: bool | None = None,
 ) -> Any:
-    """Vectors [batch, time, embed_dim] of ids [batch, time], on the variable `embeddings`.
+    """Returns the vectors [batch, time, embed_dim] of ids [batch, time].
 
     Args:
-        ids: integers.
-        vocab_size: how many there are.
-        embed_dim: the width of the vectors.
-        unique: not needed: gradients of one id are added in either case.
-        initializer: of the variable; the scope's by default.
-        regularizer: of the variable.
-        trainable: whether it is trained.
-        scope: `EmbedSequence` by default.
-        reuse: whether the variable is there already.
+        ids: integer ids.
+        vocab_size: the number of ids.
+        embed_dim: the size of the vectors.
+        unique: not used: gradients of equal ids are added in either case.
+        initializer: the initializer of the variable `embeddings`; the scope's by default.
+        regularizer: the regularizer of the variable.
+        trainable: whether the variable is trained.
+        scope: the variable scope; `EmbedSequence` by default.
+        reuse: whether an existing variable is reused.
     """
     with tf.variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
         embeddings = model_variable(

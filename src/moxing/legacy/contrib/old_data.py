@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops.dataset_ops import DatasetV1Adapter
 
-# Methods that give a dataset; what they give has the old arguments, too.
+# Methods that return a dataset; they return one with the old arguments, too.
 _SAME = (
     "apply",
     "batch",
@@ -31,7 +31,7 @@ _SOURCES = "from_generator from_sparse_tensor_slices from_tensor_slices from_ten
 
 
 class Dataset(DatasetV1Adapter):
-    """A dataset that takes the arguments of its time."""
+    """A dataset whose methods take the old arguments."""
 
     def map(
         self,
@@ -41,7 +41,7 @@ class Dataset(DatasetV1Adapter):
         num_parallel_calls: Any = None,
         **kwargs: Any,
     ) -> Dataset:
-        """Changes each element, `num_threads` at a time; keeps `output_buffer_size` results."""
+        """Maps elements with `num_threads` parallel calls, and prefetches `output_buffer_size`."""
         parallel = num_threads if num_parallel_calls is None else num_parallel_calls
         mapped: Any = DatasetV1Adapter.map(self, map_func, parallel, **kwargs)
         if output_buffer_size:
@@ -49,20 +49,20 @@ class Dataset(DatasetV1Adapter):
         return Dataset(mapped)
 
     def dense_to_sparse_batch(self, batch_size: Any, row_shape: Any) -> Dataset:
-        """Batches as sparse tensors."""
+        """Returns a dataset of batches as sparse tensors."""
         return Dataset(tf.data.experimental.dense_to_sparse_batch(batch_size, row_shape)(self))
 
     def group_by_window(self, key_func: Any, reduce_func: Any, window_size: Any) -> Dataset:
-        """Windows of elements of one key, each reduced to a dataset."""
+        """Groups elements by key into windows, and reduces each window to a dataset."""
         grouped = tf.data.experimental.group_by_window(key_func, reduce_func, window_size)
         return Dataset(grouped(self))
 
     def ignore_errors(self) -> Dataset:
-        """Leaves out elements that cannot be made."""
+        """Skips elements that raise errors."""
         return Dataset(tf.data.experimental.ignore_errors()(self))
 
     def unbatch(self) -> Dataset:
-        """The elements of batches."""
+        """Splits batches into elements."""
         return Dataset(tf.data.experimental.unbatch()(self))
 
 
@@ -94,15 +94,15 @@ for _name in _SOURCES.split():
 
 
 def TextLineDataset(filenames: Any, **kwargs: Any) -> Dataset:  # noqa: N802, a class's name
-    """The lines of files."""
+    """Returns a dataset of the lines of files."""
     return Dataset(tf.data.TextLineDataset(filenames, **kwargs))
 
 
 def TFRecordDataset(filenames: Any, *args: Any, **kwargs: Any) -> Dataset:  # noqa: N802
-    """The records of files."""
+    """Returns a dataset of the records of files."""
     return Dataset(tf.data.TFRecordDataset(filenames, *args, **kwargs))
 
 
 def FixedLengthRecordDataset(filenames: Any, *args: Any, **kwargs: Any) -> Dataset:  # noqa: N802
-    """The records of one length of files."""
+    """Returns a dataset of the fixed-length records of files."""
     return Dataset(tf.data.FixedLengthRecordDataset(filenames, *args, **kwargs))

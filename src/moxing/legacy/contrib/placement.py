@@ -1,4 +1,4 @@
-"""`tf.contrib.training`'s choices of a parameter server for each variable."""
+"""`tf.contrib.training`'s strategies that select a parameter server for each variable."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from moxing.errors import MoxValueError
 
 
 def byte_size_load_fn(op: Any) -> int:
-    """The bytes of a variable.
+    """Returns the size of a variable in bytes.
 
     Raises:
-        MoxValueError: an operation with several outputs, or of unknown shape.
+        MoxValueError: the size of the operation's output is unknown.
     """
     if len(op.outputs) != 1 or not op.outputs[0].shape.is_fully_defined():
         shape = op.get_attr("shape") if "shape" in op.node_def.attr else None
@@ -30,24 +30,24 @@ def byte_size_load_fn(op: Any) -> int:
 
 
 class GreedyLoadBalancingStrategy:
-    """Gives each variable to the server that has the least: a `ps_strategy`."""
+    """A `ps_strategy` that places each variable on the server with the smallest load."""
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], Any]) -> None:
         self._loads, self._load_fn = np.zeros(num_tasks), load_fn
 
     def __call__(self, op: Any) -> int:
-        """The task of a variable's operation."""
+        """Returns the task index of the server for a variable's operation."""
         task = int(self._loads.argmin())
         self._loads[task] += self._load_fn(op)
         return task
 
 
 class RandomStrategy:
-    """Gives variables to servers by chance."""
+    """A `ps_strategy` that places variables on servers at random."""
 
     def __init__(self, num_ps: int, seed: int = 0) -> None:
         self._draw, self._servers = np.random.RandomState(seed), num_ps
 
     def __call__(self, op: Any) -> int:
-        """The task of a variable's operation."""
+        """Returns the task index of the server for a variable's operation."""
         return int(self._draw.randint(self._servers))

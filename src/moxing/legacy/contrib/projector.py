@@ -1,6 +1,6 @@
-"""`tf.contrib.tensorboard.plugins.projector`: the file that tells TensorBoard of embeddings.
+"""`tf.contrib.tensorboard.plugins.projector`: the file that describes embeddings to TensorBoard.
 
-Field numbers and names are those of TensorBoard's projector_config.proto, so its file reads alike.
+The field numbers and names equal those of TensorBoard's projector_config.proto.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PROJECTOR_FILENAME = "projector_config.pbtxt"
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _ONE, _MANY = _FIELD.LABEL_OPTIONAL, _FIELD.LABEL_REPEATED
 _TEXT, _NUMBER, _MESSAGE = _FIELD.TYPE_STRING, _FIELD.TYPE_UINT32, _FIELD.TYPE_MESSAGE
-# A message's fields: name, number, one or many, type, message.
+# The fields of each message: name, number, label (one or repeated), type, message type.
 _MESSAGES: dict[str, tuple[tuple[str, int, Any, Any, str], ...]] = {
     "SpriteMetadata": (
         ("image_path", 1, _ONE, _TEXT, ""),
@@ -48,7 +48,7 @@ def _message_types() -> dict[str, Any]:
             described.field.add(
                 name=name, number=number, label=label, type=kind, type_name=type_name
             )
-    # A pool of our own: TensorBoard, where it is installed, has these messages in the default one.
+    # Use a separate pool: TensorBoard, if installed, registers these messages in the default pool.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {

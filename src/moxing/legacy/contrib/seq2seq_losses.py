@@ -1,4 +1,4 @@
-"""Losses of sequences of logits: `tf.contrib.legacy_seq2seq`'s of lists, `seq2seq`'s of tensors."""
+"""Sequence losses: `tf.contrib.legacy_seq2seq`'s take lists, and `seq2seq`'s take tensors."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def sequence_loss_by_example(
     softmax_loss_function: Any = None,
     name: str | None = None,
 ) -> Any:
-    """The weighted cross-entropy of each sequence.
+    """Returns the weighted cross-entropy of each sequence, of shape [batch].
 
     Args:
-        logits: a list of [batch, classes], one a step.
-        targets: a list of integers [batch].
-        weights: a list of [batch].
+        logits: a list of tensors of shape [batch, classes], one per step.
+        targets: a list of integer tensors of shape [batch].
+        weights: a list of tensors of shape [batch].
         average_across_timesteps: whether the sum is divided by the sum of the weights.
-        softmax_loss_function: of labels= and logits=, in place of the cross-entropy.
-        name: of the operations.
+        softmax_loss_function: a function of labels= and logits= that replaces the cross-entropy.
+        name: the name of the operations.
 
-    Returns:
-        [batch].
+        Returns:
+            A tensor of shape [batch].
 
-    Raises:
-        MoxValueError: lists of different lengths.
+        Raises:
+            MoxValueError: the lists have different lengths.
     """
     _check_lengths(logits, targets, weights)
     with tf.name_scope(name, "sequence_loss_by_example", [*logits, *targets, *weights]):
@@ -59,16 +59,16 @@ def list_sequence_loss(
     softmax_loss_function: Any = None,
     name: str | None = None,
 ) -> Any:
-    """The mean of `sequence_loss_by_example`, or its sum: a scalar.
+    """Returns the mean or the sum of `sequence_loss_by_example`, a scalar.
 
     Args:
-        logits: as of `sequence_loss_by_example`, like the other arguments.
-        targets: likewise.
-        weights: likewise.
-        average_across_timesteps: likewise.
+        logits: see `sequence_loss_by_example`.
+        targets: see `sequence_loss_by_example`.
+        weights: see `sequence_loss_by_example`.
+        average_across_timesteps: see `sequence_loss_by_example`.
         average_across_batch: whether the sum is divided by the number of sequences.
-        softmax_loss_function: likewise.
-        name: likewise.
+        softmax_loss_function: see `sequence_loss_by_example`.
+        name: see `sequence_loss_by_example`.
     """
     with tf.name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
         each = sequence_loss_by_example(
@@ -91,24 +91,26 @@ def sequence_loss(
     sum_over_timesteps: bool = False,
     sum_over_batch: bool = False,
 ) -> Any:
-    """The weighted cross-entropy of sequences.
+    """Returns the weighted cross-entropy of sequences.
 
     Args:
-        logits: [batch, time, classes].
-        targets: integers [batch, time].
-        weights: [batch, time]; 0 leaves a step out.
-        average_across_timesteps: sums over the steps and divides by the sum of their weights.
-        average_across_batch: the same over the sequences.
-        softmax_loss_function: of labels= and logits=, in place of the cross-entropy.
-        name: of the operations.
-        sum_over_timesteps: sums over the steps and divides by the number of weights above 0.
-        sum_over_batch: the same over the sequences. Both count only where nothing is averaged.
+        logits: a tensor of shape [batch, time, classes].
+        targets: integers of shape [batch, time].
+        weights: a tensor of shape [batch, time]; weight 0 leaves a step out.
+        average_across_timesteps: sums over the steps, and divides by the sum of their weights.
+        average_across_batch: does the same over the sequences.
+        softmax_loss_function: a function of labels= and logits= that replaces the cross-entropy.
+        name: the name of the operations.
+        sum_over_timesteps: sums over the steps, and divides by the number of weights above 0.
+        sum_over_batch: does the same over the sequences. The two sums have an effect only if
+            nothing is averaged.
 
-    Returns:
-        A scalar, [batch], [time] or [batch, time], as the dimensions are averaged or summed.
+        Returns:
+            A scalar or a tensor of shape [batch], [time] or [batch, time], without the averaged or
+            summed dimensions.
 
-    Raises:
-        MoxValueError: tensors of other ranks, or a dimension both averaged and summed.
+        Raises:
+            MoxValueError: a tensor has another rank, or a dimension is both averaged and summed.
     """
     for tensor, rank, called in (
         (logits, 3, "logits"),

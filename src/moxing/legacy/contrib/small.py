@@ -1,4 +1,4 @@
-"""The table of `tf.contrib`'s smaller parts, and the sentences for what cannot be had."""
+"""The table of `tf.contrib`'s smaller parts, and the advice for names that are not supported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.summary`: summaries that write themselves, in graphs by `all_summary_ops()`."""
+"""`tf.contrib.summary`: summaries that are written directly; graphs run `all_summary_ops()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tf.contrib`: what tf-slim and TensorFlow's public API still cover, and advice for the rest."""
+"""The table of `tf.contrib`: where tf-slim and TensorFlow still have a name, and other advice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LAYERS = Spec(
         ),
         "embed_sequence": f"{_HERE}.nn:embed_sequence",
         "safe_embedding_lookup_sparse": f"{_V1}:nn.safe_embedding_lookup_sparse",
-        # slim keeps these in files that it does not list.
+        # tf-slim defines these names in modules that it does not export.
         "utils": "tf_slim.layers.utils",
     },
     deep=True,
@@ -64,7 +64,7 @@ _FRAMEWORK = Spec(
         "deprecated": "tensorflow.python.util.deprecation:deprecated",
         "deprecated_args": "tensorflow.python.util.deprecation:deprecated_args",
         "nest": "face:tensorflow.python.util.nest",
-        # tf-slim's module of variables shows the module of this name.
+        # Under this name, tf-slim's module of variables exposes a module.
         **{
             name: f"tf_slim.ops.arg_scope:{name}"
             for name in ("add_arg_scope", "arg_scope", "current_arg_scope", "has_arg_scope")
@@ -153,7 +153,7 @@ _LEARN_DATASETS = Spec(
 
 
 def _python(face: str, package: str, *files: str, more: Mapping[str, Any] | None = None) -> Spec:
-    """`contrib.X.python.PACKAGE.FILE`: programs import private files; all show the whole of X."""
+    """Maps private files `contrib.X.python.PACKAGE.FILE`, which programs import, to all of X."""
     shown = {file: f"face:tensorflow.contrib.{face}" for file in files}
     return Spec(names={package: Spec(roots=(f"{_HERE}.{face}",), names={**shown, **(more or {})})})
 
@@ -229,7 +229,7 @@ _DATA = Spec(
     fallback=(f"{_V1}.data",),
 )
 
-# Its names, and the files that programs imported them from.
+# The names of tf.contrib.tpu, and the private files that programs import them from.
 _TPU = Spec(
     roots=(f"{_ESTIMATOR}.tpu", f"{_V1}.tpu"),
     names={

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.preprocessing`: texts as rows of word numbers."""
+"""`tf.contrib.learn.preprocessing`: converts texts to rows of word ids."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
 
-# Words, words of capitals, and the parts of CamelCase.
+# Words, words in capitals, and the parts of CamelCase words.
 TOKENIZER_RE = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
 _UNKNOWN = "<UNK>"
 
 
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each text."""
+    """Yields the list of words of each text."""
     for text in iterator:
         yield TOKENIZER_RE.findall(text)
 
 
 class CategoricalVocabulary:
-    """Numbers for categories, in the order in which they come; 0 is the unknown one."""
+    """Ids for categories, in the order of their first use; 0 is the id of unknown categories."""
 
     def __init__(self, unknown_token: str = _UNKNOWN, support_reverse: bool = True) -> None:
         self._unknown_token = unknown_token
@@ -37,11 +37,11 @@ class CategoricalVocabulary:
         return len(self._mapping)
 
     def freeze(self, freeze: bool = True) -> None:
-        """New categories are unknown from now on."""
+        """Makes later new categories unknown; `freeze=False` accepts new ones again."""
         self._freeze = freeze
 
     def get(self, category: Any) -> int:
-        """The number of a category; a new one gets the next number."""
+        """Returns the id of a category; a new category gets the next id unless frozen."""
         if category not in self._mapping:
             if self._freeze:
                 return 0
@@ -51,15 +51,16 @@ class CategoricalVocabulary:
         return self._mapping[category]
 
     def add(self, category: Any, count: int = 1) -> None:
-        """Counts a category; one that is unknown is not counted."""
+        """Adds to the count of a category, unless the category is unknown."""
         number = self.get(category)
         if number > 0:
             self._freq[category] = self._freq.get(category, 0) + count
 
     def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
-        """Numbers the categories anew, the most frequent first.
+        """Renumbers the categories, the most frequent first.
 
-        Those not above `min_frequency` go, and those from `max_frequency` on, if it is positive.
+        Removes categories with counts up to `min_frequency` and, if it is positive, from
+        `max_frequency` on.
         """
         by_name = sorted(self._freq.items(), key=lambda item: (isinstance(item[0], str), item[0]))
         ranked = sorted(by_name, key=lambda item: item[1], reverse=True)
@@ -77,10 +78,10 @@ class CategoricalVocabulary:
         self._freq = kept
 
     def reverse(self, class_id: int) -> Any:
-        """The category of a number.
+        """Returns the category of an id.
 
         Raises:
-            MoxValueError: the vocabulary was made without the way back.
+            MoxValueError: the vocabulary was made with `support_reverse=False`.
         """
         if self._reverse_mapping is None:
             raise MoxValueError("This vocabulary wasn't initialized with support_reverse.")
@@ -88,7 +89,7 @@ class CategoricalVocabulary:
 
 
 class VocabularyProcessor:
-    """Makes rows of `max_document_length` word numbers, int64, of texts."""
+    """Converts texts to rows of `max_document_length` word ids, int64."""
 
     def __init__(
         self,
@@ -97,13 +98,13 @@ class VocabularyProcessor:
         vocabulary: CategoricalVocabulary | None = None,
         tokenizer_fn: Callable[[Iterable[str]], Iterable[Any]] | None = None,
     ) -> None:
-        """Args: min_frequency: words that are not above it are unknown."""
+        """Args: min_frequency: if above 0, words with counts up to it are unknown."""
         self.max_document_length, self.min_frequency = max_document_length, min_frequency
         self.vocabulary_ = vocabulary if vocabulary else CategoricalVocabulary()
         self._tokenizer = tokenizer_fn if tokenizer_fn else tokenizer
 
     def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
-        """Learns the words of texts."""
+        """Adds the words of texts to the vocabulary, and freezes it."""
         for words in self._tokenizer(raw_documents):
             for word in words:
                 self.vocabulary_.add(word)
@@ -120,7 +121,7 @@ class VocabularyProcessor:
         return self.transform(raw_documents)
 
     def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """A row of word numbers for each text; 0 behind its end."""
+        """Yields a row of word ids for each text, padded with 0."""
         for words in self._tokenizer(raw_documents):
             numbers = np.zeros(self.max_document_length, np.int64)
             for place, word in enumerate(words):
@@ -135,7 +136,7 @@ class VocabularyProcessor:
             yield " ".join(str(self.vocabulary_.reverse(number)) for number in numbers)
 
     def save(self, filename: str) -> None:
-        """Writes the processor to a file, by pickle."""
+        """Writes the processor to a file with pickle."""
         with tf.io.gfile.GFile(filename, "wb") as file:
             file.write(pickle.dumps(self))
 
@@ -147,13 +148,13 @@ class VocabularyProcessor:
 
 
 class ByteProcessor:
-    """Makes rows of `max_document_length` bytes, uint8, of texts."""
+    """Converts texts to rows of `max_document_length` bytes, uint8."""
 
     def __init__(self, max_document_length: int) -> None:
         self.max_document_length = max_document_length
 
     def fit(self, x: Any) -> ByteProcessor:
-        """Nothing is learned."""
+        """Does nothing: bytes need no vocabulary."""
         return self
 
     def fit_transform(self, x: Iterable[Any]) -> Iterator[np.ndarray]:
@@ -161,7 +162,7 @@ class ByteProcessor:
         return self.transform(x)
 
     def transform(self, x: Iterable[Any]) -> Iterator[np.ndarray]:
-        """A row of bytes for each text; 0 behind its end."""
+        """Yields a row of bytes for each text, padded with 0."""
         for document in x:
             raw = document.encode() if isinstance(document, str) else bytes(document)
             row = np.frombuffer(raw, np.uint8)[: self.max_document_length]

@@ -1,4 +1,4 @@
-"""Copies parts of a graph, with other inputs."""
+"""Copies parts of a graph, with replaced inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLOCATION = "loc:@"
 
 
 class SubGraphView:
-    """Some operations of a graph; its inputs and outputs are the tensors that cross its border."""
+    """A set of operations of a graph, with the tensors that cross its border."""
 
     def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
@@ -42,12 +42,12 @@ class SubGraphView:
 
     @property
     def inputs(self) -> list[Any]:
-        """Tensors from outside that the operations read."""
+        """The tensors from outside that the operations read."""
         return list(self._inputs)
 
     @property
     def outputs(self) -> list[Any]:
-        """Tensors of the operations that others read, or nobody."""
+        """The tensors of the operations that other operations, or none at all, read."""
         return list(self._outputs)
 
     @property
@@ -60,7 +60,7 @@ class SubGraphView:
 
 
 def make_view(*args: Any, graph: Any = None, **_: Any) -> SubGraphView:
-    """A view of operations: see `select_ops`."""
+    """Returns a view of operations; see `select_ops` for the arguments."""
     if args and isinstance(args[0], SubGraphView):
         return args[0]
     return SubGraphView(select_ops(*args, graph=graph))
@@ -70,25 +70,25 @@ sgv = make_view
 
 
 def sgv_scope(scope: str, graph: Any) -> SubGraphView:
-    """A view of a name scope."""
+    """Returns a view of the operations in a name scope."""
     return SubGraphView(get_name_scope_ops(graph, scope))
 
 
 def ph(dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = "geph") -> Any:
-    """A placeholder."""
+    """Returns a new placeholder."""
     name = prefix if scope is None else f"{scope.rstrip('/')}/{prefix}"
     return tf.placeholder(dtype, shape, name)
 
 
 class TransformerInfo:
-    """Which operation of a copy stands for which."""
+    """The map between original operations and their copies."""
 
     def __init__(self, transformed: dict[Any, Any]) -> None:
         self._transformed_ops = transformed
         self._originals = {id(new): old for old, new in transformed.items()}
 
     def transformed(self, original: Any, missing_fn: Any = None) -> Any:
-        """The copy of an operation or a tensor; of a collection, of each."""
+        """Returns the copy of an operation or a tensor, or a list of copies for a collection."""
         if isinstance(original, tf.Operation):
             found = self._transformed_ops.get(original)
         elif isinstance(original, tf.Tensor):
@@ -99,7 +99,7 @@ class TransformerInfo:
         return missing_fn(original) if found is None and missing_fn is not None else found
 
     def original(self, transformed: Any, missing_fn: Any = None) -> Any:
-        """What an operation or a tensor is a copy of."""
+        """Returns the original of a copied operation or tensor."""
         op = transformed if isinstance(transformed, tf.Operation) else transformed.op
         found = self._originals.get(id(op))
         if found is None:
@@ -116,18 +116,18 @@ def copy_with_input_replacements(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copies operations, with some of their inputs replaced.
+    """Copies operations and replaces some of their inputs.
 
     Args:
         sgv: a view, or operations.
-        replacement_ts: a tensor for each replaced one.
-        dst_graph: where the copy is made; the same graph by default.
-        dst_scope: its name scope.
-        src_scope: not needed: the names below dst_scope are those of the operations.
-        reuse_dst_scope: whether dst_scope may be there already.
+        replacement_ts: a dict from replaced tensors to new tensors.
+        dst_graph: the graph of the copy; the same graph by default.
+        dst_scope: the name scope of the copy.
+        src_scope: not used: names below dst_scope are those of the operations.
+        reuse_dst_scope: whether dst_scope may exist already.
 
     Returns:
-        The copy, and what stands for what.
+        A view of the copy, and the map between originals and copies.
     """
     view = sgv if isinstance(sgv, SubGraphView) else SubGraphView(sgv)
     graph = view.graph
@@ -146,7 +146,7 @@ def copy(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copies operations; what they read from outside stays, in another graph as placeholders."""
+    """Copies operations; they keep their outside inputs, or get placeholders in another graph."""
     return copy_with_input_replacements(sgv, {}, dst_graph, dst_scope, src_scope, reuse_dst_scope)
 
 
@@ -157,17 +157,17 @@ def graph_replace(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> Any:
-    """Tensors as they would be if others were replaced: what lies between is copied.
+    """Returns tensors recomputed with replaced tensors, by copying the operations in between.
 
     Args:
-        target_ts: a tensor, or a collection of them.
-        replacement_ts: a tensor for each replaced one.
+        target_ts: a tensor, or a collection of tensors.
+        replacement_ts: a dict from replaced tensors to new tensors.
         dst_scope: the name scope of the copies.
-        src_scope: not needed: the names below dst_scope are those of the operations.
-        reuse_dst_scope: whether dst_scope may be there already.
+        src_scope: not used: names below dst_scope are those of the operations.
+        reuse_dst_scope: whether dst_scope may exist already.
 
     Returns:
-        Tensors in the form of target_ts.
+        Tensors in the structure of target_ts.
 
     Raises:
         MoxValueError: no target depends on a replaced tensor.
@@ -197,12 +197,12 @@ def graph_replace(
 
 
 def tensor_key(tensor: Any) -> str:
-    """The name by which a tensor, or what stands for one, is known in its graph."""
+    """Returns the name of a tensor, or of a value convertible to one, in its graph."""
     return tf.convert_to_tensor(tensor).name if not hasattr(tensor, "name") else tensor.name
 
 
 def _depending(ops: list[Any], replaced: Mapping[str, Any]) -> list[Any]:
-    """Those of the operations that read a replaced tensor, or one that depends on it."""
+    """Returns the operations that depend on a replaced tensor."""
     order = sorted(ops, key=lambda op: op._id)
     found: set[Any] = set()
     grown = True
@@ -211,13 +211,13 @@ def _depending(ops: list[Any], replaced: Mapping[str, Any]) -> list[Any]:
         for op in order:
             if any(t.name in replaced or t.op in found for t in op.inputs):
                 found.add(op)
-        # Loops read what comes behind them: go on until nothing is added.
+        # Loops have back edges, so repeat until no operation is added.
         grown = len(found) > before
     return [op for op in order if op in found]
 
 
 class _Copier:
-    """One copy, by way of a GraphDef, which keeps loops, functions and attributes."""
+    """Makes one copy through a GraphDef, which preserves loops, functions and attributes."""
 
     def __init__(self, view: SubGraphView, same: bool, replaced: Mapping[str, Any]) -> None:
         self._view, self._same, self._replaced = view, same, replaced
@@ -246,7 +246,7 @@ class _Copier:
         return TransformerInfo(transformed)
 
     def _node(self, op: Any) -> Any:
-        """The operation, whose inputs from outside have names that the map of inputs knows."""
+        """Returns the operation's NodeDef, with outside inputs renamed for the input map."""
         node = tf.NodeDef()
         node.CopyFrom(op.node_def)
         del node.input[:]
@@ -282,5 +282,5 @@ class _Copier:
         outside = tensor.name in self._replaced or tensor.op.name not in self._names
         if not outside:
             return tensor.name
-        # Not a node of the copy, also where the replaced tensor's operation is one.
+        # This name is never a node of the copy, even if the replaced tensor's operation is.
         return f"outside/{tensor.op.name}:{tensor.value_index}"

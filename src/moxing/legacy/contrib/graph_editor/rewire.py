@@ -1,4 +1,4 @@
-"""Gives operations other inputs."""
+"""Changes the inputs of operations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _pairs(ts0: Any, ts1: Any) -> list[tuple[Any, Any]]:
 
 
 def make_list(ts: Any) -> list[Any]:
-    """Tensors in their order; one may be there twice."""
+    """Returns a list of tensors in order, with duplicates."""
     return [tensor for value in _each(ts) for tensor in make_list_of_t(value)]
 
 
@@ -38,16 +38,16 @@ def _each(ts: Any) -> Iterable[Any]:
 
 
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Lets what reads each tensor of ts1 read that of ts0.
+    """Makes the consumers of each tensor in ts1 read the corresponding tensor in ts0.
 
     Args:
-        ts0: tensors.
-        ts1: as many tensors.
-        can_modify: only these operations are changed.
-        cannot_modify: these are not.
+        ts0: the new tensors.
+        ts1: the old tensors, as many as ts0 has.
+        can_modify: the only operations to change; None: all.
+        cannot_modify: operations that are not changed.
 
     Returns:
-        How many inputs were changed.
+        The number of inputs changed.
     """
     changes = [
         (op, place, new)
@@ -60,7 +60,7 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
 
 
 def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Lets what reads each tensor of one list read that of the other."""
+    """Swaps the consumers of corresponding tensors in two lists."""
     changes = []
     for one, other in _pairs(ts0, ts1):
         for op, place in _consumers(one, can_modify, cannot_modify):
@@ -73,28 +73,28 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
 
 
 def reroute_inputs(sgv0: Any, sgv1: Any) -> tuple[Any, Any]:
-    """Lets the part sgv1 read what the part sgv0 reads."""
+    """Makes view sgv1 read the inputs of view sgv0."""
     reroute_ts(sgv0.inputs, sgv1.inputs, can_modify=sgv1.ops)
     return sgv0, sgv1
 
 
 def reroute_outputs(sgv0: Any, sgv1: Any) -> tuple[Any, Any]:
-    """Lets what reads the part sgv1 read the part sgv0."""
+    """Makes the consumers of view sgv1's outputs read the outputs of view sgv0."""
     reroute_ts(sgv0.outputs, sgv1.outputs, cannot_modify=[*sgv0.ops, *sgv1.ops])
     return sgv0, sgv1
 
 
 def reroute_ios(sgv0: Any, sgv1: Any) -> tuple[Any, Any]:
-    """Both `reroute_inputs` and `reroute_outputs`."""
+    """Calls both `reroute_inputs` and `reroute_outputs`."""
     reroute_inputs(sgv0, sgv1)
     return reroute_outputs(sgv0, sgv1)
 
 
 def add_control_inputs(op: Any, cops: Any) -> None:
-    """Lets an operation wait for others.
+    """Adds control inputs to an operation.
 
     Raises:
-        MoxValueError: it waits for one of them already.
+        MoxValueError: an operation is already a control input.
     """
     others = make_list_of_op(cops)
     for other in others:
@@ -104,10 +104,10 @@ def add_control_inputs(op: Any, cops: Any) -> None:
 
 
 def remove_control_inputs(op: Any, cops: Any) -> None:
-    """Lets an operation no longer wait for others.
+    """Removes control inputs of an operation.
 
     Raises:
-        MoxValueError: it does not wait for one of them.
+        MoxValueError: an operation is not a control input.
     """
     others = make_list_of_op(cops)
     for other in others:

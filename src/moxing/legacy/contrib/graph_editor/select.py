@@ -1,4 +1,4 @@
-"""Chooses operations and tensors of a graph: by name, by scope, by what they depend on."""
+"""Selects operations and tensors of a graph by name, scope or dependency."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moxing.errors import MoxTypeError, MoxValueError
 
 
 def flat(values: Any) -> Iterator[Any]:
-    """The items of nested collections, operations and tensors."""
+    """Yields the operations and tensors of nested collections."""
     if isinstance(values, (tf.Operation, tf.Tensor, str)) or hasattr(values, "op"):
         yield values
     elif values is not None:
@@ -21,22 +21,22 @@ def flat(values: Any) -> Iterator[Any]:
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
-    """The values in order, each once."""
+    """Returns the values in order, without duplicates."""
     return list({id(value): value for value in values}.values())
 
 
 def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True, **_: Any) -> Any:
-    """A list of operations, of a graph, an operation, or collections of them and of tensors."""
+    """Returns the operations of a graph, or of nested collections of operations and tensors."""
     if isinstance(ops, tf.Graph):
         return ops.get_operations()
     return unique(value if isinstance(value, tf.Operation) else value.op for value in flat(ops))
 
 
 def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, **_: Any) -> Any:
-    """A list of tensors, of a graph, a tensor, or collections of them.
+    """Returns the tensors of a graph, or of nested collections of tensors.
 
     Raises:
-        MoxTypeError: something else than tensors.
+        MoxTypeError: a value is not a tensor.
     """
     if isinstance(ts, tf.Graph):
         return get_tensors(ts)
@@ -63,7 +63,7 @@ def get_consuming_ops(ts: Any) -> list[Any]:
 
 
 def make_regex(obj: Any) -> Any:
-    """A compiled regular expression, of a text or of itself; None of anything else."""
+    """Returns a compiled regular expression for a string or a pattern; None for other objects."""
     if isinstance(obj, str):
         return re.compile(obj)
     return obj if isinstance(obj, re.Pattern) else None
@@ -76,7 +76,7 @@ def filter_ops(ops: Any, positive_filter: Callable[[Any], bool] | None = None) -
 
 
 def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
-    """The operations in whose name the expression is found."""
+    """Returns the operations whose names match the expression anywhere."""
     pattern = make_regex(regex)
     return filter_ops(ops, lambda op: bool(pattern.search(op.name)))
 
@@ -88,7 +88,7 @@ def filter_ts(ops: Any, positive_filter: Callable[[Any], bool] | None = None) ->
 
 
 def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
-    """The inputs and outputs of operations in whose name the expression is found."""
+    """Returns the inputs and outputs of operations whose names match the expression anywhere."""
     pattern = make_regex(regex)
     return filter_ts(ops, lambda tensor: bool(pattern.search(tensor.name)))
 
@@ -100,14 +100,14 @@ def get_name_scope_ops(ops: Any, scope: str) -> list[Any]:
 
 
 def get_ops_ios(ops: Any, control_inputs: Any = False, control_ios: Any = None) -> list[Any]:
-    """The tensors that operations read and make."""
+    """Returns the inputs and outputs of operations."""
     return filter_ts(ops)
 
 
 def select_ops(
     *args: Any, graph: Any = None, positive_filter: Any = None, restrict_ops_regex: bool = False
 ) -> list[Any]:
-    """Operations given themselves, or by regular expressions of their names in `graph`.
+    """Selects operations, given as objects or as regular expressions of names in `graph`.
 
     Raises:
         MoxValueError: an expression without a graph.
@@ -127,7 +127,7 @@ def select_ops(
 def select_ts(
     *args: Any, graph: Any = None, positive_filter: Any = None, restrict_ts_regex: bool = False
 ) -> list[Any]:
-    """Tensors given themselves, or by regular expressions of their names in `graph`.
+    """Selects tensors, given as objects or as regular expressions of names in `graph`.
 
     Raises:
         MoxValueError: an expression without a graph.
@@ -146,7 +146,7 @@ def select_ts(
 
 
 def select_ops_and_ts(*args: Any, graph: Any = None, **_: Any) -> tuple[list[Any], list[Any]]:
-    """Operations and tensors; an expression with `(?#ts)` before it is of tensors."""
+    """Selects operations and tensors; expressions that start with `(?#ts)` select tensors."""
     ops = select_ops(*(a for a in args if not isinstance(a, tf.Tensor)), graph=graph)
     tensors = [a for a in args if isinstance(a, tf.Tensor)]
     texts = [a for a in args if isinstance(a, str) and a.startswith("(?#ts)")]
@@ -189,15 +189,15 @@ def get_backward_walk_ops(
     stop_at_ts: Any = (),
     control_inputs: bool = False,
 ) -> list[Any]:
-    """The operations that operations (or tensors) depend on.
+    """Returns the operations that the seeds, operations or tensors, depend on.
 
     Args:
-        seed_ops: where the walk starts.
-        inclusive: whether the start is among the result.
-        within_ops: only these.
-        within_ops_fn: only those for which it is true.
-        stop_at_ts: the walk does not go past these tensors.
-        control_inputs: whether control dependencies count.
+        seed_ops: the operations or tensors where the walk starts.
+        inclusive: whether the result includes the seeds.
+        within_ops: the walk stays within these operations.
+        within_ops_fn: the walk stays within operations for which this function is true.
+        stop_at_ts: tensors at which the walk stops.
+        control_inputs: whether the walk follows control dependencies.
     """
     stops = {id(tensor) for tensor in make_list_of_t(stop_at_ts)}
 
@@ -220,7 +220,7 @@ def get_forward_walk_ops(
     stop_at_ts: Any = (),
     control_outputs: Any = None,
 ) -> list[Any]:
-    """The operations that depend on operations or tensors; see `get_backward_walk_ops`."""
+    """Returns the operations that depend on the seeds; see `get_backward_walk_ops`."""
     stops = {id(tensor) for tensor in make_list_of_t(stop_at_ts)}
 
     def after(op: Any) -> Iterable[Any]:
@@ -243,7 +243,7 @@ def get_forward_walk_ops(
 def get_walks_intersection_ops(
     forward_seed_ops: Any, backward_seed_ops: Any, **options: Any
 ) -> list[Any]:
-    """The operations on a way from one set to the other."""
+    """Returns the operations on paths from the forward seeds to the backward seeds."""
     forward = get_forward_walk_ops(forward_seed_ops)
     backward = set(get_backward_walk_ops(backward_seed_ops))
     return [op for op in forward if op in backward]

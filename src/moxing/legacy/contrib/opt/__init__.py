@@ -1,4 +1,4 @@
-"""`tf.contrib.opt`: optimizers beside those of `tf.train`."""
+"""`tf.contrib.opt`: optimizers that `tf.train` does not have."""
 
 from __future__ import annotations
 

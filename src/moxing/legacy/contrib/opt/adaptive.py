@@ -1,4 +1,4 @@
-"""Optimizers with a rule of their own, on reference and resource variables alike."""
+"""Optimizers with their own update rules, for reference and resource variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _assigned(variable: Any, value: Any, locking: bool = False) -> Any:
 
 
 class LazyAdamOptimizer(tf.train.AdamOptimizer):
-    """Adam whose moments of rows without a gradient stay as they are."""
+    """Adam that leaves the moments of rows without a gradient unchanged."""
 
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
         return self._rows(grad.values, var, grad.indices)
@@ -42,7 +42,7 @@ class LazyAdamOptimizer(tf.train.AdamOptimizer):
 
 
 class _Dense(tf.train.Optimizer):
-    """An optimizer that says for a gradient what a variable's step is: `_step`."""
+    """Base class of optimizers that compute a variable's step from a dense gradient in `_step`."""
 
     _slot_list: Sequence[str] = ()
 
@@ -77,7 +77,7 @@ class _Dense(tf.train.Optimizer):
         return tf.group(tf.assign_sub(var, step, use_locking=self._use_locking), *updates)
 
     def _step(self, grad: Any, var: Any) -> list[Any]:
-        """What is taken from the variable, then the updates of its slots."""
+        """Returns the value to subtract from the variable, then the updates of its slots."""
         raise NotImplementedError
 
 
@@ -160,7 +160,7 @@ class AdaMaxOptimizer(_Dense):
 
 
 class _Sign(_Dense):
-    """What the optimizers of Bello et al. (2017) share: the signs of gradient and momentum."""
+    """Base class of the optimizers of Bello et al. (2017): signs of gradient and momentum."""
 
     _slot_list = ("m",)
 
@@ -178,7 +178,7 @@ class _Sign(_Dense):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """The update; `sign_decay_fn` gets the global step."""
+        """Builds the update; `sign_decay_fn` gets the global step."""
         if self._sign_decay_fn is not None:
             self._decay = self._sign_decay_fn(global_step)
         return super().apply_gradients(grads_and_vars, global_step=global_step, name=name)
@@ -234,7 +234,7 @@ class PowerSignOptimizer(_Sign):
 
 
 class LARSOptimizer(_Dense):
-    """Momentum with a rate for each layer (You et al. 2017)."""
+    """Momentum with a learning rate for each layer (You et al. 2017)."""
 
     _slot_list = ("momentum",)
 

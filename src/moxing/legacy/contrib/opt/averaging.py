@@ -1,4 +1,4 @@
-"""Optimizers around an optimizer: averages of variables, limits of their length."""
+"""Wraps optimizers to average variables or to limit their norms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moxing.errors import MoxValueError
 
 
 class MovingAverageOptimizer(tf.train.Optimizer):
-    """Keeps moving averages of the variables, for a saver that writes them in their place."""
+    """Keeps moving averages of the variables, which a swapping saver writes in their place."""
 
     def __init__(
         self,
@@ -20,7 +20,7 @@ class MovingAverageOptimizer(tf.train.Optimizer):
         num_updates: Any = None,
         sequential_update: bool = True,
     ) -> None:
-        """Args: sequential_update: whether averages wait for the step."""
+        """Args: sequential_update: whether the averages are updated after the step."""
         super().__init__(False, "MovingAverageOptimizer")
         self._optimizer, self._sequential = opt, sequential_update
         self._ema = tf.train.ExponentialMovingAverage(average_decay, num_updates=num_updates)
@@ -33,7 +33,7 @@ class MovingAverageOptimizer(tf.train.Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """The optimizer's step, and that of the averages."""
+        """Builds the optimizer's step and the update of the averages."""
         grads_and_vars = list(grads_and_vars)
         step = self._optimizer.apply_gradients(grads_and_vars, global_step=global_step, name=name)
         variables = [variable for _, variable in grads_and_vars]
@@ -49,10 +49,10 @@ class MovingAverageOptimizer(tf.train.Optimizer):
     def swapping_saver(
         self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any
     ) -> Any:
-        """A `tf.train.Saver` under which variables and averages have each other's names.
+        """Returns a `tf.train.Saver` that swaps the names of variables and their averages.
 
         Raises:
-            MoxValueError: before `apply_gradients`, or variables without their averages.
+            MoxValueError: `apply_gradients` was not called, or `var_list` lacks an average.
         """
         if self._swapped is None:
             raise MoxValueError("Must call apply_gradients or minimize before swapping_saver.")
@@ -80,7 +80,7 @@ class VariableClippingOptimizer(tf.train.Optimizer):
         colocate_clip_ops_with_vars: bool = False,
         name: str = "VariableClipping",
     ) -> None:
-        """Args: vars_to_clip_dims: the dimensions over which each variable's norm is."""
+        """Args: vars_to_clip_dims: by variable, the dimensions over which its norm is computed."""
         super().__init__(use_locking, name)
         self._optimizer, self._max_norm = opt, max_norm
         self._dims = [(variable, list(dims)) for variable, dims in vars_to_clip_dims.items()]
@@ -92,7 +92,7 @@ class VariableClippingOptimizer(tf.train.Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """The optimizer's step, then the limits."""
+        """Builds the optimizer's step, followed by the clipping of variables."""
         step = self._optimizer.apply_gradients(grads_and_vars, global_step=global_step)
         with tf.control_dependencies([step]):
             limited = [
@@ -113,7 +113,7 @@ class VariableClippingOptimizer(tf.train.Optimizer):
 def clip_gradients_by_global_norm(
     gradients_variables: Sequence[tuple[Any, Any]], clip_norm: float = 20.0
 ) -> list[tuple[Any, Any]]:
-    """Gradients and variables, with the gradients' norm, all together, at most `clip_norm`."""
+    """Clips gradients to a global norm of at most `clip_norm`; returns the pairs."""
     gradients, variables = zip(*gradients_variables, strict=True)
     clipped, _ = tf.clip_by_global_norm(list(gradients), clip_norm)
     return list(zip(clipped, variables, strict=True))

@@ -1,4 +1,4 @@
-"""Weight decay that does not go through the gradient (Loshchilov and Hutter 2017)."""
+"""Weight decay decoupled from the gradient (Loshchilov and Hutter 2017)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import tensorflow.compat.v1 as tf
 
 
 class DecoupledWeightDecayExtension:
-    """Goes in front of an optimizer class: decays each variable, then lets the optimizer step."""
+    """A mixin for an optimizer class that decays each variable before the optimizer's step."""
 
     def __init__(self, weight_decay: Any, **kwargs: Any) -> None:
-        """Args: weight_decay: the share taken each step; a number, a tensor or a function."""
+        """Args: weight_decay: the fraction subtracted per step: a number, tensor or function."""
         self._decay_only: set[str] | None = None
         self._weight_decay = weight_decay
         super().__init__(**kwargs)
@@ -29,7 +29,7 @@ class DecoupledWeightDecayExtension:
         grad_loss: Any = None,
         decay_var_list: Any = None,
     ) -> Any:
-        """`Optimizer.minimize`; only variables of `decay_var_list` decay, if it is given."""
+        """Calls `Optimizer.minimize`; if `decay_var_list` is given, only its variables decay."""
         self._decay_only = _names(decay_var_list)
         return super().minimize(  # type: ignore[misc]
             loss,
@@ -49,7 +49,7 @@ class DecoupledWeightDecayExtension:
         name: str | None = None,
         decay_var_list: Any = None,
     ) -> Any:
-        """`Optimizer.apply_gradients`; see `minimize`."""
+        """Calls `Optimizer.apply_gradients`; see `minimize` for `decay_var_list`."""
         if decay_var_list is not None:
             self._decay_only = _names(decay_var_list)
         return super().apply_gradients(  # type: ignore[misc]
@@ -65,7 +65,7 @@ class DecoupledWeightDecayExtension:
         if self._decay_only is not None and var.name not in self._decay_only:
             return tf.no_op()
         share = tf.cast(self._decay_tensor, var.dtype.base_dtype)
-        # The gradient is of the variable before it decays.
+        # The gradient must be computed before the variable decays.
         with tf.control_dependencies([grad]):
             if indices is None:
                 return tf.assign_sub(var, share * var)
@@ -94,10 +94,10 @@ def _names(variables: Any) -> set[str] | None:
 
 @functools.cache
 def extend_with_decoupled_weight_decay(base_optimizer: type) -> type:
-    """A class like `base_optimizer` whose first argument is `weight_decay`."""
+    """Returns a subclass of `base_optimizer` whose first argument is `weight_decay`."""
 
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
-        """The optimizer with weight decay; other arguments go by name or behind the first."""
+        """The optimizer with weight decay; its other arguments follow by position or by name."""
 
         def __init__(self, weight_decay: Any, *args: Any, **kwargs: Any) -> None:
             super().__init__(weight_decay, **_by_name(base_optimizer, args, kwargs))

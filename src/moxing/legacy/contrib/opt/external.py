@@ -1,4 +1,4 @@
-"""Minimization by an optimizer outside the graph: SciPy's, such as L-BFGS-B."""
+"""Minimizes with an optimizer outside the graph, such as SciPy's L-BFGS-B."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moxing.errors import MoxImportError
 
 
 class ExternalOptimizerInterface:
-    """Gives losses and gradients of variables, as one vector, to `_minimize`."""
+    """Computes losses and gradients for `_minimize`, with all variables packed into one vector."""
 
     def __init__(
         self,
@@ -23,15 +23,15 @@ class ExternalOptimizerInterface:
         var_to_bounds: dict[Any, tuple[Any, Any]] | None = None,
         **optimizer_kwargs: Any,
     ) -> None:
-        """Makes the graph of a minimization.
+        """Builds the graph of a minimization.
 
         Args:
-            loss: a scalar.
-            var_list: the trainable variables by default.
-            equalities: scalars that are to be 0.
-            inequalities: scalars that are to be at least 0.
-            var_to_bounds: (lowest, highest) of variables; scalars or arrays of their shapes.
-            **optimizer_kwargs: of the optimizer.
+            loss: the loss, a scalar tensor.
+            var_list: the variables; all trainable variables by default.
+            equalities: scalar tensors that must be 0.
+            inequalities: scalar tensors that must be at least 0.
+            var_to_bounds: by variable, a pair (lower, upper) of scalars or arrays of its shape.
+            **optimizer_kwargs: arguments of the optimizer.
         """
         self._loss, self._vars = loss, list(var_list or tf.trainable_variables())
         self._equalities, self._inequalities = list(equalities or ()), list(inequalities or ())
@@ -82,15 +82,15 @@ class ExternalOptimizerInterface:
         loss_callback: Callable[..., Any] | None = None,
         **run_kwargs: Any,
     ) -> None:
-        """Sets the variables to where the loss is least.
+        """Sets the variables to values that minimize the loss.
 
         Args:
-            session: the default one by default.
-            feed_dict: of every run.
-            fetches: values that `loss_callback` gets.
-            step_callback: gets the vector of all variables after each step.
-            loss_callback: gets the fetches at each evaluation.
-            **run_kwargs: of `session.run`.
+            session: the session; the default session by default.
+            feed_dict: the feed_dict of every run.
+            fetches: tensors whose values `loss_callback` gets.
+            step_callback: called with the packed vector of variables after each step.
+            loss_callback: called with the fetched values at each evaluation.
+            **run_kwargs: arguments of `session.run`.
         """
         session = session or tf.get_default_session()
         fetches = list(fetches or ())
@@ -141,7 +141,7 @@ class ExternalOptimizerInterface:
 
 
 class ScipyOptimizerInterface(ExternalOptimizerInterface):
-    """`scipy.optimize.minimize`: method= and options= are its arguments."""
+    """Minimizes with `scipy.optimize.minimize`; its arguments include method= and options=."""
 
     _DEFAULT_METHOD = "L-BFGS-B"
 

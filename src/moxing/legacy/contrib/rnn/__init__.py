@@ -1,4 +1,4 @@
-"""`tf.contrib.rnn`: what is not in `tf.nn.rnn_cell` and `tf.nn` any more."""
+"""`tf.contrib.rnn`: the names that `tf.nn.rnn_cell` and `tf.nn` do not have."""
 
 from __future__ import annotations
 

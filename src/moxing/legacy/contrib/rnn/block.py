@@ -1,4 +1,4 @@
-"""LSTMs that are one operation of TensorFlow's, and the GRU that has their weights' names."""
+"""LSTM cells computed by a single TensorFlow operation, and block GRU cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moxing.legacy.contrib.rnn.linear import BIAS, KERNEL, width
 
 
 def _weights(cell: Any, rows: int, units: int, peephole: bool, dtype: Any) -> list[Any]:
-    """w, wci, wcf, wco and b, as the operation takes them; `cell` makes the variables."""
+    """Returns w, wci, wcf, wco and b for the operation; `cell` makes the variables."""
     w = cell(KERNEL, [rows, 4 * units], dtype, None)
     b = cell(BIAS, [4 * units], dtype, tf.constant_initializer(0.0, dtype))
     if not peephole:
@@ -31,7 +31,7 @@ def _get(name: str, shape: list[int], dtype: Any, initializer: Any) -> Any:
 def _run(
     x: Any, length: Any, c: Any, h: Any, weights: list[Any], options: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """The cell states and outputs of each step of x [time, batch, n]: two [time, batch, units]."""
+    """Returns cell states and outputs [time, batch, units] of each step of x [time, batch, n]."""
     w, wci, wcf, wco, b = weights
     result = tf.raw_ops.BlockLSTM(
         seq_len_max=tf.cast(length, tf.int64),
@@ -49,7 +49,7 @@ def _run(
 
 
 class LSTMBlockCell(Cell):
-    """`BasicLSTMCell`, and one with peepholes, as one operation a step."""
+    """`BasicLSTMCell`, optionally with peepholes, as one operation per step."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class LSTMBlockCell(Cell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output h and the new (c, h)."""
+        """Returns the output h and the new state (c, h)."""
         c, h = state
         rows = width(inputs, "LSTMBlockCell") + self._num_units
         weights = _weights(_get, rows, self._num_units, self._use_peephole, inputs.dtype)
-        # The operation of a whole sequence has the gradient that the one of a step lost.
+        # The operation for sequences still has a gradient; the operation for one step lost it.
         cs, hs = _run(inputs[None], 1, c, h, weights, self._options)
         return hs[0], rnn_cell.LSTMStateTuple(cs[0], hs[0])
 
@@ -89,7 +89,7 @@ def _options(forget_bias: float, cell_clip: float | None, use_peephole: bool) ->
 
 
 class GRUBlockCell(rnn_cell.GRUCell):
-    """The equations and weights of `GRUCell`, under the name of the cell that was one operation."""
+    """`GRUCell` under the name of the cell that was a single operation in TensorFlow 1."""
 
     def __init__(
         self,
@@ -109,11 +109,11 @@ class GRUBlockCellV2(GRUBlockCell):
 
 
 class LSTMBlockWrapper(tf.layers.Layer):
-    """What LSTMs of whole sequences [time, batch, n] share: lengths, states, their start."""
+    """Base class of LSTMs over whole sequences [time, batch, n]."""
 
     @property
     def num_units(self) -> int:
-        """The width of the outputs."""
+        """The size of the outputs."""
         raise MoxNotSupportedError("LSTMBlockWrapper is abstract: define num_units.")
 
     def _call_cell(
@@ -129,19 +129,19 @@ class LSTMBlockWrapper(tf.layers.Layer):
         dtype: Any = None,
         sequence_length: Any = None,
     ) -> tuple[Any, Any]:
-        """Runs over whole sequences.
+        """Runs the LSTM over whole sequences.
 
         Args:
-            inputs: [time, batch, n], or a list of [batch, n].
-            initial_state: (c, h), each [batch, units]; zeros by default.
-            dtype: of a start of zeros; needed where there is no initial_state.
-            sequence_length: [batch]; all steps by default.
+            inputs: a tensor of shape [time, batch, n], or a list of tensors of shape [batch, n].
+            initial_state: (c, h), each of shape [batch, units]; zeros by default.
+            dtype: the dtype of the zeros; needed without initial_state.
+            sequence_length: the lengths, of shape [batch]; all steps by default.
 
         Returns:
-            The outputs, in the form of the inputs, and the last (c, h).
+            The outputs, in the structure of the inputs, and the last state (c, h).
 
         Raises:
-            MoxValueError: neither a start nor its type.
+            MoxValueError: neither initial_state nor dtype is given, or inputs has another rank.
         """
         as_list = isinstance(inputs, list)
         x = tf.stack(inputs) if as_list else inputs
@@ -176,7 +176,7 @@ def _size(tensor: Any, axis: int) -> Any:
 
 
 def _final(cells: Any, outputs: Any, start: Any, lengths: Any, steps: Any) -> list[Any]:
-    """The states after each sequence's last step; the start where it has none."""
+    """Returns the states after each sequence's last step; the initial state for length 0."""
     if lengths is None:
         return [cells[-1], outputs[-1]]
     batch = tf.shape(cells)[1]
@@ -186,7 +186,7 @@ def _final(cells: Any, outputs: Any, start: Any, lengths: Any, steps: Any) -> li
 
 
 class LSTMBlockFusedCell(LSTMBlockWrapper):
-    """A whole LSTM as one operation, on the weights that `LSTMBlockCell` has."""
+    """An LSTM over whole sequences as one operation, with the weights of `LSTMBlockCell`."""
 
     def __init__(
         self,

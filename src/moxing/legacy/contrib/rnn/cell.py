@@ -1,4 +1,4 @@
-"""The base of our cells: `tf.nn.rnn_cell.RNNCell`, whose `call` AutoGraph leaves as it is."""
+"""The base class of openmox's RNN cells, whose `call` AutoGraph does not convert."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _OURS = __name__.partition(".")[0]
 
 
 def _keep_python(cls: type) -> None:
-    """Keeps AutoGraph from a class of ours: it takes a second a cell, and hides its errors."""
+    """Keeps AutoGraph from converting a class: it takes a second per cell, and hides errors."""
     call = cls.__dict__.get("call")
     if call is not None and cls.__module__.partition(".")[0] == _OURS:
-        # do_not_convert() would hide the arguments, which Keras reads.
+        # do_not_convert() would hide the signature, which Keras reads.
         autograph_artifact(call)
 
 
 class Cell(rnn_cell.RNNCell):
-    """An RNN cell of ours."""
+    """Base class of openmox's RNN cells."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

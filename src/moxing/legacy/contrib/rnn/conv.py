@@ -1,4 +1,4 @@
-"""LSTM cells whose products are convolutions (Shi et al. 2015)."""
+"""Convolutional LSTM cells (Shi et al. 2015)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONVOLUTIONS = {1: tf.nn.conv1d, 2: tf.nn.conv2d, 3: tf.nn.conv3d}
 
 
 class ConvLSTMCell(Cell):
-    """State and output are [batch, *space, channels], as `input_shape` says without the batch."""
+    """A convolutional LSTM cell with states and outputs of shape [batch, *space, channels]."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ConvLSTMCell(Cell):
         return tf.TensorShape([*self._input_shape[:-1], channels])
 
     def call(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """The output and the new (cell, hidden)."""
+        """Returns the output and the new state (cell, hidden)."""
         cell, hidden = state
         axis = self._ndims + 1
         gates = tf.split(self._convolved(tf.concat([inputs, hidden], axis)), 4, axis)
