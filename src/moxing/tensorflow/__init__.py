@@ -38,9 +38,9 @@ from moxing.tensorflow.executor.spec import ExportSpec, ModelSpec  # noqa: E402
 from moxing.tensorflow.optimizer import get_optimizer_fn  # noqa: E402
 
 graph_keras.show_in_v1()
-# Under `mox run`, what the program has set up since it began goes, as its writers knew it.
+# Under `mox run`, this call drops the program's earlier logging setup, as its writers expect.
 logs.use()
-# Of tf.layers, which programs for TensorFlow 1.x use; they can't act on it.
+# Programs for TensorFlow 1.x use tf.layers and can't act on these warnings.
 warnings.filterwarnings("ignore", r"`tf\.layers\..*` is deprecated", UserWarning)
 warnings.filterwarnings("ignore", r"`layer\..*` is deprecated and will be removed", UserWarning)
 _flags.register()

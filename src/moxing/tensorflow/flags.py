@@ -1,4 +1,4 @@
-"""Where programs import the runtime flags from: `moxing.tensorflow.flags`."""
+"""`moxing.tensorflow.flags`: the module from which programs import the runtime flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names that are loaded when first used, and the documented ones that are missing."""
+"""The public names that are imported at first use, and documented names that are missing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from moxing.errors import MoxAttributeError, near_matches
 
-# What most programs do not need would make each of them start later.
+# Most programs do not need these names, and importing them would delay every start.
 LAZY: Final = {
     "AsyncRawGenerator": "moxing.tensorflow.datasets",
     "BaseTFRecordDataset": "moxing.tensorflow.datasets",
@@ -34,19 +34,19 @@ LAZY: Final = {
     "file": "moxing",
 }
 MISSING: Final = frozenset(("InputSpec",))
-# Names that are modules themselves.
+# The names in LAZY that are modules.
 _MODULES: Final = ("auto",)
 
 
 def load(name: str, public: list[str]) -> Any:
-    """The value of a public name of `mox` that is not there yet.
+    """Imports and returns a public name of `mox` at its first use.
 
     Args:
-        name: what the program asked for.
-        public: every public name.
+        name: the name that the program asked for.
+        public: all public names.
 
     Raises:
-        MoxAttributeError: the name is missing in this version, or is none of the API.
+        MoxAttributeError: the name is missing in this version, or is not part of the API.
     """
     if name in LAZY:
         module = importlib.import_module(LAZY[name])

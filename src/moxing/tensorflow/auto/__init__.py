@@ -4,7 +4,7 @@
                            param_list_spec=mox.auto.ParamSpec(momentum=[0.9, 0.95]))
     mox.auto.run(..., param_spec=spec)
 
-Functions of the program read what is tried in `kwargs["param_spec"]`.
+The program's functions read the values being tried from `kwargs["param_spec"]`.
 """
 
 from __future__ import annotations

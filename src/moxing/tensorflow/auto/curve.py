@@ -1,4 +1,4 @@
-"""What a metric says of learning rates, when these grow from step to step."""
+"""Chooses a learning rate from the curve of a metric over growing learning rates."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-_GAIN = 0.95  # A rate is chosen by which so much of all that was won had been won.
-_AWAY = 4.0  # It stays this factor below the rate at which training broke off.
-_EXPLODED = 4.0  # Training broke off where the loss is so many times its best.
-_SHARE = 10  # A mean is over no more than one part in so many of the range.
+_GAIN = 0.95  # The chosen rate has reached this share of the metric's total gain.
+_AWAY = 4.0  # The chosen rate is at least this factor below the rate that ended training.
+_EXPLODED = 4.0  # A loss this many times its best value ends the test.
+_SHARE = 10  # A mean covers at most one part in this many of the range.
 
 
 @dataclass
@@ -17,10 +17,10 @@ class Curve:
     """A metric over learning rates.
 
     Attributes:
-        grows: whether more is better.
-        rates: learning rates, in the order tried.
-        values: the metric after the update with each.
-        broke: why the test ended before its last rate; None: it did not.
+        grows: whether a higher metric is better.
+        rates: the learning rates, in the order tried.
+        values: the metric after the update with each rate.
+        broke: the reason why the test ended before its last rate; None: it did not.
     """
 
     grows: bool
@@ -33,17 +33,17 @@ class Curve:
         self.values.append(value)
 
     def break_off(self, why: str) -> None:
-        """Notes why there are no more values; the first reason counts."""
+        """Records why the test ended early; keeps the first reason."""
         self.broke = self.broke or why
 
 
 class StopRule:
-    """Says when higher learning rates make no sense any more.
+    """Decides when a range test ends because higher learning rates make no sense.
 
     Args:
-        grows: whether more of the metric is better.
-        window: values that are averaged before they are compared.
-        max_falls: how often the average may get worse, less the times it got better.
+        grows: whether a higher metric is better.
+        window: the number of values that are averaged before they are compared.
+        max_falls: how often the average may get worse, minus the times it got better.
     """
 
     def __init__(self, grows: bool, window: int, max_falls: int) -> None:
@@ -55,7 +55,7 @@ class StopRule:
         self._falls = 0
 
     def add(self, value: float) -> str | None:
-        """Takes the next value; returns why the test ends, or None."""
+        """Adds the next value; returns the reason to end the test, or None."""
         if not math.isfinite(value):
             return f"it was {value}"
         self._recent = [*self._recent, value][-self._window :]
@@ -72,19 +72,19 @@ class StopRule:
 
 
 def window_of(window: int, steps: int) -> int:
-    """How many values to average: `window`, but no more than a tenth of them."""
+    """Returns the number of values to average: `window`, but at most a tenth of all values."""
     return max(1, min(window, steps // _SHARE))
 
 
 def smooth(values: Sequence[float], window: int) -> list[float]:
-    """The mean over `window` values around each; over fewer at the ends."""
+    """Returns the mean of `window` values around each value, or of fewer at the ends."""
     left, right = (window - 1) // 2, window // 2 + 1
     parts = [values[max(0, i - left) : i + right] for i in range(len(values))]
     return [sum(part) / len(part) for part in parts]
 
 
 def best_value(curve: Curve, window: int) -> float:
-    """The best mean of the metric; the worst there can be where it was never finite."""
+    """Returns the best smoothed metric; the worst possible value if it was never finite."""
     finite = [value for value in curve.values if math.isfinite(value)]
     if not finite:
         return -math.inf if curve.grows else math.inf
@@ -92,9 +92,10 @@ def best_value(curve: Curve, window: int) -> float:
 
 
 def diverged(curve: Curve, window: int) -> bool:
-    """Whether training came to nothing: no finite end, or a loss that ended far above its start.
+    """Whether training diverged: it has no finite end, or the loss ended far above its start.
 
-    An accuracy does not tell: weights that grow without end may still order logits right.
+    An accuracy does not show divergence: weights that grow without limit may still order logits
+    correctly.
     """
     start, end = curve.values[:window], curve.values[-window:]
     if not all(map(math.isfinite, end)):
@@ -104,12 +105,12 @@ def diverged(curve: Curve, window: int) -> bool:
 
 
 def choose_rate(curve: Curve, window: int) -> float | None:
-    """The learning rate that a curve speaks for; None: the metric got no better at any.
+    """Returns the learning rate that a curve suggests; None: the metric never improved.
 
-    It is the first rate at which the averaged metric had made 95 % of the whole way from its first
-    value to its best, but at most a quarter of the rate at which training broke off. (Smith,
-    "Cyclical Learning Rates for Training Neural Networks", 2017, describes the test; he reads two
-    bounds off the same curve by eye.)
+    The result is the first rate at which the averaged metric has covered 95 % of the distance from
+    its first value to its best, but at most a quarter of the rate that ended the test early.
+    (Smith, "Cyclical Learning Rates for Training Neural Networks", 2017, describes the test; he
+    reads two bounds off the same curve by eye.)
     """
     pairs = [p for p in zip(curve.rates, curve.values, strict=True) if math.isfinite(p[1])]
     if len(pairs) < 2:

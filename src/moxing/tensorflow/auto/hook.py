@@ -1,4 +1,4 @@
-"""Watches a trial: takes its metrics after each step, and may raise its learning rate."""
+"""Watches a trial: records its metrics, and may raise its learning rate from step to step."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from moxing.tensorflow.auto.params import ModelSize, WatchedSpec, read_names, va
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
 _WHO = "mox.auto.search"
-_LARGE = 1_000_000  # Trainable numbers of a large model.
+_LARGE = 1_000_000  # The number of trainable parameters of a large model.
 _RANGES = {ModelSize.SMALL: (1e-4, 10.0), ModelSize.LARGE: (1e-5, 3.0)}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """How learning rates grow in a range test: by the same factor from step to step.
+    """The schedule of a range test, whose learning rate grows by the same factor at each step.
 
     Attributes:
-        steps: how many there are, without those before.
-        warmup_steps, warmup_rate: steps at a constant rate before.
-        first, last: of the range; None: as the model's size says.
-        model_size: LARGE or SMALL; None: by the number of trainable variables.
-        window, max_falls: of the rule that ends it.
+        steps: the number of steps, without warmup.
+        warmup_steps, warmup_rate: the number of warmup steps, and their constant learning rate.
+        first, last: the first and last rate of the range; None: by the size of the model.
+        model_size: LARGE or SMALL; None: by the number of trainable parameters.
+        window, max_falls: arguments of the StopRule that ends the test.
     """
 
     steps: int
@@ -42,7 +42,7 @@ class Sweep:
     max_falls: int = 10
 
     def limits(self, size: int) -> tuple[float, float]:
-        """The lowest and the highest rate, for a model of so many trainable numbers."""
+        """Returns the lowest and highest rate for a model with `size` trainable parameters."""
         kind = self.model_size or (ModelSize.LARGE if size >= _LARGE else ModelSize.SMALL)
         first, last = _RANGES[kind]
         return self.first or first, self.last or last
@@ -50,12 +50,12 @@ class Sweep:
 
 @dataclass
 class Watch:
-    """What a trial showed.
+    """The observations of a trial.
 
     Attributes:
-        curves: a curve of each watched metric.
-        limits: lowest and highest learning rate of the range test.
-        blind: whether no function of the program read the learning rate.
+        curves: the curve of each watched metric, by name.
+        limits: the lowest and highest learning rate of the range test.
+        blind: whether none of the program's functions read the learning rate.
     """
 
     curves: dict[str, Curve] = field(default_factory=dict)
@@ -64,15 +64,15 @@ class Watch:
 
 
 class TrialHook(AggregativeSessionRunHook):
-    """Notes metrics of a training.
+    """A hook that records the metrics of a training.
 
     Args:
-        metrics: scalar tensors by name; the first is the one that the stop rule looks at first.
-        grows: whether more of a metric is better, by name.
-        watch: gets what is seen.
-        spec: what the functions of the program were handed.
-        every: steps between two values.
-        sweep: of learning rates; None: they stay as they are.
+        metrics: scalar tensors by name; the stop rule checks the first one first.
+        grows: whether a higher metric is better, by name.
+        watch: receives the observations.
+        spec: the spec that the program's functions got.
+        every: the number of steps between recorded values.
+        sweep: the schedule of learning rates; None: the program's own.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class TrialHook(AggregativeSessionRunHook):
         del coord
         if self._sweep is None:
             return
-        # What the rate is without the factor: what the program was handed, or its own.
+        # The rate without the factor: the one in the spec, or else the program's own.
         self._base = float(values(self._spec)["learning_rate"])
         if self._watch.blind and self._own:
             own = self._own[0]
@@ -123,7 +123,7 @@ class TrialHook(AggregativeSessionRunHook):
         return tf.train.SessionRunArgs(self._metrics)
 
     def after_run(self, run_context: tf.train.SessionRunContext, run_values: Any) -> None:
-        # The values are of the variables before this step's update: the rate before made them.
+        # The values belong to the variables before this step's update, made with the previous rate.
         made_by = self._rate if math.isnan(self._before) else self._before
         step, self._before = self._step, self._rate
         self._step += 1

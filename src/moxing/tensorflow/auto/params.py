@@ -1,4 +1,4 @@
-"""Hyper-parameters by name, as a program reads them."""
+"""Hyper-parameters that a program reads by name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from moxing.errors import MoxAttributeError, near_matches
 
 
 class ModelSize:
-    """How large a model is, which says where a search for a learning rate begins and ends.
+    """The size of a model, which sets the range of a search for a learning rate.
 
-    LARGE: a million trainable numbers or more.
+    LARGE: a million trainable parameters or more.
     SMALL: fewer.
     """
 
@@ -19,7 +19,7 @@ class ModelSize:
 
 
 class ParamSpec:
-    """Hyper-parameters, as attributes.
+    """Hyper-parameters as attributes.
 
     >>> spec = ParamSpec(learning_rate=0.1, momentum=0.9)
     >>> spec.momentum
@@ -33,7 +33,7 @@ class ParamSpec:
         self.__dict__.update(parameters)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python itself asks, as in copying.
+        if name.startswith("__"):  # Python itself looks up such names, for example in copying.
             raise AttributeError(name)
         known = sorted(self.__dict__)
         has = f" It has: {', '.join(known)}." if known else " It has none."
@@ -52,7 +52,7 @@ class ParamSpec:
 
 
 class WatchedSpec(ParamSpec):
-    """A ParamSpec that notes which of its parameters are read, in the set `read_names(spec)`."""
+    """A ParamSpec that records which parameters are read; see `read_names`."""
 
     def __getattribute__(self, name: str) -> Any:
         found = object.__getattribute__(self, "__dict__")
@@ -65,11 +65,11 @@ _READ: Final = "__read__"
 
 
 def values(spec: ParamSpec) -> dict[str, Any]:
-    """The parameters by name."""
+    """Returns the parameters by name."""
     found = object.__getattribute__(spec, "__dict__")
     return {name: value for name, value in found.items() if name != _READ}
 
 
 def read_names(spec: WatchedSpec) -> set[str]:
-    """The names of parameters that were read."""
+    """Returns the set of names of the parameters that were read."""
     return object.__getattribute__(spec, "__dict__").setdefault(_READ, set())

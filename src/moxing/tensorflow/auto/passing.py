@@ -1,4 +1,4 @@
-"""Hands a ParamSpec to the functions of a program that take one."""
+"""Passes a ParamSpec to the program's functions that accept one."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _FUNCTIONS = ("input_fn", "model_fn", "optimizer_fn", "output_fn")
 
 
 def run(*args: Any, param_spec: ParamSpec | None = None, **kwargs: Any) -> Result:
-    """`mox.run` whose functions get hyper-parameters.
+    """Calls `mox.run` with functions that get hyper-parameters.
 
-    A function with `**kwargs` or a parameter `param_spec` gets the spec under that name; others are
-    called as ever.
+    A function with `**kwargs` or a parameter `param_spec` gets the spec as `param_spec`; other
+    functions are called without it.
 
     Args:
-        *args, **kwargs: as of `mox.run`.
-        param_spec: what `mox.auto.search` returned, or a ParamSpec of the program's own.
+        *args, **kwargs: the arguments of `mox.run`.
+        param_spec: the result of `mox.auto.search`, or a ParamSpec that the program made.
 
     Returns:
-        What `mox.run` returns.
+        The result of `mox.run`.
 
     Raises:
-        MoxTypeError: param_spec is of another type.
-        MoxError: as `mox.run`.
+        MoxTypeError: param_spec is not a ParamSpec.
+        MoxError: see `mox.run`.
     """
     if param_spec is None:
         return executor.run(*args, **kwargs)
@@ -47,14 +47,14 @@ def run(*args: Any, param_spec: ParamSpec | None = None, **kwargs: Any) -> Resul
 
 
 def with_spec(function: Any, spec: ParamSpec) -> Any:
-    """The function, or each function of a list, with the spec as its keyword if it takes one."""
+    """Binds the spec to a function, or to each function of a list, that accepts one."""
     if isinstance(function, list | tuple):
         return [with_spec(item, spec) for item in function]
     return functools.partial(function, param_spec=spec) if _takes_one(function) else function
 
 
 def check(name: str, spec: Any) -> ParamSpec:
-    """The spec, if it is one."""
+    """Returns the spec if it is a ParamSpec; raises a MoxTypeError otherwise."""
     if not isinstance(spec, ParamSpec):
         raise MoxTypeError(
             f"{name}={shown(spec)}: it must be a mox.auto.ParamSpec, such as"

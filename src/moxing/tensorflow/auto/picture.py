@@ -1,4 +1,4 @@
-"""Draws the picture of a learning-rate range test."""
+"""Draws a picture of a learning-rate range test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moxing.tensorflow.auto.trials import Trials
 FILE = "learning_rate_search.png"
 _SIZE = (960, 560)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 52, 72
-_SHARP = 2  # Drawn so many times larger, and then made smaller: lines without steps.
+_SHARP = 2  # Draw this many times larger, then shrink the image, to smooth lines.
 _TEXT, _DIM, _GRID = "#1b1c1d", "#5d6166", "#e4e6e7"
 _RAW, _MEAN, _CHOSEN = "#b9d3ea", "#1f6fb4", "#c2500a"
 
@@ -26,13 +26,13 @@ _RAW, _MEAN, _CHOSEN = "#b9d3ea", "#1f6fb4", "#c2500a"
 def draw(watch: Watch, chosen: float, loss_name: str, trials: Trials, log_dir: str) -> None:
     """Writes the picture into a directory, local or in a store.
 
-    A directory that can't be written costs the picture and no more: a warning says so.
+    If the directory can't be written, only a warning is logged.
 
     Args:
-        watch: of the range test.
+        watch: the observations of the range test.
         chosen: the learning rate that was chosen.
-        loss_name: the value to draw; where it was not watched, the one that decided.
-        trials: how they are judged.
+        loss_name: the name of the metric to draw; if it was not watched, the deciding metric.
+        trials: the settings of the trials.
         log_dir: the directory.
     """
     name = loss_name if loss_name in watch.curves else trials.metric
@@ -47,13 +47,13 @@ def draw(watch: Watch, chosen: float, loss_name: str, trials: Trials, log_dir: s
 
 
 def png(name: str, curve: Curve, chosen: float, window: int) -> bytes:
-    """The picture as PNG.
+    """Returns the picture as the bytes of a PNG file.
 
     Args:
-        name: of the value.
-        curve: the value over learning rates.
+        name: the name of the metric.
+        curve: the metric over learning rates.
         chosen: the learning rate to mark.
-        window: values to average, as `mox.auto.search` takes it.
+        window: the number of values to average, see `mox.auto.search`.
     """
     image = Image.new("RGB", (_SIZE[0] * _SHARP, _SIZE[1] * _SHARP), "white")
     pen = _Pen(ImageDraw.Draw(image))
@@ -81,7 +81,7 @@ def png(name: str, curve: Curve, chosen: float, window: int) -> bytes:
 
 
 class _Pen:
-    """Draws in points of the final picture."""
+    """Draws in the pixel coordinates of the final picture."""
 
     def __init__(self, draw: ImageDraw.ImageDraw) -> None:
         self._draw = draw
@@ -124,7 +124,7 @@ def _across(rates: Sequence[float]) -> Scale:
 
 
 def _without_explosion(values: Sequence[float], grows: bool) -> list[float]:
-    """Values that an axis is for: the last of a loss that exploded would hide all others."""
+    """Returns the values that an axis must cover, without the last values of an exploded loss."""
     if grows:
         return list(values)
     return [value for value in values if value <= 2 * abs(values[0]) + min(values)] or list(values)

@@ -1,4 +1,4 @@
-"""How good a trial was, and which of several is the best."""
+"""Scores trials, and selects the best one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SHARE = 3  # A training is judged by no more than the last one of so many parts.
+_SHARE = 3  # A training is judged by at most the last one of this many parts.
 
 
 @dataclass(frozen=True)
@@ -14,9 +14,9 @@ class Score:
     """The outcome of a trial.
 
     Attributes:
-        value: the metric, such that more is better; infinitely bad where training diverged.
-        error: standard error of the value, as far as it is known.
-        loss: the loss; NaN where it is not known.
+        value: the metric, with a sign such that higher is better; -inf if training diverged.
+        error: the standard error of the value, as far as it is known.
+        loss: the loss; NaN if it is unknown.
     """
 
     value: float
@@ -28,13 +28,13 @@ DIVERGED = Score(-math.inf)
 
 
 def judge(values: Sequence[float], losses: Sequence[float], sign: float, window: int) -> Score:
-    """The score of a training by its last steps.
+    """Returns the score of a training by its last steps.
 
     Args:
-        values: of the metric, one a step, all finite at the end.
-        losses: of the loss; none where it is not known.
-        sign: 1 where more of the metric is better, else -1.
-        window: most steps to average.
+        values: the values of the metric, one per step, finite at the end.
+        losses: the values of the loss; empty if it is unknown.
+        sign: 1 if a higher metric is better, else -1.
+        window: the maximum number of steps to average.
     """
     count = max(1, min(window, len(values) // _SHARE))
     end = values[-count:]
@@ -46,10 +46,10 @@ def judge(values: Sequence[float], losses: Sequence[float], sign: float, window:
 
 
 def best(scores: Sequence[Score]) -> int:
-    """The index of the best score.
+    """Returns the index of the best score.
 
-    Batches differ by chance. Of scores that are no more than a standard error apart, the one with
-    the lowest loss is the best, and of equals the first.
+    Because batches differ by chance, among scores within a standard error of the highest, the one
+    with the lowest loss is the best; among equal losses, the first.
     """
     top = max(range(len(scores)), key=lambda index: scores[index].value)
     if not math.isfinite(scores[top].loss):

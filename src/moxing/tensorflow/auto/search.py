@@ -1,4 +1,4 @@
-"""`mox.auto.search`: tries learning rates and other hyper-parameters, one after the other."""
+"""`mox.auto.search`: tries learning rates and other hyper-parameters in turn."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from moxing.tensorflow.executor import arguments, export_only
 
 _RATE = "learning_rate"
 _DECAY = "weight_decay"
-# Only the evaluation of a detector reads these: one training does for all values.
+# Only a detector's evaluation reads these parameters: one training serves all their values.
 _OF_EVALUATION = ("nms_score_threshold", "nms_iou_threshold", "score_threshold", "iou_threshold")
-_START_RATE = 0.01  # Handed to functions where the program gives no rate to start from.
+_START_RATE = 0.01  # Functions get this rate if the program gives no rate to start from.
 
 
 def search(
@@ -57,52 +57,53 @@ def search(
     param_list_spec: ParamSpec | None = None,
     log_dir: Any = None,
 ) -> ParamSpec:
-    """Finds hyper-parameters in short trials, which leave no files and no flags changed.
+    """Finds hyper-parameters in short trials, which leave no files and change no flags.
 
-    First weight_decay is chosen, then the learning rate, then the other parameters, each with what
-    was chosen before it. The learning rate is found by a range test: a training of `total_steps` in
-    which it grows by the same factor from step to step. With lists for weight_decay there is one
-    such test for each value, and of values about as good as the best the largest is taken.
+    The search chooses weight_decay first, then the learning rate, then the other parameters, each
+    with the values already chosen. A range test finds the learning rate: a training of
+    `total_steps` in which the rate grows by the same factor at each step. With a list for
+    weight_decay, there is one range test per value, and the largest value whose result is about as
+    good as the best is chosen.
 
     Args:
-        input_fn, model_fn, optimizer_fn, batch_size, auto_batch, checkpoint_path: as of `mox.run`.
-            What is tried is in `kwargs["param_spec"]` of functions that take that.
-        total_steps: steps of each trial's training.
-        evaluation_total_steps: batches of each trial's evaluation.
+        input_fn, model_fn, optimizer_fn, batch_size, auto_batch, checkpoint_path: see `mox.run`.
+            Functions that accept it get the values being tried as `kwargs["param_spec"]`.
+        total_steps: the number of steps in each trial's training.
+        evaluation_total_steps: the number of batches in each trial's evaluation.
         model_size: mox.auto.ModelSize.SMALL tests rates from 1e-4 to 10, LARGE from 1e-5 to 3.
-            None: LARGE from a million trainable numbers on.
-        by_acc: whether acc_name decides, of which more is better; else loss_name.
+            None: LARGE for models with a million trainable parameters or more.
+        by_acc: whether acc_name, of which higher is better, decides; else loss_name does.
         select_by_eval: whether an evaluation after each trial's training decides; else the mean of
-            the last training steps. Parameters of detectors' evaluations (score_threshold and the
-            like) are always evaluated.
-        weight_decay_diff_thres: how much worse than the best a weight_decay may be: of acc_name the
-            difference, of loss_name the part of the best.
-        max_thres: a range test ends where the metric got worse more often than this, less the times
-            it got better. It ends too at NaN, and where the loss is four times its best.
-        window: values to average: of a range test at most a tenth, of another training at most the
-            last third.
-        warmup_steps: steps at warmup_lr before a range test.
-        warmup_lr: that learning rate.
-        evaluate_every_n_steps: steps between two values of a training that count.
-        log_every_n_steps: steps between log lines.
-        init_learning_rate, end_learning_rate: the range; None: as model_size says.
-        acc_name, loss_name: names in log_info.
-        search_learning_rate: whether there is a range test. There is none where param_list_spec has
+            the last training steps does. Parameters of detectors' evaluations (score_threshold and
+            similar) are always evaluated.
+        weight_decay_diff_thres: how much worse than the best a weight_decay may be: a difference
+            of acc_name, or a fraction of the best loss_name.
+        max_thres: a range test ends when the metric has got worse more often than this, minus the
+            times it got better. It also ends at NaN, and at a loss of four times its best value.
+        window: the number of values to average: at most a tenth of a range test, and at most the
+            last third of another training.
+        warmup_steps: the number of steps at warmup_lr before a range test.
+        warmup_lr: the learning rate of the warmup.
+        evaluate_every_n_steps: the number of steps between recorded values of a training.
+        log_every_n_steps: the number of steps between log lines.
+        init_learning_rate, end_learning_rate: the range of rates; None: by model_size.
+        acc_name, loss_name: the names of the accuracy and the loss in log_info.
+        search_learning_rate: whether to run a range test. There is none if param_list_spec has
             learning rates to try.
-        param_spec: values to start from; those without a list stay as they are.
-        param_list_spec: lists of values to try.
-        log_dir: where to write `learning_rate_search.png`, a picture of the range test; None: none
-            is drawn.
+        param_spec: the values to start from; values without a list do not change.
+        param_list_spec: the lists of values to try.
+        log_dir: the directory for `learning_rate_search.png`, a picture of the range test; None:
+            no picture.
 
     Returns:
-        A new ParamSpec with the values chosen.
+        A new ParamSpec with the chosen values.
 
     Raises:
         MoxKeyError: acc_name or loss_name is not in log_info.
         MoxRuntimeError: training diverged in every trial.
         MoxNotSupportedError: several processes train together, or the optimizer's learning rate
             can't be changed.
-        MoxError: as `mox.run`.
+        MoxError: see `mox.run`.
     """
     hello.say_hello()
     flags.read_command_line()
@@ -142,7 +143,7 @@ def search(
         window=sweep.window,
     )
     if export_only.requested() is not None:
-        # `mox export` wants the program's run; for that any hyper-parameters will do.
+        # `mox export` needs the program's run, for which any hyper-parameters will do.
         return ParamSpec(**{**{name: tried[0] for name, tried in lists.items()}, **start})
     _refuse_several_processes()
     began = time.perf_counter()
@@ -157,7 +158,7 @@ def search(
 
 
 class _Search:
-    """One search, parameter by parameter."""
+    """A search, which chooses one parameter at a time."""
 
     def __init__(
         self,
@@ -176,7 +177,7 @@ class _Search:
         self.test: Watch | None = None
 
     def run(self, search_rate: bool) -> dict[str, Any]:
-        """What was chosen, by name."""
+        """Returns the chosen values by name."""
         if search_rate and _RATE not in self._lists:
             self._by_range_tests(self._lists.pop(_DECAY, None))
         order = [_DECAY, _RATE, *(name for name in self._lists if name not in (_DECAY, _RATE))]
@@ -186,7 +187,7 @@ class _Search:
         return self._chosen
 
     def _by_range_tests(self, decays: list[Any] | None) -> None:
-        """Chooses the learning rate, and of these values a weight decay."""
+        """Chooses the learning rate, and a weight decay from `decays` if given."""
         self._chosen.setdefault(_RATE, _START_RATE)
         tests: list[tuple[Any, Watch]] = []
         for decay in decays or [self._chosen.get(_DECAY)]:
@@ -206,7 +207,7 @@ class _Search:
         self._choose_rate(watch)
 
     def _least_harmful(self, tests: list[tuple[Any, Watch]]) -> tuple[Any, Watch]:
-        """The largest weight decay whose test was about as good as the best one."""
+        """Returns the largest weight decay whose test was about as good as the best test."""
         window = window_of(self._sweep.window, self._sweep.steps // self._trials.every)
         metric, grows = self._trials.metric, self._trials.grows
         bests = [best_value(watch.curves[metric], window) for _, watch in tests]
@@ -246,10 +247,10 @@ class _Search:
         TENSORFLOW.info("mox.auto.search: learning_rate=%s (%s).", _shown(rate), tested)
 
     def _rate_of(self, watch: Watch, window: int) -> float | None:
-        """The rate that the deciding metric speaks for, or a higher one that the loss does.
+        """Returns the rate that the deciding metric suggests, or a higher one from the loss.
 
-        The first small steps already may make most of an accuracy, for which only the order of
-        logits counts; the loss falls until their sizes are right too.
+        The first small steps may already gain most of the accuracy, which depends only on the
+        order of logits; the loss falls until their sizes are right, too.
         """
         rates = [choose_rate(curve, window) for curve in watch.curves.values()]
         if choose_rate(watch.curves[self._trials.metric], window) is None:

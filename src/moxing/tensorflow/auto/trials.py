@@ -1,4 +1,4 @@
-"""Runs trials: short trainings and evaluations that leave nothing behind."""
+"""Runs trials: short trainings and evaluations that leave no files."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from moxing.tensorflow.executor.callables import positional, presented_as
 from moxing.tensorflow.executor.keys import ModeKeys
 from moxing.tensorflow.executor.spec import ModelSpec
 
-_SEED = 1  # Of all trials where the program has none: they differ in what is tried only.
+_SEED = 1  # The seed of all trials if the program has none, so that only the values tried differ.
 
 
 @dataclass
 class Trials:
-    """What all trials of a search have in common.
+    """The settings that all trials of a search share.
 
     Attributes:
-        functions: input_fn, model_fn and optimizer_fn of the program, by name.
+        functions: the program's input_fn, model_fn and optimizer_fn, by name.
         arguments: further arguments of `mox.run`.
-        steps: of a trial's training.
-        evaluation_steps: batches of a trial's evaluation.
-        metric: name in log_info that decides.
-        grows: whether more of it is better.
-        loss_name: name in log_info of the loss, if it has that.
-        by_evaluation: whether trials are judged by an evaluation; else by their training.
-        every: steps between two values of a training.
-        window: values to average.
+        steps: the number of steps in a trial's training.
+        evaluation_steps: the number of batches in a trial's evaluation.
+        metric: the name in log_info of the deciding metric.
+        grows: whether a higher metric is better.
+        loss_name: the name in log_info of the loss, if log_info has it.
+        by_evaluation: whether an evaluation judges trials; else their training does.
+        every: the number of steps between recorded values of a training.
+        window: the number of values to average.
     """
 
     functions: Mapping[str, Any]
@@ -55,7 +55,7 @@ class Trials:
     window: int
 
     def range_test(self, parameters: Mapping[str, Any], sweep: Sweep) -> tuple[Watch, set[str]]:
-        """A training whose learning rate grows; and the parameters that were read."""
+        """Runs a range test; returns its observations and the names of the parameters read."""
         spec = WatchedSpec(**parameters)
         with _flags_of_trials():
             return self._train(spec, None, sweep), read_names(spec)
@@ -63,14 +63,15 @@ class Trials:
     def score(
         self, parameters: Mapping[str, Any], evaluations: Mapping[str, list[Any]] | None = None
     ) -> tuple[list[Score], set[str]]:
-        """How good parameters are.
+        """Scores hyper-parameters by a trial.
 
         Args:
-            parameters: what the functions are handed.
-            evaluations: a parameter with values to evaluate one training with. None: one, as is.
+            parameters: the values that the functions get.
+            evaluations: a parameter with the values for several evaluations of one training. None:
+                one evaluation with `parameters`.
 
         Returns:
-            A score for each of these, and the names of the parameters that were read.
+            A score for each evaluation, and the names of the parameters read.
         """
         spec = WatchedSpec(**parameters)
         evaluated = self.by_evaluation or evaluations is not None
@@ -110,7 +111,7 @@ class Trials:
                 )
                 found.hooks = [*found.hooks, hook]
 
-        # The step after the last one of a range shows what its rate has done.
+        # One more step shows the effect of the last rate of the range.
         more = sweep.warmup_steps + 1 if sweep is not None else 0
         try:
             self._run(spec, ModeKeys.TRAIN, hooked, log_dir, self.steps + more)
@@ -188,7 +189,7 @@ def _changed(model_fn: Any, change: Callable[[ModelSpec, str], None]) -> Any:
 
 @contextmanager
 def _flags_of_trials() -> Iterator[None]:
-    """In a trial nothing is profiled, and all trials draw the same random numbers."""
+    """In the block, nothing is profiled, and all trials draw the same random numbers."""
     seed = flags.get_flag("seed")
     with flags.overridden(profile_steps=None, seed=_SEED if seed is None else seed):
         yield

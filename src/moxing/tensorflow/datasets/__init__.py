@@ -1,4 +1,4 @@
-"""Readers of data sets: what they hold (metadata), and their samples as tensors (datasets)."""
+"""Readers of data sets: metadata classes describe the files, and dataset classes read samples."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from moxing.framework.file import urls
 
 
 def count(reader: str, name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`."""
+    """Returns a whole number of at least `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a whole number.")
     if value < least:
@@ -21,19 +21,19 @@ def count(reader: str, name: str, value: Any, least: int) -> int:
 
 
 def optional_count(reader: str, name: str, value: Any, least: int) -> int | None:
-    """A whole number of at least `least`, or None."""
+    """Returns a whole number of at least `least`, or None."""
     return None if value is None else count(reader, name, value, least)
 
 
 def flag(reader: str, name: str, value: Any) -> bool:
-    """True or False; nothing else is meant."""
+    """Returns True or False; raises an error for anything else."""
     if not isinstance(value, bool):
         raise MoxTypeError(f"{reader}: {name}={value!r}; it must be True or False.")
     return value
 
 
 def path(reader: str, name: str, value: Any) -> str:
-    """A path as text."""
+    """Returns a path or URL as a string."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         hint = " Was a flag of the program left out?" if not value else ""
         raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a path.{hint}")
@@ -41,14 +41,14 @@ def path(reader: str, name: str, value: Any) -> str:
 
 
 def function(reader: str, name: str, value: Any) -> Any:
-    """A function, or None."""
+    """Returns a function, or None."""
     if value is not None and not callable(value):
         raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a function.")
     return value
 
 
 def image_size(reader: str, value: Any) -> tuple[int, int] | None:
-    """Rows and columns, of one number for both, or of a pair."""
+    """Returns (height, width) for a pair, or for one number that stands for both."""
     if value is None:
         return None
     pair = [value, value] if hasattr(value, "__index__") else list(value)
@@ -61,7 +61,7 @@ def image_size(reader: str, value: Any) -> tuple[int, int] | None:
 
 
 def features(reader: str, name: str, keys: Any, values: Any) -> dict[str, Any]:
-    """Features by name, of two lists given as `<name>_keys` and `<name>_values`."""
+    """Returns the features by name, from the lists `<name>_keys` and `<name>_values`."""
     if len(keys) != len(values):
         raise MoxValueError(
             f"{reader}: {len(keys)} {name}_keys, but {len(values)} {name}_values; they belong"
@@ -71,7 +71,7 @@ def features(reader: str, name: str, keys: Any, values: Any) -> dict[str, Any]:
 
 
 def items(reader: str, wanted: Any, legal: Sequence[str]) -> list[str]:
-    """The names of items that `get` was asked for."""
+    """Returns the names of the items that `get` was asked for, as a list."""
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         if name not in legal:

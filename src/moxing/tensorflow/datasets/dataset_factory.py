@@ -1,6 +1,6 @@
-"""The data sets known by name: mnist, imagenet, flowers, as slim's converters write them.
+"""The data sets known by name (mnist, imagenet, flowers), as slim's converters write them.
 
-Of mnist, the four files that it is published as are read too.
+For mnist, the four original files can be read, too.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ class DatasetMeta:
     """A data set.
 
     Attributes:
-        name: of it.
-        splits_to_sizes: how many samples each split has; first the one to train with.
-        num_classes: how many labels there are.
-        file_patterns: the files of a split, `{}` being its name; the first pattern that has any.
-        image_shape: rows, columns and channels of every image, where all are alike.
+        name: the name of the data set.
+        splits_to_sizes: the number of samples in each split, the training split first.
+        num_classes: the number of classes.
+        file_patterns: patterns for the files of a split, with `{}` for its name; the first pattern
+            that matches any file counts.
+        image_shape: the (rows, columns, channels) of every image, if all have the same shape.
     """
 
     name: str
@@ -64,7 +65,7 @@ _KNOWN = {
 
 
 def get_dataset_meta(name: str) -> DatasetMeta:
-    """What is known of a data set: mnist, imagenet (with a background class 0) or flowers.
+    """Returns the metadata of mnist, imagenet (with a background class 0) or flowers.
 
     Raises:
         MoxValueError: another name.
@@ -89,19 +90,21 @@ def get_dataset(
     batch_size: int | None = None,
     skip_bad: bool = False,
 ) -> BaseTFRecordDataset | DigitsDataset:
-    """A reader of a split of a known data set. Call it in `input_fn`: its `get` makes operations.
+    """Returns a reader of a split of a known data set.
 
-    Items of `get`: image (uint8 [rows, columns, 3]; of mnist [28, 28, 1]) and label (int64).
+    Call it in `input_fn`, because the reader's `get` makes operations. The items of `get` are image
+    (uint8 of shape [rows, columns, 3], for mnist [28, 28, 1]) and label (an int64 scalar).
 
     Args:
         name: see `get_dataset_meta`.
-        split_name: one of its `splits_to_sizes`.
-        dataset_dir: folder of the TFRecord files; of mnist, also of its idx files, gzipped or not.
-        capacity: at least 1; the pipeline tunes itself.
+        split_name: a key of the data set's `splits_to_sizes`.
+        dataset_dir: the folder of the TFRecord files; for mnist, also of the idx files, gzipped or
+            not.
+        capacity: at least 1; has no effect, because the pipeline tunes itself.
         shuffle, num_epochs, num_readers, batch_size, skip_bad: see `BaseTFRecordDataset`.
 
     Raises:
-        MoxValueError: an unknown name or split, or no files.
+        MoxValueError: the name or the split is unknown, or there are no files.
     """
     meta = get_dataset_meta(name)
     arguments.count("get_dataset", "capacity", capacity, 1)

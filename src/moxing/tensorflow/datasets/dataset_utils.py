@@ -1,4 +1,4 @@
-"""Splits a tree of class folders into trees to train and to evaluate with."""
+"""Splits a tree of class folders into trees for training and evaluation."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ def split_image_classification_dataset(
     dst_dir: str | os.PathLike[str],
     overwrite: bool = False,
 ) -> dict[str, int]:
-    """Copies the images of class folders into a tree for each split, at random but always alike.
+    """Copies the images of class folders into a tree for each split, in a reproducible random way.
 
-    Each class is split in the same proportions, to the image. Each split gets `labels.txt`, so that
-    all number the classes alike.
+    Each class is split in the same proportions, to within one image. Each split gets a
+    `labels.txt`, so that all splits number the classes alike.
 
     Args:
-        split_spec: fractions by name, such as {'train': 0.9, 'eval': 0.1}, or the text
-            'train:0.9,eval:0.1'. They sum to at most 1; with less, images are left out.
-        src_dir: the tree.
-        dst_dir: folder for the new trees, which have the names of the splits.
-        overwrite: whether to delete trees of these names that are there already.
+        split_spec: the fractions by split name, such as {'train': 0.9, 'eval': 0.1}, or the string
+            'train:0.9,eval:0.1'. If they sum to less than 1, images are left out; a larger sum is
+            an error.
+        src_dir: the tree of class folders.
+        dst_dir: the folder for the new trees, which are named after the splits.
+        overwrite: whether to delete existing trees of these names.
 
     Returns:
-        how many images each split has.
+        The number of images in each split, by name.
 
     Raises:
-        MoxValueError: fractions that make no sense, a wrong tree, or a split that is there.
+        MoxValueError: the fractions or the tree are invalid, or a split exists already.
     """
     fractions = _fractions(split_spec)
     source, target = urls.text(src_dir), urls.text(dst_dir)
@@ -116,7 +117,7 @@ def _make_room(source: str, target: str, overwrite: bool) -> None:
 def _split(
     images: tuple[str, ...], fractions: Mapping[str, float], seed: int
 ) -> dict[str, list[str]]:
-    """The images of one class by split: rounded so that sizes differ by less than one image."""
+    """Returns the images of one class by split, with sizes within one image of the exact share."""
     mixed = np.random.default_rng([0, seed]).permutation(np.array(images, dtype=object))
     ends = np.round(np.cumsum(list(fractions.values())) * len(images) + 1e-9).astype(int)
     parts = np.split(mixed, np.minimum(ends, len(images)))

@@ -1,4 +1,4 @@
-"""Reads MNIST from its own four files, of idx format and as a rule gzipped, without a converter."""
+"""Reads MNIST from its four original idx files, which may be gzipped, without conversion."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _KINDS = (("images-idx3-ubyte", idx.IMAGES), ("labels-idx1-ubyte", idx.LABELS))
 
 
 def find(folder: str, split: str) -> tuple[str, str] | None:
-    """The paths of images and labels of a split ('train' or 'test'); None: they are not there."""
+    """Returns the paths of the images and labels of a split ('train' or 'test'), or None."""
     present = {name for name, is_folder in storage.entries(folder) if not is_folder}
     found: list[str] = []
     for kind, _ in _KINDS:
         name = f"{_STEMS[split]}-{kind}"
-        # Some tools unzip to train-images.idx3-ubyte.
+        # Some tools decompress the file to train-images.idx3-ubyte.
         known = (f"{name}.gz", name, name.replace("-idx", ".idx"))
         found += [os.path.join(folder, option) for option in known if option in present][:1]
     return (found[0], found[1]) if len(found) == len(_KINDS) else None
 
 
 class DigitsDataset:
-    """Reads digits and their labels. Make it in `input_fn`: `get` makes operations.
+    """Reads digits and their labels. Create it in `input_fn`, because `get` makes operations.
 
     Args:
-        files: of images and labels.
+        files: the paths of the images and of the labels.
         settings: how to read.
 
     Raises:
-        MoxError: a file that can't be read, or is damaged; or the two do not belong together.
+        MoxError: a file can't be read or is damaged, or the two files do not match.
     """
 
     def __init__(self, files: tuple[str, str], settings: Settings) -> None:
@@ -54,10 +54,10 @@ class DigitsDataset:
         self._tensors: dict[str, tf.Tensor] = {}
 
     def get(self, items: Sequence[str]) -> list[tf.Tensor]:
-        """The tensors of the next digit, or batch of digits, in the order asked for.
+        """Returns the tensors of the next digit, or batch of digits, in the order of `items`.
 
         Args:
-            items: of image (uint8 [28, 28, 1]) and label (int64).
+            items: names from image (uint8 of shape [28, 28, 1]) and label (an int64 scalar).
         """
         if not self._tensors:
             count = len(self._labels)
@@ -69,7 +69,7 @@ class DigitsDataset:
         return [self._tensors[name] for name in wanted]
 
     def _connect(self) -> stream.Read:
-        # One digit more, for the marks at the ends of epochs.
+        # One more digit stands for the marks at the ends of epochs.
         shape = (*self._images.shape[1:], 1)
         blank = np.zeros((1, *self._images.shape[1:]), np.uint8)
         images = packed.octets(np.concatenate([self._images, blank]))

@@ -1,4 +1,4 @@
-"""Local copies that processes of a machine share: the last one to end removes them."""
+"""Local copies that the processes of a machine share; the last process to end removes them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import shutil
 
 
 def hold(folder: str, remove: bool) -> None:
-    """Keeps a copy where it is while this process runs, for it and others that hold it.
+    """Keeps a local copy from being removed while this process, or another holder, runs.
 
-    Where one is being removed, it waits for the end of that. So what is found after this call
-    stays.
+    If a copy is just being removed, this function waits for the end of the removal. So a copy that
+    exists after this call stays.
 
     Args:
-        folder: of the copy; it need not be there yet, but its parent must.
-        remove: whether to remove it as the process ends, unless another one holds it.
+        folder: the folder of the copy; it need not exist yet, but its parent must.
+        remove: whether to remove the copy when this process ends, unless another process holds it.
     """
     descriptor = os.open(f"{folder}.held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -25,12 +25,12 @@ def hold(folder: str, remove: bool) -> None:
 
 def _release(folder: str, descriptor: int, remove: bool, holder: int) -> None:
     if os.getpid() != holder:
-        return  # A forked child, which shares the lock.
+        return  # This is a forked child, which shares the lock.
     try:
         if remove:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
     except OSError:
-        return  # Another process holds it; if that one shall, it removes it.
+        return  # Another process holds the copy, and removes it later if it should.
     finally:
         os.close(descriptor)

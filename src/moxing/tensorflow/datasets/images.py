@@ -1,4 +1,4 @@
-"""Reads image files: from a list of paths to tensors of images, labels and names."""
+"""Reads image files from a list of paths to tensors of images, labels and names."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from moxing.tensorflow.datasets.decoding.problems import Problems
 from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 from moxing.tensorflow.preprocessing import Augmentation
 
-_REMOTE_FILES = 16  # Under way at once, where a store is read without a cache.
-_LONGEST = 1 << 16  # Bytes of a path.
-# A small image stands for the marks at the ends of epochs: it passes for any other.
+_REMOTE_FILES = 16  # The files read at once from an object store without a cache.
+_LONGEST = 1 << 16  # The maximum bytes of a path.
+# The small image that stands for the marks at the ends of epochs.
 BLANK = os.path.join(os.path.dirname(__file__), "blank.jpg")
 
 Label = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
@@ -28,13 +28,13 @@ Label = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Files to read.
+    """The image files to read.
 
     Attributes:
-        base: folder that the names of images are relative to.
-        paths: of the files, in it.
-        connect_labels: makes, in the current graph, the function from the number of a file (int64
-            scalar, at most their count) to its label and a description (string) of the label.
+        base: the folder that the names of images are relative to.
+        paths: the paths of the files in `base`.
+        connect_labels: makes, in the current graph, a function from the index of a file (an int64
+            scalar, at most the number of files) to its label and the label's description, a string.
     """
 
     base: str
@@ -44,14 +44,14 @@ class ImageFiles:
 
 @dataclass(frozen=True)
 class Processing:
-    """What is made of a file's content.
+    """The processing of a file's content.
 
     Attributes:
-        image_size: rows and columns that images are resized to, by nearest neighbor; None: as
-            they are.
-        augmentation: from one image to one image, after resizing.
-        preprocess: instead of all that: from names, contents, labels and descriptions, batched
-            where batches are made, to four such tensors.
+        image_size: the (rows, columns) to which images are resized by nearest neighbor; None: no
+            resizing.
+        augmentation: a function from an image to an image, applied after resizing.
+        preprocess: a function from names, contents, labels and descriptions, batched if batches are
+            made, to four such tensors; it replaces decoding, resizing and augmentation.
     """
 
     image_size: tuple[int, int] | None = None
@@ -62,7 +62,7 @@ class Processing:
 def open_images(
     reader: str, files: ImageFiles, settings: Settings, processing: Processing
 ) -> list[tf.Tensor]:
-    """The tensors image, label, description and name of the next file, or batch of files."""
+    """Returns the tensors image, label, description and name of the next file or batch."""
     check_batchable(reader, settings, processing)
     if not settings.files_at_once:
         settings = dataclasses.replace(settings, files_at_once=at_once(files.base))
@@ -70,7 +70,7 @@ def open_images(
     def samples(processing: Processing) -> Samples:
         def connect() -> stream.Read:
             start = len(os.fsencode(os.path.join(files.base, "")))
-            # Slashes more than needed are ignored; so there is something to cut off every path.
+            # The prefix of every path is cut off; extra slashes, which are ignored, give BLANK one.
             paths = packed.strings([*files.paths, "/" * start + BLANK])
             label = files.connect_labels()
 
@@ -95,30 +95,30 @@ def open_images(
 def fusing(
     settings: Settings, processing: Processing, samples: Callable[[Processing], Samples]
 ) -> stream.Fuse | None:
-    """How an augmentation of whole images becomes part of reading them, if that saves work.
+    """Returns a function that merges an augmentation into reading; None if it saves no work.
 
     Args:
-        settings, processing: of the reader.
-        samples: of a reader with another processing.
+        settings, processing: the settings and the processing of the reader.
+        samples: returns the samples of the reader with another processing.
     """
-    # With skip_bad all of an image is decoded anyway, so that damage is found.
+    # With skip_bad, the whole image is decoded anyway, to find damage.
     if settings.batch_size is not None or settings.skip_bad or processing != Processing():
         return None
     return lambda change: samples(Processing(augmentation=change))
 
 
 def problems_of(paths: Sequence[str]) -> Problems:
-    """What is wrong with files of images."""
+    """Returns the Problems that diagnose image files."""
     return Problems(lambda number: paths[number], lambda number: diagnose.of_file(paths[number]))
 
 
 def at_once(path: str) -> int | None:
-    """How many files to read ahead of what is made of them, by where one of them is."""
+    """Returns the number of files to read ahead of decoding; None for files on a disk."""
     return _REMOTE_FILES if file.is_remote(path) else None
 
 
 def fetcher(paths: Sequence[str]) -> Callable[[], Callable[[tf.Tensor], tf.Tensor]]:
-    """What connects the function from a file's number to its content, on a disk or in a store."""
+    """Returns a function that makes, in the current graph, a function from index to content."""
     remote = file.is_remote(paths[0])
 
     def connect() -> Callable[[tf.Tensor], tf.Tensor]:
@@ -141,7 +141,7 @@ def _content(path: tf.Tensor, remote: bool) -> tf.Tensor:
 
 
 def check_batchable(reader: str, settings: Settings, processing: Processing) -> None:
-    """Raises MoxValueError where images of different sizes would have to become a batch."""
+    """Raises a MoxValueError if images of different sizes would have to form a batch."""
     if settings.batch_size is None:
         return
     if not (processing.image_size or processing.augmentation or processing.preprocess):
@@ -157,12 +157,12 @@ def make(
     settings: Settings,
     processing: Processing,
 ) -> tf.Tensor:
-    """What is made of a file before the user's functions see it.
+    """Processes a file's content before the program's functions get it.
 
     Args:
-        content: of the file.
-        seed: int64 [2], of the sample.
-        settings, processing: of the reader.
+        content: the content of the file.
+        seed: the seed of the sample, int64 of shape [2].
+        settings, processing: the settings and the processing of the reader.
     """
     if processing.preprocess is not None:
         return content
@@ -180,7 +180,7 @@ def make(
 
 
 def per_sample(reader: str, processing: Processing) -> stream.Change | None:
-    """The user's augmentation_fn, as a change of an image and what comes with it."""
+    """Returns the program's augmentation_fn as a change of an image and the tensors with it."""
     augmentation = processing.augmentation
     if augmentation is None or isinstance(augmentation, Augmentation):
         return None
@@ -197,7 +197,7 @@ def per_sample(reader: str, processing: Processing) -> stream.Change | None:
 
 
 def per_batch(reader: str, processing: Processing) -> stream.Change | None:
-    """The user's preprocess_fn, as a change of contents, labels, descriptions, names and more."""
+    """Returns the program's preprocess_fn as a change of contents, labels, texts, names, etc."""
     preprocess = processing.preprocess
     if preprocess is None:
         return None

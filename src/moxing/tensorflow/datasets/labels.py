@@ -1,4 +1,4 @@
-"""Names of classes and their numbers: where they come from, and how others learn of them."""
+"""Reads and writes the names of classes, and attaches them to a graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMAT = "One class a line, numbered from 0: `0: daisy`."
 
 
 def read(path: str) -> list[str] | None:
-    """The names of a labels file; None where there is none. Raises MoxValueError if it is bad."""
+    """Returns the names in a labels file, or None without one. Raises MoxValueError if it is bad."""
     try:
         return parse(storage.read(path).decode(), path)
     except FileNotFoundError:
@@ -32,16 +32,16 @@ def read(path: str) -> list[str] | None:
 
 
 def parse(text: str, source: str) -> list[str]:
-    """The names of a labels file, in the order of their numbers.
+    """Returns the names in a labels file, in the order of their numbers.
 
-    Lines are `number: name`; one line with all pairs, `0: a 1: b`, is read too.
+    Each line is `number: name`; a single line with all pairs, `0: a 1: b`, is read, too.
 
     Args:
-        text: the content.
-        source: its path, for messages.
+        text: the content of the file.
+        source: the path of the file, for messages.
 
     Raises:
-        MoxValueError: with the line that is wrong.
+        MoxValueError: a line is invalid; the message shows it.
     """
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     pairs: list[tuple[int, int, str]] = []
@@ -84,7 +84,7 @@ def _in_order(pairs: Sequence[tuple[int, int, str]], source: str) -> list[str]:
 
 
 def check_folders(names: Sequence[str], folders: Sequence[str], source: str, base: str) -> None:
-    """Raises MoxValueError unless labels and class folders are the same names."""
+    """Raises a MoxValueError unless labels and class folders have the same names."""
     without_folder = [name for name in names if name not in set(folders)]
     without_label = [folder for folder in folders if folder not in set(names)]
     if not without_folder and not without_label:
@@ -102,7 +102,7 @@ def check_folders(names: Sequence[str], folders: Sequence[str], source: str, bas
 
 
 def warn_of_numbers(folders: Sequence[str]) -> None:
-    """Warns where folders that end in numbers are not in the order of these numbers."""
+    """Logs a warning if class folders with numbers in their names are not in numeric order."""
     natural = sorted(folders, key=_by_number)
     differ = [label for label, folder in enumerate(folders) if folder != natural[label]]
     if not differ:
@@ -125,7 +125,7 @@ def _by_number(name: str) -> list[tuple[int, int, str]]:
 
 
 def describe(names: Sequence[str]) -> str:
-    """`0: daisy, 1: roses`; of many, the first ten and the last."""
+    """Describes classes, as in `0: daisy, 1: roses`; shortens a long list."""
     pairs = [f"{label}: {name}" for label, name in enumerate(names)]
     if len(pairs) > _SHOWN + 2:
         pairs = [*pairs[:_SHOWN], "...", pairs[-1]]
@@ -133,23 +133,23 @@ def describe(names: Sequence[str]) -> str:
 
 
 def announce(names: Sequence[str]) -> None:
-    """Keeps the names with the graph that is being built, for `announced`."""
+    """Stores the names in the current graph, for `announced`."""
     tf.add_to_collection(_ANNOUNCED, tuple(names))
 
 
 def announced(graph: tf.Graph) -> tuple[str, ...] | None:
-    """The names of the one set of classes that the graph's readers have; None: none, or several."""
+    """Returns the class names that the graph's readers share; None if there are none or several."""
     found = set(graph.get_collection(_ANNOUNCED))
     return found.pop() if len(found) == 1 else None
 
 
 def as_text(names: Sequence[str]) -> str:
-    """The content of a labels file, as `parse` reads it."""
+    """Returns the content of a labels file, as `parse` reads it."""
     return "".join(f"{label}: {name}\n" for label, name in enumerate(names))
 
 
 def write(names: Sequence[str], path: Path) -> None:
-    """Writes a labels file, if it is not there with this content already."""
+    """Writes a labels file, unless it exists with this content."""
     content = as_text(names)
     try:
         if path.read_text(encoding="utf-8") == content:

@@ -1,8 +1,8 @@
-"""In which order a reader goes through its samples: a function of seed, epoch and position alone.
+"""The order in which a reader reads its samples: a function of only seed, epoch and position.
 
 Positions count samples over all epochs, from 0. Epoch e has the positions e * n to e * n + n - 1,
-and goes through all n samples once, in a permutation of its own. So a run can start at any position
-without reading what comes before, and workers can share positions without talking to each other.
+and reads all n samples once, in its own permutation. So a run can start at any position without
+reading earlier samples, and workers can divide positions without communicating.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Order:
     """The samples of one worker, in order.
 
     Attributes:
-        samples: how many there are, for all workers together; at least 1.
-        epochs: how often to go through them; None: endlessly.
-        shuffle: whether each epoch is a permutation drawn from `seed`, else 0 to n - 1.
-        seed: int64.
-        shard, shards: the worker takes the positions that are `shard` modulo `shards`.
+        samples: the number of samples, for all workers together; at least 1.
+        epochs: the number of passes over the samples; None: no end.
+        shuffle: whether each epoch is a permutation drawn from `seed`; else it is 0 to n - 1.
+        seed: the seed, an int64 number.
+        shard, shards: the worker reads the positions that are `shard` modulo `shards`.
     """
 
     samples: int
@@ -40,10 +40,10 @@ class Order:
     shards: int = 1
 
     def dataset(self, first: int) -> Any:
-        """Pairs of int64 scalars, position and number of the sample, from position `first` on.
+        """Returns pairs of int64 scalars, the position and index of a sample, from `first` on.
 
-        After the last one of each epoch comes a mark: the first position of the next epoch, with
-        the number that the sample after the last one would have.
+        A mark follows the last pair of each epoch: the first position of the next epoch, with the
+        index that a sample after the last one would have.
         """
 
         def epoch_and_mark(epoch: tf.Tensor) -> Any:
@@ -53,10 +53,10 @@ class Order:
         return self._epochs(first).flat_map(plain(epoch_and_mark))
 
     def batches(self, first: int, size: int) -> Any:
-        """The same pairs, but with marks that become batches of their own.
+        """Returns the same pairs, but with marks that form separate batches.
 
-        After every so many whole batches of `size`, and after the last samples, comes a batch of
-        marks; what the last samples lack to a whole batch is filled up with marks.
+        A batch of marks follows a number of whole batches of `size`, and the last samples. An
+        incomplete last batch is filled up with marks.
         """
 
         def epoch_alone(epoch: tf.Tensor) -> Any:
@@ -75,7 +75,7 @@ class Order:
         return tf.data.Dataset.range(min(first // self.samples, end), end)
 
     def _epoch(self, epoch: tf.Tensor, first: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Positions from `first` on, numbers, and the first position of the next epoch."""
+        """Returns positions from `first` on, sample indices, and the next epoch's start."""
         begin = epoch * self.samples
         end = begin + self.samples
         start = tf.maximum(begin, tf.constant(first, tf.int64))
@@ -87,7 +87,7 @@ class Order:
         return positions, numbers, end
 
     def of_epoch(self, epoch: int) -> np.ndarray:
-        """The numbers of all samples (of every worker) in the order of one epoch, int64 [n]."""
+        """Returns the indices of all workers' samples in the order of one epoch, int64 [n]."""
         if not self.shuffle:
             return np.arange(self.samples)
         with tf.Graph().as_default(), tf.Session() as session:
@@ -95,7 +95,7 @@ class Order:
             return session.run(_permutation(self.samples, self.seed, number))
 
     def first_position(self, taken: int, bad: Collection[int] = ()) -> int:
-        """Where this worker goes on after `taken` samples, if it left out those that are `bad`."""
+        """Returns this worker's position after `taken` samples, if it leaves out the `bad` ones."""
         if not bad:
             return self.shard + taken * self.shards
         if len(bad) >= self.samples:
@@ -119,7 +119,7 @@ class Order:
 def _slices(
     positions: tf.Tensor, numbers: tf.Tensor, position: tf.Tensor, number: int, marks: Any
 ) -> Any:
-    """The pairs as a dataset, followed by `marks` times the pair (position, number)."""
+    """Returns the pairs as a dataset, followed by `marks` copies of (position, number)."""
     ends = tf.fill([marks], position)
     number_again = tf.fill([marks], tf.constant(number, tf.int64))
     both = (tf.concat([positions, ends], 0), tf.concat([numbers, number_again], 0))
@@ -127,9 +127,9 @@ def _slices(
 
 
 def _permutation(samples: int, seed: int, epoch: tf.Tensor) -> tf.Tensor:
-    """All numbers below `samples` in random order: they sort random 64-bit keys.
+    """Returns all numbers below `samples` in random order, by sorting random 64-bit keys.
 
-    (`tf.random.experimental.index_shuffle` would need no memory, but has no more than 256 different
+    (`tf.random.experimental.index_shuffle` would need no memory, but it has at most 256 different
     orders of ten samples.)
     """
     pair = tf.stack([tf.constant(seed, tf.int64), epoch])

@@ -1,4 +1,4 @@
-"""Training on images that grow: stages of other image and batch sizes, one after the other."""
+"""Progressive training on growing images: successive stages with other image and batch sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ITEMS = ("image", "label")
 
 @dataclass(frozen=True)
 class _Crop(Inception):
-    """The window of inception_preprocessing, mirrored or not, in its own colors."""
+    """The random crop of inception_preprocessing, with random mirroring but unchanged colors."""
 
     @property
     def count(self) -> int:
@@ -37,23 +37,25 @@ class _Crop(Inception):
 
 
 class ProgressiveImagenetDataset:
-    """Reads batches of labeled images from records, at first small images, later larger ones.
+    """Reads batches of labeled images from records: small images first, larger ones later.
 
-    Make it in `input_fn`, with auto_batch=False: its image is float32 [batch, size, size, 3] with
-    values 0 to 255, its label int64 [batch], and both change their size at the switches.
+    Create it in `input_fn`, with auto_batch=False. The image is float32 of shape
+    [batch, size, size, 3] with values from 0 to 255, and the label is int64 of shape [batch]. The
+    sizes change at the switches.
 
     Args:
-        num_samples: how many records the files of each stage have, if that is known.
-        strategy_spec: for each stage the files (a path with a shell pattern), the batch size, the
-            image size in pixels, and the least share of an image's area that a random crop has.
-        ds_switch_steps: for each stage but the last the number of batches, counted from the very
-            beginning, after which the next one starts.
+        num_samples: the number of records in the files of each stage; None: count them.
+        strategy_spec: for each stage, the files (a path with a shell pattern), the batch size, the
+            image size in pixels, and the minimum share of an image's area in a random crop.
+        ds_switch_steps: for each stage except the last, the total number of batches from the start
+            of training after which the next stage begins.
         shuffle, private_num_threads, skip_bad: see `ImageClassificationRawDataset`.
-        num_parallel, shuffle_buffer_size: at least 1; the pipeline tunes itself.
-        labels_offset: is subtracted from labels.
+        num_parallel, shuffle_buffer_size: at least 1; have no effect, because the pipeline tunes
+            itself.
+        labels_offset: the number that is subtracted from labels.
 
     Raises:
-        MoxError: stages that make no sense, or files that can't be read.
+        MoxError: the stages are invalid, or files can't be read.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class ProgressiveImagenetDataset:
         self._tensors: dict[str, tf.Tensor] = {}
 
     def get(self, items: Sequence[str]) -> list[tf.Tensor]:
-        """The tensors of the next batch: 'image' and 'label', in the order asked for."""
+        """Returns the tensors of the next batch, 'image' and 'label', in the order of `items`."""
         wanted = arguments.items(self._name, items, _ITEMS)
         if not self._tensors:
             begins = [0, *self._ends]

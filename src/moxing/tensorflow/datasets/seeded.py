@@ -1,4 +1,4 @@
-"""Calls a user's function in a pipeline so that its random numbers follow from seed and sample."""
+"""Calls a program's function so that its random numbers depend only on seed and sample."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from moxing.engine.graph import stateless
 def call(
     function: Callable[..., Any], tensors: Sequence[Any], seed: int | None, number: tf.Tensor
 ) -> Any:
-    """`function(*tensors)`, in the graph of a tf.data function.
+    """Calls `function(*tensors)` in the graph of a tf.data function.
 
     Args:
-        function: returns a tensor, or a list or tuple of tensors.
-        tensors: its arguments.
-        seed: of the run; None leaves random operations as they are.
-        number: int64 scalar, of the sample or batch.
+        function: a function that returns a tensor, or a list or tuple of tensors.
+        tensors: the arguments of the function.
+        seed: the seed of the run; None: random operations are left unchanged.
+        number: the index of the sample or batch, an int64 scalar.
     """
     if seed is None or not all(isinstance(tensor, tf.Tensor) for tensor in tensors):
         return function(*tensors)
     try:
         graph, inputs, results = _trace(function, tensors)
     except (ValueError, TypeError):
-        # It uses tensors of the graph it was made in, or is wrong: then it says so here.
+        # The function uses tensors of the outer graph, or is wrong and raises its error here.
         return function(*tensors)
     graph_def = graph.as_graph_def()
     seeds = stateless.replace_in_function(graph_def, seed)

@@ -1,4 +1,4 @@
-"""Where data sets are: folders and files on a disk or in an object store, and local copies."""
+"""Lists, reads and copies the files of data sets on a disk or in an object store."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import held
 
 _COMPLETE = ".complete"
-_LOCK_SECONDS = 6 * 3600.0  # Another process copies; large sets take hours.
+_LOCK_SECONDS = 6 * 3600.0  # The wait for another process's copy: large data sets take hours.
 
 
 def entries(folder: str) -> list[tuple[str, bool]]:
-    """Name, and whether it is a folder, of all that is in a folder and not hidden.
+    """Returns (name, whether it is a folder) for each entry of a folder that is not hidden.
 
     Raises:
-        MoxValueError: it is not there, is a file, can't be read, or is not whole.
+        MoxValueError: the folder does not exist, is a file, can't be read, or is incomplete.
     """
     try:
         with file.scan_dir(folder) as found:  # type: ignore[attr-defined]
@@ -43,7 +43,7 @@ def entries(folder: str) -> list[tuple[str, bool]]:
 
 
 def read(path: str) -> bytes:
-    """The content of a file. Raises OSError."""
+    """Returns the content of a file. Raises OSError."""
     if not file.is_remote(path):
         with open(path, "rb") as stream:
             return stream.read()
@@ -51,7 +51,7 @@ def read(path: str) -> bytes:
 
 
 def reason(error: OSError) -> str:
-    """What an error of the system, or of a store, says, without the path."""
+    """Returns the message of an operating system or store error, without the path."""
     return error.strerror or str(error).rstrip(".")
 
 
@@ -61,18 +61,18 @@ def local_copy(
     remove: bool,
     names: Sequence[str] | None = None,
 ) -> str:
-    """A local folder with the files of `folder`, copied there unless an earlier copy is whole.
+    """Returns a local folder with copies of the files; reuses an earlier complete copy.
 
     Args:
-        folder: local or remote.
-        cache_dir: where to make it; 'ENV' means `$DLS_LOCAL_CACHE_PATH`; None: the directory that
-            mox.file keeps temporary files in.
-        remove: whether to delete it when the last process of the machine that uses it ends.
-        names: only these files; None: all.
+        folder: the folder to copy, local or remote.
+        cache_dir: the folder for copies; 'ENV' means `$DLS_LOCAL_CACHE_PATH`; None: the directory
+            for the temporary files of mox.file.
+        remove: whether to delete the copy when the last process on this machine that uses it ends.
+        names: the names of the files to copy; None: all.
 
     Raises:
-        MoxValueError: 'ENV' without the environment variable, or a URL.
-        OSError: files that can't be copied.
+        MoxValueError: cache_dir is a URL, or 'ENV' without the environment variable.
+        OSError: files can't be copied.
     """
     root = copies(cache_dir)
     origin = folder if file.is_remote(folder) else os.path.abspath(folder)
@@ -96,7 +96,7 @@ def local_copy(
 
 
 def copies(cache_dir: str | os.PathLike[str] | None) -> str:
-    """The folder of copies that `cache_dir` means; see `local_copy`."""
+    """Returns the folder of copies that `cache_dir` selects; see `local_copy`."""
     if cache_dir is None:
         from moxing.framework.file.configuration import tuning
 

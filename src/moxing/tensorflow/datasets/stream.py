@@ -1,4 +1,4 @@
-"""From samples to the tensors that a program reads: order, errors, batches, one iterator."""
+"""Builds the pipeline from samples to the tensors that a program reads."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from moxing.tensorflow.datasets.order import Order, plain
 _READERS = "openmox/readers"
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.
 
-# Calls a user's function with tensors, so that its random numbers follow from the seed.
+# Calls a program's function with tensors, so that its random numbers depend on the seed.
 Call = Callable[..., Any]
-# From the number of a sample, a seed of its own (int64 [2]), a Call, and, if it was read before,
-# the content of a file, to its tensors.
+# A function from a sample's index, its seed (int64 [2]), a Call and, if the file was read ahead,
+# the content of its file, to the tensors of the sample.
 Read = Callable[..., tuple[Any, ...]]
-# From a Call and the tensors of a sample or batch to as many tensors.
+# A function from a Call and the tensors of a sample or batch to the same number of tensors.
 Change = Callable[..., Sequence[tf.Tensor]]
 
 
@@ -38,16 +38,16 @@ class Settings:
     """How a reader reads.
 
     Attributes:
-        epochs: how often; None: endlessly.
+        epochs: the number of passes over the samples; None: no end.
         shuffle: whether each epoch has a random order.
-        batch_size: samples that one evaluation yields, in a new first dimension; None: one sample,
-            without it.
-        drop_remainder: whether to leave out a last batch that is not full. There is one at most:
-            batches cross the ends of epochs.
+        batch_size: the number of samples in a batch, the size of a new first dimension; None:
+            single samples, without that dimension.
+        drop_remainder: whether to leave out a last batch that is not full. There is at most one,
+            because batches cross the ends of epochs.
         skip_bad: whether to leave out samples that can't be read.
-        private_threads: size of a thread pool of its own; 0: the process's.
-        files_at_once: how many files to read at a time, ahead of what is made of them; None: read
-            each where it is decoded.
+        private_threads: the size of a private thread pool; 0: use the process's pool.
+        files_at_once: the number of files to read at once, ahead of decoding; None: read each file
+            when it is decoded.
     """
 
     epochs: int | None = None
@@ -60,21 +60,22 @@ class Settings:
 
     @property
     def full(self) -> bool:
-        """Whether all batches are full, so that their size is static; without an end they are."""
+        """Whether all batches are full, as without an end, so that their size is static."""
         return self.drop_remainder or self.epochs is None
 
 
 @dataclass(frozen=True)
 class Samples:
-    """What a reader reads.
+    """The samples of a reader.
 
     Attributes:
-        count: how many samples there are; at least 1.
-        connect: makes, in the current graph, the function that reads a sample. For the number
-            `count`, which marks the ends of epochs, it gives anything, but does not fail.
-        problems: what is wrong with a sample that can't be read.
-        connect_fetch: makes, in the current graph, the function from the number of a sample to
-            what a Read takes as its last argument, where `Settings.files_at_once` says so.
+        count: the number of samples, at least 1.
+        connect: makes, in the current graph, the function that reads a sample. For the index
+            `count`, which marks the ends of epochs, the function returns any value, but does not
+            fail.
+        problems: diagnoses samples that can't be read.
+        connect_fetch: makes, in the current graph, the function from a sample's index to the last
+            argument of a Read; used if `Settings.files_at_once` is set.
     """
 
     count: int
@@ -85,14 +86,15 @@ class Samples:
 
 @dataclass(frozen=True)
 class Stage:
-    """One part of what a reader reads, from beginning to end.
+    """One of a reader's successive parts.
 
     Attributes:
-        samples: what to read.
-        settings: how.
-        per_sample: the user's function of the tensors of a sample.
-        per_batch: the user's function of the tensors of a batch; of a sample where none are made.
-        elements: how many samples or batches the stage has at most; None: all.
+        samples: the samples to read.
+        settings: how to read them.
+        per_sample: the program's function of the tensors of a sample.
+        per_batch: the program's function of the tensors of a batch, or of a sample if there are no
+            batches.
+        elements: the maximum number of samples or batches in the stage; None: all.
     """
 
     samples: Samples
@@ -102,17 +104,17 @@ class Stage:
     elements: int | None = None
 
 
-# From a change of the first tensor of samples to samples in which it is made.
+# A function from a change of the samples' first tensor to samples that include this change.
 Fuse = Callable[[Any], Samples]
 
 
 def open_stream(*stages: Stage, fuse: Fuse | None = None) -> list[tf.Tensor]:
-    """The tensors of the next sample or batch, in the current graph; stage follows on stage.
+    """Returns the tensors of the next sample or batch of the stages in turn, in the current graph.
 
     Args:
-        stages: one or more.
-        fuse: of a single stage that yields samples as they are read: how to make, in place of the
-            first of their tensors, what `preprocessing.Augmentation` makes of it.
+        stages: one or more stages.
+        fuse: for a single stage of unchanged samples: merges a `preprocessing.Augmentation` of
+            their first tensor into reading.
     """
     demand = feed.current()
     seed = demand.order if demand.seed is None else demand.seed
@@ -140,7 +142,7 @@ def open_stream(*stages: Stage, fuse: Fuse | None = None) -> list[tf.Tensor]:
 
 
 def _whole(stages: Sequence[Stage], seeds: Sequence[tuple[int, int]], demand: feed.Feed) -> Any:
-    """The elements of all stages, without those that were taken before."""
+    """Returns the elements of all stages, without the elements that earlier runs took."""
     taken = demand.start
     datasets = []
     for stage, own in zip(stages, seeds, strict=True):
@@ -148,7 +150,7 @@ def _whole(stages: Sequence[Stage], seeds: Sequence[tuple[int, int]], demand: fe
         taken -= done
         if done != stage.elements:
             datasets.append(_dataset(stage, done, demand, *own))
-    if not datasets:  # All is taken: what is left is empty, but of the same kind.
+    if not datasets:  # All elements are taken: return an empty dataset of the same structure.
         datasets.append(_dataset(stages[-1], 0, demand, 0, 0).take(0))
     whole = datasets[0]
     for dataset in datasets[1:]:
@@ -157,7 +159,7 @@ def _whole(stages: Sequence[Stage], seeds: Sequence[tuple[int, int]], demand: fe
 
 
 def _dataset(stage: Stage, taken: int, demand: feed.Feed, order_seed: int, sample_seed: int) -> Any:
-    """Elements (index, (position, number, *tensors)) of a stage, without the first `taken`."""
+    """Returns elements (index, (position, number, *tensors)) of a stage after the first `taken`."""
     samples, settings = stage.samples, stage.settings
     order = Order(
         samples.count,
@@ -181,9 +183,9 @@ def _dataset(stage: Stage, taken: int, demand: feed.Feed, order_seed: int, sampl
 
 
 def _own_seeds(seed: int) -> tuple[int, int]:
-    """Seeds of this reader's order and of its samples; another reader in the graph has others.
+    """Returns the seeds of this reader's order and of its samples, unique in the graph.
 
-    Without that, two readers of one folder would always give the same image twice.
+    With equal seeds, two readers of one folder would always yield the same image.
     """
     before = len(tf.get_collection(_READERS))
     tf.add_to_collection(_READERS, before)
@@ -221,7 +223,7 @@ def _one_by_one(
 
 
 def _find_bad(samples: Samples, settings: Settings) -> set[int]:
-    """The numbers of all samples that can't be read; reads every one."""
+    """Reads every sample; returns the indices of the samples that can't be read."""
     TENSORFLOW.info(
         "Reading all %d samples once, because with skip_bad=True the place where this run goes on"
         " depends on which can't be read.",
@@ -240,7 +242,7 @@ def _find_bad(samples: Samples, settings: Settings) -> set[int]:
 
 
 def _changed(dataset: Any, stage: Stage, seed: int | None) -> Any:
-    """Samples, changed and put into batches as the user wants it."""
+    """Applies the program's functions to samples, and batches them."""
     settings = stage.settings
     if stage.per_sample is not None:
         dataset = _map(dataset, stage.per_sample, seed)
@@ -267,10 +269,10 @@ def _map(dataset: Any, change: Change, seed: int | None) -> Any:
 
 
 def _ahead(dataset: Any, settings: Settings) -> Any:
-    """The dataset, read ahead of its use."""
+    """Returns the dataset with prefetching, and with its thread pool."""
     threads = settings.private_threads
     if settings.files_at_once:
-        # Threads that wait for files are none that decode.
+        # Add threads for decoding, because the threads that wait for files can't decode.
         threads = max(threads, settings.files_at_once + len(os.sched_getaffinity(0)))
     if threads:
         options = tf.data.Options()
@@ -280,7 +282,7 @@ def _ahead(dataset: Any, settings: Settings) -> Any:
 
 
 def _next(dataset: Any, settings: Settings) -> list[tf.Tensor]:
-    # It needs no initializer, which programs with a session of their own would have to run.
+    # A one-shot iterator needs no initializer, which programs with their own session would miss.
     (position, _), (_, _, *tensors) = tf.data.make_one_shot_iterator(
         _ahead(dataset, settings)
     ).get_next()
