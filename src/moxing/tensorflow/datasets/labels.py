@@ -20,7 +20,7 @@ _FORMAT = "One class a line, numbered from 0: `0: daisy`."
 
 
 def read(path: str) -> list[str] | None:
-    """Returns the names in a labels file, or None without one. Raises MoxValueError if it is bad."""
+    """Returns the names in a labels file, or None if there is none. Raises MoxValueError."""
     try:
         return parse(storage.read(path).decode(), path)
     except FileNotFoundError:

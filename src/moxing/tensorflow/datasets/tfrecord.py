@@ -1,4 +1,4 @@
-"""`get_tfrecord`: reads TFRecord files by features and handlers, without a class."""
+"""`get_tfrecord`: reads TFRecord files with features and handlers, without a subclass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def get_tfrecord(
     private_num_threads: int = 0,
     skip_bad: bool = False,
 ) -> BaseTFRecordDataset:
-    """A reader of TFRecord files. Call it in `input_fn`: its `get` makes operations.
+    """Returns a reader of TFRecord files. Call it in `input_fn`, because `get` makes operations.
 
         dataset = mox.get_tfrecord(
             dataset_dir="data",
@@ -36,15 +36,15 @@ def get_tfrecord(
 
     Args:
         dataset_dir: the folder of the files.
-        file_pattern: a shell pattern, or a list of such.
-        keys_to_features: what to parse, as for `tf.io.parse_single_example`.
-        items_to_handlers: for each item a handler of slim's tfexample_decoder.
-        num_samples: how many records there are, if that is known.
+        file_pattern: a shell pattern, or a list of shell patterns.
+        keys_to_features: the features to parse, as for `tf.io.parse_single_example`.
+        items_to_handlers: a handler of slim's tfexample_decoder for each item.
+        num_samples: the number of records; None: count them.
         num_epochs, shuffle, num_readers, batch_size, drop_remainder, private_num_threads, skip_bad:
             see `BaseTFRecordDataset`.
 
     Raises:
-        MoxError: no file matches, a file is no TFRecord file, or an argument can't be used.
+        MoxError: no file matches, a file is not a TFRecord file, or an argument is invalid.
     """
     return BaseTFRecordDataset(
         BaseTFRecordMetadata(dataset_dir, file_pattern, num_samples),

@@ -1,4 +1,4 @@
-"""A reader of TFRecord files to be made for any kind of records, by a subclass or by handlers."""
+"""A reader of TFRecord files for any kind of records, defined by a subclass or by handlers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 
 
 class BaseTFRecordDataset:
-    """Reads records that are tf.train.Example messages. Make it in `input_fn`.
+    """Reads records that are tf.train.Example messages. Create it in `input_fn`.
 
-    A subclass says what the items are: its `_build_features` is given the parsed features, in the
-    order of feature_keys, and calls `self._add_feature(name, tensor)` for each item:
+    A subclass defines the items: its `_build_features` gets the parsed features, in the order of
+    feature_keys, and calls `self._add_feature(name, tensor)` for each item:
 
         class Points(BaseTFRecordDataset):
             def _build_features(self, x, y):
@@ -37,21 +37,22 @@ class BaseTFRecordDataset:
         dataset = Points(metadata, ["x", "y"], [tf.FixedLenFeature([], tf.float32)] * 2)
         [point] = dataset.get(["point"])
 
-    Without a subclass, items are the features, or what keys_to_features and items_to_handlers of
-    slim say. Every epoch goes through all records once; see `ImageClassificationRawDataset` for
-    what order, batches and the arguments mean that are not listed here.
+    Without a subclass, the items are the features, or the items that slim's keys_to_features and
+    items_to_handlers define. Every epoch reads all records once. See
+    `ImageClassificationRawDataset` for the order, the batches, and the arguments not listed here.
 
     Args:
         metadata: the files.
-        feature_keys: names of features to parse.
-        feature_values: a `tf.io.FixedLenFeature` or the like for each.
-        num_parallel: at least 1; the pipeline tunes itself.
-        keys_to_features: instead of the two above, a dict.
-        items_to_handlers: for each item a handler as slim's tfexample_decoder has them: an object
-            with `keys` and `tensors_to_item`.
+        feature_keys: the names of the features to parse.
+        feature_values: a `tf.io.FixedLenFeature` or similar for each feature.
+        num_parallel: at least 1; has no effect, because the pipeline tunes itself.
+        keys_to_features: a dict that replaces feature_keys and feature_values.
+        items_to_handlers: a handler for each item, as in slim's tfexample_decoder: an object with
+            `keys` and `tensors_to_item`.
         num_readers: an older name of num_parallel.
         skip_bad: whether to leave out, count and report records that are damaged or can't be
-            parsed; else they end the run with an error that says which record of which file.
+            parsed. Otherwise such a record ends the run with an error that names the record and
+            its file.
     """
 
     def __init__(
@@ -91,10 +92,10 @@ class BaseTFRecordDataset:
         self._tensors: dict[str, Any] = {}
 
     def get(self, items: Sequence[str]) -> list[Any]:
-        """The tensors of the next record, or batch of records, in the order asked for.
+        """Returns the tensors of the next record, or batch of records, in the order of `items`.
 
         Raises:
-            MoxValueError: an unknown item, or files that can't be read.
+            MoxValueError: an item is unknown, or files can't be read.
         """
         if not self._tensors:
             records = self._metadata.records(self._settings.skip_bad)
@@ -106,12 +107,15 @@ class BaseTFRecordDataset:
         return [self._tensors[name] for name in wanted]
 
     def _build_features(self, *values: Any) -> None:
-        """Makes items of the parsed features; to be overridden. Here, features are the items."""
+        """Makes items from the parsed features; by default, the features are the items.
+
+        Subclasses override this method.
+        """
         for name, value in zip(self._keys, values, strict=True):
             self._add_feature(name, value)
 
     def _add_feature(self, name: str, tensor: Any) -> None:
-        """Adds an item that `get` can be asked for; called by `_build_features`."""
+        """Adds an item for `get`; called by `_build_features`."""
         self._items[name] = tensor
 
     def _build(

@@ -29,9 +29,9 @@ _TEXT, _NAME = "image/class/text", "image/filename"
 
 
 class ImageClassificationTFRecordDataset:
-    """Reads images and labels from records. Make it in `input_fn`: it makes operations.
+    """Reads images and labels from records. Create it in `input_fn`, because it makes operations.
 
-    Records have the features image/encoded (content of an image file of any format) and
+    Records have the features image/encoded (the content of an image file of any format) and
     image/class/label, and may have image/class/text and image/filename.
 
     Args:
@@ -39,15 +39,15 @@ class ImageClassificationTFRecordDataset:
         batch_size, shuffle, num_epochs, image_size, augmentation_fn, preprocess_fn, cache_dir,
         remove_cache_on_finish, private_num_threads, drop_remainder, skip_bad: see
             `ImageClassificationRawDataset`.
-        shuffle_buffer_size, num_parallel: at least 1; every epoch is a permutation of all records,
-            and the pipeline tunes itself.
-        custom_feature_keys: names of more features to parse; they become items of these names.
-        custom_feature_values: a `tf.io.FixedLenFeature` or the like for each. One for a feature
-            named above changes how that is parsed.
-        label_one_hot: whether labels are one-hot vectors; the metadata must know num_classes.
+        shuffle_buffer_size, num_parallel: at least 1; have no effect, because every epoch is a
+            permutation of all records, and the pipeline tunes itself.
+        custom_feature_keys: the names of further features to parse, which become items.
+        custom_feature_values: a `tf.io.FixedLenFeature` or similar for each further feature. A
+            value for a feature named above changes how that feature is parsed.
+        label_one_hot: whether labels are one-hot vectors; needs num_classes in the metadata.
 
     Raises:
-        MoxError: an argument that can't be used.
+        MoxError: an argument is invalid.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class ImageClassificationTFRecordDataset:
         self._tensors: dict[str, tf.Tensor] = {}
 
     def get(self, items: Sequence[str]) -> list[tf.Tensor]:
-        """The tensors of the next image, or batch of images, in the order asked for.
+        """Returns the tensors of the next image, or batch of images, in the order of `items`.
 
         Args:
-            items: of image (uint8 [rows, columns, 3] or what was made of it), label (int64, or
-                float32 [num_classes]), label_desc (name of the class; "" where neither labels.txt
-                nor the record has it), image_name ("" where the record has none), and
-                custom_feature_keys.
+            items: names from image (uint8 of shape [rows, columns, 3], or the result of its
+                processing), label (an int64 scalar, or float32 of shape [num_classes]), label_desc
+                (the name of the class; "" if neither labels.txt nor the record has it), image_name
+                ("" if the record has none), and custom_feature_keys.
         """
         if not self._tensors:
             self._tensors = self._open()

@@ -1,4 +1,4 @@
-"""What a set of TFRecord files holds: their names, the number of their records, their labels."""
+"""Metadata of TFRecord files: their paths, the number of their records, and their labels."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ _SHOWN = 5
 
 
 class BaseTFRecordMetadata:
-    """The TFRecord files of a folder that match a pattern. It makes no graph.
+    """The TFRecord files of a folder that match a pattern. It makes no operations.
 
-    Where the records begin is found by reading their heads, once for each metadata object: at
-    construction, or, where num_samples is given, when the first reader is made.
+    A metadata object finds the starts of records once, by reading the records' heads: at
+    construction, or, if num_samples is given, when the first reader needs them.
 
     Args:
-        base_dir: the folder.
-        file_pattern: a shell pattern such as 'train-*.tfrecord', or a list of such, within it.
-        num_samples: how many records there are, if that is known; None: count them now.
-        redirect_dir: read the files from here instead of `base_dir`, if given.
+        base_dir: the folder of the files.
+        file_pattern: a shell pattern relative to the folder, such as 'train-*.tfrecord', or a list
+            of patterns.
+        num_samples: the number of records; None: count them now.
+        redirect_dir: if given, the folder to read instead of `base_dir`.
         file_patterns: another name of file_pattern.
 
     Attributes:
         base_dir: the folder that is read.
-        files: paths of the files, sorted.
-        total_num_samples, num_samples: how many records there are.
+        files: the sorted paths of the files.
+        total_num_samples, num_samples: the number of records.
 
     Raises:
-        MoxValueError: no such folder, no file that matches, or one that is no TFRecord file.
+        MoxValueError: the folder does not exist, no file matches, or a file is not a TFRecord file.
     """
 
     def __init__(
@@ -85,16 +86,16 @@ class BaseTFRecordMetadata:
     def index(
         self, cache_dir: str | os.PathLike[str] | None = None, remove_cache: bool = True
     ) -> list[RecordFile]:
-        """The records of each file, found once.
+        """Returns the records of each file, which are found once.
 
         Args:
-            cache_dir: read copies of the files in this folder. Files in an object store are always
-                copied, and compressed ones decompressed, by default to where mox.file keeps
-                temporary files.
+            cache_dir: the folder for copies of the files; None: read local files directly. Files in
+                an object store are always copied, and compressed files decompressed; the default
+                folder for these is the one for the temporary files of mox.file.
             remove_cache: whether to delete the copies when the process ends.
 
         Raises:
-            MoxValueError: a file that can't be read, or is no TFRecord file; or none has a record.
+            MoxValueError: a file can't be read or is not a TFRecord file, or no file has a record.
         """
         with self._lock:
             if self._index is None or (cache_dir is not None and not self._cached):
@@ -122,15 +123,15 @@ class BaseTFRecordMetadata:
         cache_dir: str | os.PathLike[str] | None = None,
         remove_cache: bool = True,
     ) -> Records:
-        """The records, for a reader.
+        """Returns the records for a reader.
 
         Args:
             cache_dir, remove_cache: see `index`.
-            skip_bad: whether to be content with the records before the damage where a file is
-                damaged so that those behind it can't be found.
+            skip_bad: whether to accept a file whose damage hides later records, and to read the
+                records before the damage.
 
         Raises:
-            MoxValueError: what `index` raises, or a damaged file.
+            MoxValueError: see `index`; or a file is damaged.
         """
         index = self.index(cache_dir, remove_cache)
         damaged = [found.damage for found in index if found.damage]
@@ -158,13 +159,14 @@ class ImageClassificationTFRecordMetadata(BaseTFRecordMetadata):
     Args:
         base_dir, file_pattern, num_samples, redirect_dir, file_patterns: see
             `BaseTFRecordMetadata`.
-        num_classes: how many classes there are; 0: as many as the labels file has.
-        label_map_file: name of a file in the folder with lines `0: daisy`; it need not be there.
+        num_classes: the number of classes; 0: as many as the labels file has.
+        label_map_file: the name of a file in the folder with lines such as `0: daisy`; the file
+            need not exist.
 
     Attributes:
-        num_classes: 0 where it is not known.
-        labels_list: names by number; empty where they are not known.
-        labels_to_names, names_to_labels: the same as dicts.
+        num_classes: the number of classes; 0 if it is unknown.
+        labels_list: the names of classes by number; empty if they are unknown.
+        labels_to_names, names_to_labels: dicts between class numbers and names.
     """
 
     def __init__(
@@ -218,7 +220,7 @@ def _held(present: Sequence[str]) -> str:
 
 
 def _near(present: Sequence[str], patterns: Sequence[str]) -> str:
-    """A pattern that would match, if leaving out the extension is all it takes."""
+    """Returns a hint at a pattern that matches because it leaves out the extension; else ""."""
     for pattern in patterns:
         wider = os.path.splitext(pattern)[0].rstrip("*") + "*"
         if wider != "*" and fnmatch.filter(present, wider):

@@ -1,1 +1,1 @@
-"""Runs user functions: `run`, what they return, and the hooks they may use."""
+"""Runs a program's functions: `run`, the specs that they return, and hooks for them."""

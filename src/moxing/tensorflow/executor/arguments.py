@@ -29,7 +29,7 @@ _MOST = (1 << 63) - 1
 
 
 def check_no_others(function: Callable[..., Any], others: Mapping[str, Any]) -> None:
-    """Refuses keywords that a function of the API does not have."""
+    """Raises a MoxTypeError for keyword arguments that a function of the API does not have."""
     legal = [
         parameter.name
         for parameter in inspect.signature(function).parameters.values()
@@ -43,7 +43,7 @@ def check_no_others(function: Callable[..., Any], others: Mapping[str, Any]) -> 
 
 
 def check_mode(run_mode: Any) -> str:
-    """The mode, if it is one that a run can have."""
+    """Returns the mode, if a run can have it."""
     for mode in MODES:
         if isinstance(run_mode, str) and run_mode == mode:
             return mode
@@ -59,7 +59,7 @@ def check_mode(run_mode: Any) -> str:
 
 
 def check_inter_mode(inter_mode: Any, run_mode: str) -> str | None:
-    """The mode of evaluations during training, if any."""
+    """Returns the mode of evaluations during training, or None."""
     if inter_mode is None:
         return None
     evaluates = isinstance(inter_mode, str) and inter_mode == ModeKeys.EVAL
@@ -72,7 +72,7 @@ def check_inter_mode(inter_mode: Any, run_mode: str) -> str | None:
 
 
 def check_callable(name: str, value: Any) -> Any:
-    """The user's function, if it can be called."""
+    """Returns the program's function, if it is callable."""
     if value is None:
         raise MoxTypeError(f"mox.run needs {name}.")
     if isinstance(value, tf.train.Optimizer):
@@ -89,7 +89,7 @@ def check_callable(name: str, value: Any) -> Any:
 
 
 def check_optimizers(optimizer_fn: Any, mode: str) -> Sequence[Any]:
-    """The optimizer functions, one or as many as losses."""
+    """Returns the optimizer functions: one, or as many as there are losses."""
     if optimizer_fn is None:
         if mode == ModeKeys.TRAIN:
             raise MoxTypeError(
@@ -108,7 +108,7 @@ def check_optimizers(optimizer_fn: Any, mode: str) -> Sequence[Any]:
 
 
 def check_count(name: str, value: Any, least: int, most: int = _MOST) -> int:
-    """A whole number from `least` to `most`; a float that is one counts."""
+    """Returns a whole number from `least` to `most` as an int; whole floats are accepted."""
     number = _whole(value)
     if number is None:
         raise MoxTypeError(f"{name}={shown(value)}: it must be a whole number.")
@@ -120,14 +120,14 @@ def check_count(name: str, value: Any, least: int, most: int = _MOST) -> int:
 
 
 def check_batch_size(batch_size: Any) -> int | None:
-    """Samples of a batch; None is no batching."""
+    """Returns the number of samples in a batch; None means no batching."""
     if batch_size is None:
         return None
     return check_count("batch_size", batch_size, 1, _MOST_SAMPLES)
 
 
 def check_steps(max_number_of_steps: Any, mode: str) -> int:
-    """The step limit: 0 is nothing to run."""
+    """Returns the step limit; raises an error for 0, which would run nothing."""
     steps = check_count("max_number_of_steps", max_number_of_steps, 0)
     if steps == 0:
         raise MoxValueError(
@@ -138,7 +138,7 @@ def check_steps(max_number_of_steps: Any, mode: str) -> int:
 
 
 def check_seconds(name: str, value: Any) -> float | None:
-    """A positive number of seconds, or None."""
+    """Returns a positive number of seconds as a float, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -153,17 +153,17 @@ def check_seconds(name: str, value: Any) -> float | None:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """True or False; nothing else is meant."""
+    """Returns True or False; raises an error for anything else."""
     if not isinstance(value, bool | np.bool_):
         raise MoxTypeError(f"{name}={shown(value)}: it must be True or False.")
     return bool(value)
 
 
 def check_path(name: str, value: Any) -> str | None:
-    """A path or URL as text, with `~` expanded; an empty one is as good as none.
+    """Returns a path or URL as a string with `~` expanded; None for None or an empty path.
 
     Raises:
-        MoxRuntimeError: it is in an object store, and none is configured.
+        MoxRuntimeError: the path is in an object store, and no store is configured.
     """
     if value is None:
         return None
@@ -203,7 +203,7 @@ def _path_text(name: str, value: Any) -> str:
 
 
 def check_export(export_model: Any, log_dir: str | None, mode: str) -> tuple[str, ...]:
-    """The kinds to export, if that is possible; none: nothing is exported.
+    """Returns the kinds to export; an empty tuple: nothing is exported.
 
     Raises:
         MoxImportError: a kind needs a package that is not installed.
@@ -221,7 +221,7 @@ def check_export(export_model: Any, log_dir: str | None, mode: str) -> tuple[str
 
 
 def export_kinds(name: str, value: Any) -> tuple[str, ...]:
-    """The kinds that one value, or a list of them, names; True is TF_SERVING."""
+    """Returns the kinds that a value, or a list of values, names; True means TF_SERVING."""
     given = list(value) if isinstance(value, list | tuple) else [value]
     kinds = [
         ExportKeys.TF_SERVING if isinstance(kind, bool | np.bool_) and kind else kind
@@ -239,7 +239,7 @@ def export_kinds(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _whole(value: Any) -> int | None:
-    """The value as an int, if it is a whole number."""
+    """Returns the value as an int if it is a whole number, else None."""
     if isinstance(value, bool | np.bool_ | tf.Tensor):
         return None
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):

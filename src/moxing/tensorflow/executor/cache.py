@@ -1,4 +1,4 @@
-"""`mox.cache`: write checkpoints and summaries to the local disk first."""
+"""`mox.cache`: writes checkpoints and summaries to the local disk first."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _wanted: list[bool] = []
 
 
 def cache() -> None:
-    """From now on every `log_dir` is written to a local cache, and copied from there.
+    """Makes every later run write its `log_dir` to a local cache first, and copy it from there.
 
-    Checkpoints, summaries and exports of each later `mox.run` go to a directory on the local disk,
-    below `MOX_FILE_CACHE_DIR`, `DLS_LOCAL_CACHE_PATH` or the system's temporary directory. They are
-    copied to `log_dir` in the background while the run goes on, and the run ends when all is there.
-    For `s3://` and `obs://` this is so without this call, too; it adds directories that only look
-    local, such as a slow network mount.
+    Each later `mox.run` writes checkpoints, summaries and exports to a directory on the local disk,
+    below `MOX_FILE_CACHE_DIR`, `DLS_LOCAL_CACHE_PATH` or the system's temporary directory. A
+    background thread copies them to `log_dir` during the run, and the run ends when all files are
+    there. `s3://` and `obs://` directories are always cached; this call adds directories that only
+    look local, such as a slow network mount.
     """
     if not _wanted:
         _wanted.append(True)

@@ -1,4 +1,4 @@
-"""Calls the user's functions with as many arguments as they take."""
+"""Calls a program's functions with as many arguments as they take."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def positional(role: str, function: Callable[..., Any], offered: int) -> Callable[..., Any]:
-    """`function`, taking up to `offered` positional arguments of which it drops those it lacks.
+    """Wraps `function` to accept `offered` positional arguments, and to drop the surplus ones.
 
-    Users write `input_fn(mode)`, `input_fn(mode, **kwargs)` or `input_fn()`, and name the
-    arguments as they like; so arguments are passed by position. A parameter with a default of its
-    own, as in `input_fn(path=path)`, keeps it unless it is called some kind of mode.
+    Programs define `input_fn(mode)`, `input_fn(mode, **kwargs)` or `input_fn()`, with arbitrary
+    parameter names, so the arguments are passed by position. A parameter with a default value, as
+    in `input_fn(path=path)`, keeps the default unless "mode" is in its name.
 
     Args:
-        role: what the function is to the user, for messages.
+        role: the name of the argument of `mox.run`, such as "input_fn".
         function: a function, bound method, partial, lambda or callable object.
-        offered: how many arguments the caller has.
+        offered: the number of arguments that the caller passes.
 
     Raises:
-        MoxTypeError: the function demands more arguments than there are.
+        MoxTypeError: the function requires more arguments.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -59,12 +59,12 @@ def positional(role: str, function: Callable[..., Any], offered: int) -> Callabl
 
 
 def _is_wanted(role: str, name: str, position: int) -> bool:
-    """Whether a parameter with a default is meant for what a run passes at that position."""
+    """Whether a parameter with a default is meant for the argument at that position."""
     return "mode" in name.lower() or (position == 0 and role != "input_fn")
 
 
 def presented_as(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """`wrapper`, which messages call by the name and place of the user's function."""
+    """Returns `wrapper`, which messages show under the name and line of `original`."""
     wrapper.__wrapped__ = original  # type: ignore[attr-defined]
     return wrapper
 

@@ -1,4 +1,4 @@
-"""Deep gradient compression as MoXing's flags ask for it."""
+"""Applies deep gradient compression if the flags ask for it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MakeOptimizer = Callable[[], tf.train.Optimizer]
 def optimizers(
     functions: Sequence[_MakeOptimizer], batch_size: int | None, placed: Placement
 ) -> Sequence[_MakeOptimizer]:
-    """The optimizer functions, with compression around them where the flags ask for it.
+    """Returns the optimizer functions, wrapped with compression if the flags ask for it.
 
     Args:
-        functions: of the program.
-        batch_size: samples that a device takes in a step.
+        functions: the program's optimizer functions.
+        batch_size: the number of samples per device and step.
         placed: where the run computes.
 
     Raises:
-        MoxNotSupportedError: processes that can't exchange compressed gradients.
-        MoxValueError: flags that no compression could use.
+        MoxNotSupportedError: the processes can't exchange compressed gradients.
+        MoxValueError: a flag's value is invalid for compression.
     """
     if not functions or flags.get_flag("variable_update") != flags.COMPRESSED:
         return functions
@@ -52,7 +52,7 @@ def _around(function: _MakeOptimizer, arguments: Mapping[str, Any]) -> _MakeOpti
     def make() -> tf.train.Optimizer:
         inside = function()
         if not isinstance(inside, tf.train.Optimizer):
-            return inside  # The engine words it.
+            return inside  # The engine raises the error.
         if not isinstance(inside, tf.train.GradientDescentOptimizer):
             TENSORFLOW.warning(
                 "--variable_update=%s has momentum of its own (--dgc_momentum): with %s inside it"

@@ -1,7 +1,7 @@
-"""Hooks that evaluate during training: they print metrics, or stop when these get no better.
+"""Hooks that evaluate during training, to print metrics or to stop when they stop improving.
 
 They need `mox.run(inter_mode=mox.ModeKeys.EVAL)`, which builds input_fn and model_fn a second time
-on the trained variables. The second input starts anew at each evaluation, so that all evaluations
+on the trained variables. The second input restarts for each evaluation, so that all evaluations
 see the same samples.
 """
 
@@ -29,25 +29,26 @@ from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
 
 class LogEvaluationMetricHook(AggregativeSessionRunHook):
-    """Evaluates every so many epochs and prints the mean of each metric over all samples.
+    """Evaluates at an interval of epochs, and prints the mean of each metric over all samples.
 
     The first evaluation follows local step `ceil(samples_in_train / batch_size) *
-    evaluate_every_n_epochs - 1`, and each runs `ceil(samples_in_eval / batch_size)` batches. On
-    several devices and synchronous workers an epoch is shorter: a step takes a batch of each. The
-    chief evaluates, and all workers act on its values.
+    evaluate_every_n_epochs - 1`, and each evaluation runs `ceil(samples_in_eval / batch_size)`
+    batches. With several devices or synchronous workers, an epoch has fewer steps, because each
+    step takes one batch per device. The chief evaluates, and all workers act on its values.
 
     Args:
         monitor_info: scalar tensors by name, such as {"loss": loss, "accuracy": accuracy}.
-        batch_size: samples per batch.
-        samples_in_train: samples of an epoch of training.
-        samples_in_eval: samples of an evaluation.
-        evaluate_every_n_epochs: epochs between evaluations.
-        prefix: what the line starts with.
-        save_best: a name in monitor_info: the checkpoint with the best value of it so far is kept
-            in `<log_dir>/best`. True: the metric that the hook monitors, or the only one.
+        batch_size: the number of samples in a batch.
+        samples_in_train: the number of samples in an epoch of training.
+        samples_in_eval: the number of samples in an evaluation.
+        evaluate_every_n_epochs: the number of epochs between evaluations.
+        prefix: the start of the log line.
+        save_best: the name in monitor_info of the metric whose best checkpoint is kept in
+            `<log_dir>/best`; True: the metric that the hook monitors, or the only one. False: no
+            checkpoint is kept.
 
     Raises:
-        MoxTypeError, MoxValueError: an argument that no evaluation could use.
+        MoxTypeError, MoxValueError: an argument is invalid.
         MoxKeyError: save_best is not in monitor_info.
     """
 
@@ -113,7 +114,7 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
     def evaluated(
         self, values: Mapping[str, float], run_context: tf.train.SessionRunContext
     ) -> None:
-        """Called after each evaluation with the means; a subclass may act on them."""
+        """Called after each evaluation with the mean metrics; a subclass may act on them."""
 
     def end(self, session: tf.Session) -> None:
         del session
@@ -171,19 +172,19 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
 
 
 class EarlyStoppingHook(LogEvaluationMetricHook):
-    """Evaluates every so many epochs and ends training when a metric gets no better.
+    """Evaluates at an interval of epochs, and ends training when a metric stops improving.
 
-    The first evaluation sets the value to beat; training ends when `patience` evaluations in a row
-    do not beat the best by more than `min_delta`. A run that is resumed goes on counting.
+    The first evaluation sets the best value. Training ends when `patience` consecutive evaluations
+    do not improve on the best value by more than `min_delta`. A resumed run continues the count.
 
     Args:
         monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs,
-            save_best: as of `LogEvaluationMetricHook`.
-        monitor: the name in monitor_info to look at. A name with "acc", "auc" or "f1" is to grow,
-            any other to fall.
-        min_delta: the least change that counts.
-        patience: evaluations without improvement that end training.
-        prefix: what the lines start with.
+            save_best: see `LogEvaluationMetricHook`.
+            monitor: the name in monitor_info of the metric. If the name contains "acc", "auc" or
+                "f1", higher is better; otherwise, lower is better.
+            min_delta: the change that an improvement must exceed.
+            patience: the number of consecutive evaluations without improvement that end training.
+            prefix: the start of log lines.
 
     Raises:
         MoxKeyError: monitor is not in monitor_info.
@@ -220,7 +221,7 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
         self._waited = 0
 
     def prepare(self) -> None:
-        # Whether there is a best value yet, that value, and the evaluations that did not beat it.
+        # The elements: whether there is a best value, that value, and the evaluations since then.
         self._state = run_state.variable("early_stopping", [0.0, 0.0, 0.0], tf.float64)
 
     def after_create_session(self, session: tf.Session, coord: tf.train.Coordinator) -> None:

@@ -1,4 +1,4 @@
-"""Makes a program's `mox.run` export a checkpoint and end the program, as `mox export` wants it."""
+"""Makes a program's `mox.run` export a checkpoint and end the program, for `mox export`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from moxing.tensorflow.executor import arguments
 
 @dataclass(frozen=True)
 class Request:
-    """What to export instead of running.
+    """A request to export instead of running.
 
     Attributes:
         kinds: constants of `ExportKeys`.
-        checkpoint: a checkpoint, or a directory of some; None: as the program says.
-        to: directory that gets the model, under its version; None: the program's log_dir.
+        checkpoint: a checkpoint, or a directory of checkpoints; None: the program's own.
+        to: the directory for the model, in a folder named by its version; None: the program's
+            log_dir.
     """
 
     kinds: tuple[str, ...]
@@ -29,10 +30,10 @@ class Request:
 
 
 class Exported(SystemExit):
-    """Ends a program that has exported what was requested."""
+    """Ends a program after the requested export."""
 
 
-# Of this process: what `mox export` asks of the program that it runs.
+# The requests of `mox export` in this process, to the program that it runs.
 _requests: list[Request] = []
 
 
@@ -47,10 +48,10 @@ def instead_of_running(request: Request) -> Iterator[None]:
 
 
 def make_request(kinds: list[str], checkpoint: str | None, to: str | None) -> Request:
-    """A request, checked.
+    """Returns a request with checked values.
 
     Raises:
-        MoxError: a kind that needs a package that is not installed, or a path that can't be one.
+        MoxError: a kind is unknown, or a path is invalid.
     """
     return Request(
         arguments.export_kinds("--kind", kinds),
@@ -60,7 +61,7 @@ def make_request(kinds: list[str], checkpoint: str | None, to: str | None) -> Re
 
 
 def requested() -> Request | None:
-    """What is to be exported instead of running; None: the program runs."""
+    """Returns the request to export instead of running; None: the program runs."""
     return _requests[-1] if _requests else None
 
 
@@ -68,7 +69,7 @@ def end_with_export(job: Job, request: Request) -> NoReturn:
     """Exports, and ends the program.
 
     Raises:
-        Exported: always, where nothing else is raised.
+        Exported: always, unless the export fails.
     """
     wanted = dataclasses.replace(job, export=Export(True, request.kinds))
     export_checkpoint(wanted, request.checkpoint, request.to)

@@ -1,4 +1,4 @@
-"""What a model function may call while it builds: this device's collections, variable types."""
+"""Functions for model functions: collections of the current call, and dtypes of variables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from moxing.errors import MoxTypeError, shown
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """What this call of model_fn put into a graph collection.
+    """Returns the entries that this call of model_fn put into a graph collection.
 
     Args:
-        key: name of the collection, such as `tf.GraphKeys.REGULARIZATION_LOSSES`.
-        scope: only entries whose name starts with it.
+        key: the name of the collection, such as `tf.GraphKeys.REGULARIZATION_LOSSES`.
+        scope: the prefix of the names of the entries to return; None: all.
 
     Returns:
         A new list, in order.
@@ -27,16 +27,17 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
 
 @contextmanager
 def var_scope(force_dtype: Any = None) -> Iterator[None]:
-    """Variables made inside are stored as `force_dtype` and read as the type they were asked for.
+    """In the block, new variables are stored as `force_dtype` and read as the requested dtype.
 
-    With `force_dtype=tf.float32` a model built for float16 inputs computes in float16 on float32
-    variables. `tf.get_variable` then returns a tensor, not a variable, where the types differ.
+    With `force_dtype=tf.float32`, a model built for float16 inputs computes in float16 on float32
+    variables. If the dtypes differ, `tf.get_variable` returns a tensor instead of a variable.
 
     Args:
-        force_dtype: type in which floating-point variables are stored; None: as asked for.
+        force_dtype: the dtype in which floating-point variables are stored; None: the requested
+            dtype.
 
     Raises:
-        MoxTypeError: not a floating-point type.
+        MoxTypeError: force_dtype is not a floating-point dtype.
     """
     if force_dtype is None:
         yield

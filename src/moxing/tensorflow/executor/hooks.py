@@ -15,11 +15,12 @@ from moxing.errors import MoxTypeError, MoxValueError, shown
 class AggregativeSessionRunHook(tf.train.SessionRunHook):
     """Base class of hooks in `mox.ModelSpec(hooks=[...])`.
 
-    Beside the methods of `tf.train.SessionRunHook` a hook answers three questions.
+    In addition to the methods of `tf.train.SessionRunHook`, a hook has three methods that describe
+    it.
     """
 
     def support_aggregation(self) -> bool:
-        """Whether one hook stands for those of all devices of a process."""
+        """Whether one hook replaces the hooks of all devices in a process."""
         return False
 
     def support_sync_workers(self) -> bool:
@@ -32,7 +33,7 @@ class AggregativeSessionRunHook(tf.train.SessionRunHook):
 
 
 class FeedSessionRunHook(AggregativeSessionRunHook):
-    """Feeds the same values every step.
+    """A hook that feeds the same values at every step.
 
     Args:
         feed_dict: values of placeholders, by tensor; None or empty: nothing is fed.

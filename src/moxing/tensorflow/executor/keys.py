@@ -1,4 +1,4 @@
-"""The names that say how a run runs and what it exports."""
+"""The names of the modes of a run, and of the kinds of exported models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class ModeKeys:
-    """Modes of a run. `EXPORT` is given to model_fn only, when a model is exported."""
+    """The modes of a run. `EXPORT` is passed only to model_fn, when a model is exported."""
 
     TRAIN: Final = "TRAIN"
     EVAL: Final = "EVAL"
@@ -15,12 +15,12 @@ class ModeKeys:
 
 
 class ExportKeys:
-    """Kinds of exported models.
+    """The kinds of exported models.
 
-    TF_SERVING: a SavedModel, as TensorFlow Serving and `tf.saved_model.load` read it. It is always
-        written; the others are files beside it, in the same directory.
+    TF_SERVING: a SavedModel for TensorFlow Serving and `tf.saved_model.load`. It is always
+        written; the other kinds are additional files in its directory.
     FROZEN_GRAPH: frozen_graph.pb, a GraphDef with the variables as constants, and
-        frozen_graph.json, the names of its inputs and outputs.
+        frozen_graph.json with the names of its inputs and outputs.
     TFLITE: model.tflite, for TensorFlow Lite.
     ONNX: model.onnx, by the package tf2onnx (`pip install 'openmox[onnx]'`).
     """

@@ -1,4 +1,4 @@
-"""Writes labels.txt, the names of the classes by number, beside the model that learns them."""
+"""Writes labels.txt, the names of the classes by number, to the directory of a trained model."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from moxing.tensorflow.executor.keys import ModeKeys
 
 
 def kept_beside(directory: str | None, input_fn: Callable[[str], Any]) -> Callable[[str], Any]:
-    """`input_fn`, after which the names that its readers have are in labels.txt of `directory`.
+    """Wraps `input_fn` to write the class names of its readers to labels.txt in `directory`.
 
-    Only in TRAIN: what is evaluated or predicted has the labels that were trained with. Where
-    several readers have different classes nothing is written, as their numbers belong to neither.
+    Writes only in TRAIN, because a model keeps the classes of its training. If several readers
+    have different classes, nothing is written, because the numbers would be ambiguous.
     """
     if directory is None:
         return input_fn
@@ -37,7 +37,7 @@ def kept_beside(directory: str | None, input_fn: Callable[[str], Any]) -> Callab
 
 
 def _write(path: Path) -> None:
-    # A program without readers does not pay for importing them.
+    # Look the module up instead of importing it, because a program without readers needs none.
     labels = sys.modules.get("moxing.tensorflow.datasets.labels")
     names = labels.announced(tf.get_default_graph()) if labels is not None else None
     if labels is None or not names:

@@ -1,4 +1,4 @@
-"""Refuses optimizers that keep something of each worker's own where workers share all variables."""
+"""Refuses optimizers that keep per-worker variables if the workers share all variables."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MakeOptimizer = Callable[[], tf.train.Optimizer]
 
 
 def checked(functions: Sequence[_MakeOptimizer], placed: Placement) -> Sequence[_MakeOptimizer]:
-    """The optimizer functions, which raise MoxNotSupportedError for what can't meet.
+    """Returns optimizer functions that raise MoxNotSupportedError for unsuitable optimizers.
 
     Args:
-        functions: of the program.
+        functions: the program's optimizer functions.
         placed: where the run computes.
     """
     if placed.group.alone:

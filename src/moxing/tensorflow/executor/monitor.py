@@ -1,4 +1,4 @@
-"""What the hooks that evaluate look at: its names, and whether it is to grow."""
+"""Checks the metrics of evaluation hooks, and tells whether higher values are better."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _GROWING = ("acc", "auc", "f1")
 
 
 def checked(owner: str, monitor_info: Any) -> dict[str, tf.Tensor]:
-    """The tensors of a hook, by name.
+    """Returns the tensors of a hook by name.
 
     Raises:
-        MoxTypeError: it is no dict of scalar tensors.
+        MoxTypeError: monitor_info is not a dict of scalar tensors.
     """
     if not isinstance(monitor_info, Mapping) or not monitor_info:
         raise MoxTypeError(f"{owner}: monitor_info must be a dict of scalar tensors by name.")
@@ -29,7 +29,7 @@ def checked(owner: str, monitor_info: Any) -> dict[str, tf.Tensor]:
 
 
 def check(owner: str, monitor: Any, monitor_info: Any, argument: str = "monitor") -> None:
-    """Raises MoxKeyError, with the names there are, unless `monitor` is one of them."""
+    """Raises a MoxKeyError that lists the known names unless `monitor` is one of them."""
     names = checked(owner, monitor_info)
     if monitor not in names:
         raise MoxKeyError(
@@ -39,11 +39,11 @@ def check(owner: str, monitor: Any, monitor_info: Any, argument: str = "monitor"
 
 
 def best_metric(owner: str, save_best: Any, monitor_info: Mapping[str, Any]) -> str | None:
-    """The name of the metric whose best checkpoint is kept; None: none is.
+    """Returns the name of the metric whose best checkpoint is kept; None: no checkpoint.
 
     Raises:
-        MoxTypeError: neither a name nor a truth value, or True where there are several metrics.
-        MoxKeyError: a name that is not in monitor_info.
+        MoxTypeError: save_best is neither a name nor a bool, or is True with several metrics.
+        MoxKeyError: save_best is not in monitor_info.
     """
     if save_best is False or save_best is None:
         return None
@@ -59,11 +59,12 @@ def best_metric(owner: str, save_best: Any, monitor_info: Mapping[str, Any]) -> 
 
 
 def grows(metric: str, mode: str = "auto") -> bool:
-    """Whether more of a metric is better.
+    """Whether a higher metric is better.
 
     Args:
-        metric: its name; one with "acc", "auc" or "f1" is to grow, any other to fall.
-        mode: 'min' or 'max' where the name does not tell; else 'auto'.
+        metric: the name of the metric.
+        mode: 'max' if higher is better, 'min' if lower is better; 'auto': higher is better if
+            "acc", "auc" or "f1" is in the name.
     """
     if mode == "auto":
         return any(part in metric.lower() for part in _GROWING)

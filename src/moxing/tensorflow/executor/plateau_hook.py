@@ -1,4 +1,4 @@
-"""A hook that lowers the learning rate where a metric stays, and then ends training."""
+"""A hook that lowers the learning rate when a metric stops improving, and then ends training."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from moxing.tensorflow.executor.evaluation_hooks import LogEvaluationMetricHook
 
 
 class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
-    """Evaluates as `EarlyStoppingHook`; lowers the learning rate on a plateau, and then stops.
+    """Evaluates like `EarlyStoppingHook`; lowers the learning rate on plateaus, then stops.
 
-    A plateau is `patience` evaluations in a row that do not beat the best value by more than
-    `min_delta`. Each multiplies the learning rate of every optimizer by `factor`, as Keras'
-    ReduceLROnPlateau does; the last of `plateau_patience` plateaus in a row, with no better value
-    in between, ends training instead. Works with every optimizer of tf.train, with a learning rate
-    that is a number, a tensor or a schedule (the factor then multiplies what the schedule says).
-    Factor and counts are in the checkpoint: a run that is resumed goes on with them.
+    A plateau is `patience` consecutive evaluations that do not improve on the best value by more
+    than `min_delta`. Each plateau multiplies the learning rate of every optimizer by `factor`, like
+    Keras' ReduceLROnPlateau. The last of `plateau_patience` plateaus without an improvement in
+    between ends training instead. The hook works with every optimizer of tf.train, whose learning
+    rate may be a number, a tensor or a schedule (the factor then multiplies the schedule's rate).
+    The checkpoint holds the factor and the counts, and a resumed run continues with them.
 
     Args:
         monitor_info, batch_size, samples_in_train, samples_in_eval, evaluate_every_n_epochs,
-            prefix, save_best: as of `LogEvaluationMetricHook`.
-        monitor: the name in monitor_info to look at.
-        factor: of the learning rate, at least 0 and below 1.
-        patience: evaluations without improvement that are a plateau.
-        min_delta: the least change that counts.
-        cooldown: evaluations after a change of the learning rate that do not count.
-        min_lr: the learning rate, of several the highest, is not lowered below this.
-        mode: 'min' or 'max': whether the metric is to fall or to grow; 'auto': one with "acc",
-            "auc" or "f1" in its name is to grow, any other to fall.
-        plateau_patience: plateaus in a row that end training.
+            prefix, save_best: see `LogEvaluationMetricHook`.
+            monitor: the name in monitor_info of the metric.
+            factor: the factor of the learning rate, at least 0 and below 1.
+            patience: the number of consecutive evaluations without improvement that make a plateau.
+            min_delta: the change that an improvement must exceed.
+            cooldown: the number of evaluations that do not count after a change of the rate.
+            min_lr: the minimum of the learning rate, or of the highest of several learning rates.
+            mode: 'max' if a higher metric is better, 'min' if a lower one is; 'auto': higher is
+                better if "acc", "auc" or "f1" is in the name.
+            plateau_patience: the number of plateaus without an improvement that end training.
 
     Raises:
         MoxKeyError: monitor is not in monitor_info.
-        MoxTypeError, MoxValueError: an argument that no evaluation could use.
-        MoxNotSupportedError: when the run starts: an optimizer whose learning rate is nowhere.
+        MoxTypeError, MoxValueError: an argument is invalid.
+        MoxNotSupportedError: raised when the run starts, if an optimizer has no learning rate that
+            can be changed.
     """
 
     def __init__(
@@ -91,8 +92,8 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
 
     def prepare(self) -> None:
         self._scale = run_state.variable("plateau/learning_rate_factor", 1.0, tf.float32)
-        # Whether there is a best value yet, that value, evaluations without a better one, those
-        # that do not count yet, and plateaus.
+        # The elements: whether there is a best value, that value, and the numbers of evaluations
+        # without improvement, of evaluations left in the cooldown, and of plateaus.
         self._state = run_state.variable("plateau/state", [0.0] * 5, tf.float64)
         self._rates = learning_rate.take(self._scale, type(self).__name__)
 
@@ -120,7 +121,7 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
         run_state.write(self._state, [float(self._best is not None), best, *counts], session)
 
     def _is_plateau(self, value: float) -> bool:
-        """Counts an evaluation, in the order in which Keras' ReduceLROnPlateau does."""
+        """Counts an evaluation in the same order as Keras' ReduceLROnPlateau."""
         if self._cooling:
             self._cooling -= 1
             self._waited = 0
@@ -135,7 +136,7 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
         before = [float(_value(rate, session)) for rate in self._rates]
         now = [rate * scale for rate in before]
         if all(rate <= np.float32(self._min_rate) for rate in now):
-            # As low as it may be: a plateau all the same, of which the next evaluations begin anew.
+            # The rate is at its minimum, but this is still a plateau: start to count the next one.
             self._waited = 0
             return
         scale = max(scale * self._factor, self._min_rate / max(before))
@@ -157,7 +158,7 @@ def _value(rate: Any, session: tf.Session) -> Any:
 
 
 def _number(owner: str, name: str, value: Any) -> float:
-    """A finite number from 0 on."""
+    """Returns a finite number of at least 0 as a float."""
     try:
         number = float(value)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""`mox.run`: from the documented arguments and flags to a job of the engine."""
+"""`mox.run`: converts the documented arguments and flags to a job of the engine."""
 
 from __future__ import annotations
 
@@ -67,39 +67,45 @@ def run(
     save_model_steps: int | None = _UNSET,
     **others: Any,
 ) -> Result:
-    """Trains, evaluates or predicts, in a graph and session of its own.
+    """Trains, evaluates or predicts, in a new graph and session.
 
     Args:
-        input_fn: given the mode, returns a tensor, a list, tuple or dict of tensors, or a
-            tf.data Dataset: one sample with auto_batch, else one batch.
-        output_fn: given a list of output_info values, a dict of arrays a step.
-        model_fn: given the inputs (always a list or dict) and the mode, returns a ModelSpec.
-        optimizer_fn: returns a tf.train.Optimizer; or a list of such functions, one a loss.
+        input_fn: a function of the mode that returns a tensor, a list, tuple or dict of tensors,
+            or a tf.data Dataset. It returns single samples with auto_batch, else batches.
+        output_fn: a function of a list of output_info values, one dict of arrays per step.
+        model_fn: a function of the inputs (always a list or dict) and the mode that returns a
+            ModelSpec.
+        optimizer_fn: a function that returns a tf.train.Optimizer, or a list of such functions,
+            one per loss.
         run_mode: mox.ModeKeys.TRAIN, EVAL or PREDICT.
         inter_mode: mox.ModeKeys.EVAL builds input_fn and model_fn a second time, on the trained
             variables, for hooks that evaluate during training.
-        batch_size: samples per batch and device; None: no batching, whatever auto_batch says.
-        auto_batch: whether samples of input_fn are batched here. In TRAIN every batch is full;
+        batch_size: the number of samples per batch and device; None: no batching, regardless of
+            auto_batch.
+        auto_batch: whether the run batches the samples of input_fn. In TRAIN every batch is full;
             in EVAL and PREDICT the last one may be smaller.
-        log_dir: directory of checkpoints, summaries and exports; None: no files at all. A
-            checkpoint found there is resumed, or evaluated.
-        max_number_of_steps: TRAIN ends at this global step; other modes after so many steps.
-        checkpoint_path: checkpoint, or directory of some, to start from where log_dir has none.
-        log_every_n_steps: steps between log lines.
-        output_every_n_steps: output_fn gets the outputs of so many steps at a time.
-        save_summary_steps: steps between summaries.
-        save_model_secs: seconds between checkpoints, default 60; None: only the first and last,
-            unless save_model_steps is given. Seconds win where both are given.
-        export_model: mox.ExportKeys.TF_SERVING exports the model after TRAIN or EVAL; or another
-            of mox.ExportKeys, or a list of them.
+        log_dir: the directory of checkpoints, summaries and exports; None: no files at all. The
+            run resumes from, or evaluates, a checkpoint found there.
+        max_number_of_steps: TRAIN ends at this global step; other modes end after this number of
+            steps.
+        checkpoint_path: a checkpoint, or a directory of checkpoints, to start from if log_dir has
+            none.
+        log_every_n_steps: the number of steps between log lines.
+        output_every_n_steps: the number of steps whose outputs output_fn gets in one call.
+        save_summary_steps: the number of steps between summaries.
+        save_model_secs: seconds between checkpoints, default 60; None: only the first and last
+            state are saved, unless save_model_steps is given. If both are given, seconds win.
+        export_model: the kind of model to export after TRAIN or EVAL, such as
+            mox.ExportKeys.TF_SERVING, or a list of kinds; False: no export.
         fetch_strategy_fn: not supported.
-        save_model_steps: steps between checkpoints.
+        save_model_steps: the number of steps between checkpoints.
 
     Returns:
-        Steps done, last or mean values of log_info, checkpoint and export directory.
+        The number of steps done, the last or mean values of log_info, the checkpoint and the
+        export directory.
 
     Raises:
-        MoxError: whatever cannot be run, before work starts where it can be known then.
+        MoxError: the run is invalid, which is raised before work starts if possible, or fails.
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first.
     """
     arguments.check_no_others(run, others)
@@ -169,7 +175,7 @@ def run(
 def _optimizers(
     functions: Sequence[Callable[..., Any]], batch: int | None, placed: Placement
 ) -> Sequence[Callable[[], Any]]:
-    """The program's optimizer functions, with what flags put around them."""
+    """Returns the program's optimizer functions, with the wrappers that flags ask for."""
     called = [positional("optimizer_fn", function, 0) for function in functions]
     return meeting.checked(compression.optimizers(called, batch, placed), placed)
 
@@ -183,7 +189,7 @@ def _compute_dtype() -> str | None:
 
 
 def _precision() -> Precision:
-    """A dynamic loss scale starts high: it finds its place from above."""
+    """Returns the precision; a dynamic loss scale starts high, because it adapts downward."""
     compute_dtype = _compute_dtype()
     scale, dynamic = float(flags.get_flag("loss_scale")), flags.get_flag("dynamic_loss_scale")
     if not 0 < scale < float("inf"):

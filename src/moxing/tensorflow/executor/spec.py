@@ -1,4 +1,4 @@
-"""What a model function returns: ModelSpec and ExportSpec."""
+"""ModelSpec and ExportSpec, the results of a model function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moxing.engine.graph.structure import describe_tensor, is_variable
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
-# TensorFlow Serving reads versions as int64.
+# TensorFlow Serving reads versions as int64 numbers.
 _MOST_VERSION = (1 << 63) - 1
 _COMPOSITE = (tf.SparseTensor, tf.RaggedTensor, tf.IndexedSlices)
 _HANDLES = (tf.resource, tf.variant)
@@ -22,17 +22,17 @@ _FIELDS = ("loss", "var_scopes", "log_info", "output_info", "export_spec", "hook
 
 
 class ExportSpec:
-    """Inputs and outputs of the exported model.
+    """The inputs and outputs of the exported model.
 
     Args:
-        inputs_dict: tensors of model_fn that a client feeds, by name.
-        outputs_dict: tensors of model_fn that a client gets, by name.
-        version: directory of the model inside log_dir: a number from 0 on, -1 for the largest
-            number there plus one, or a name such as "model".
+        inputs_dict: the tensors of model_fn that a client feeds, by name.
+        outputs_dict: the tensors of model_fn that a client gets, by name.
+        version: the directory of the model in log_dir: a number of at least 0, a name such as
+            "model", or -1 for the largest existing number plus one.
 
     Raises:
-        MoxTypeError: a value of the wrong type.
-        MoxValueError: no inputs or no outputs, or a number that no version can have.
+        MoxTypeError: a value has the wrong type.
+        MoxValueError: there are no inputs or no outputs, or the version is an invalid number.
     """
 
     def __init__(
@@ -68,20 +68,20 @@ def _version(value: Any) -> int | str:
 
 
 class ModelSpec:
-    """What model_fn built.
+    """The tensors and hooks that model_fn built.
 
     Args:
-        loss: scalar tensor to minimize, or a list of them; needed in TRAIN.
-        var_scopes: for one loss, a list of variable scopes that it may move; for a list of losses,
-            a list of such lists. Not given: all variables.
+        loss: a scalar tensor to minimize, or a list of such tensors; needed in TRAIN.
+        var_scopes: for one loss, a list of the variable scopes that its optimizer updates; for a
+            list of losses, a list of such lists. None: all variables.
         log_info: scalar tensors by name, printed at log steps in this order; needed in EVAL.
-        output_info: tensors by name, handed to output_fn; needed in PREDICT.
+        output_info: tensors by name, passed to output_fn; needed in PREDICT.
         export_spec: an ExportSpec; needed in EXPORT.
         hooks: instances of mox.AggregativeSessionRunHook.
 
     Raises:
-        MoxTypeError: an unknown keyword, or a value of the wrong type.
-        MoxValueError: a value of the wrong shape.
+        MoxTypeError: an argument is unknown, or a value has the wrong type.
+        MoxValueError: a value has the wrong shape.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ def _tensor(owner: str, name: str, value: Any) -> tf.Tensor:
 
 
 def _is_lazy(value: Any) -> bool:
-    """Whether `value` is a regularization loss, which TensorFlow makes when it is first read."""
+    """Whether `value` is a regularization loss, which TensorFlow computes at its first read."""
     return tf.is_tensor(value) and not isinstance(value, (tf.Tensor, *_COMPOSITE))
 
 
@@ -236,7 +236,7 @@ def _scalar(name: str, tensor: tf.Tensor) -> tf.Tensor:
             f"ModelSpec: {name} must be a scalar, but {tensor.name} is {describe_tensor(tensor)}."
             " Reduce it, for example with tf.reduce_mean."
         )
-    # Where the rank is not known before the run, the step that finds another one says so.
+    # If the rank is unknown before the run, the first step with another rank raises an error.
     return tensor if tensor.shape.rank == 0 else tf.ensure_shape(tensor, [])
 
 
@@ -255,7 +255,7 @@ def _hooks(hooks: Any) -> tuple[AggregativeSessionRunHook, ...]:
 
 
 def describe(value: Any) -> str:
-    """What a value is, for messages: small ones as they are, others by their type."""
+    """Describes a value for messages: small values as they are, others by their type."""
     if isinstance(value, bool | int | float | str | bytes) or value is None:
         return shown(value)
     if isinstance(value, type):

@@ -1,4 +1,4 @@
-"""From the images a user hands in to the tensor that the first layer reads."""
+"""Converts a program's images to the tensor that the first layer reads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _COMPUTE_DTYPES = (tf.float32, tf.float16, tf.bfloat16)
 
 
 def as_batch(images: Any, name: str) -> tf.Tensor:
-    """`images` as a float tensor [batch, height, width, channels].
+    """Returns `images` as a float tensor of shape [batch, height, width, channels].
 
-    Whole numbers become float32; float32, float16 and bfloat16 stay as they are.
+    Integers become float32; float32, float16 and bfloat16 keep their dtype.
     """
     images = tf.convert_to_tensor(images)
     _check_shape(images, name, 3)
@@ -24,10 +24,10 @@ def as_batch(images: Any, name: str) -> tf.Tensor:
 def as_preprocessed(
     images: Any, before: tf.Tensor, data_format: str, name: str
 ) -> tuple[tf.Tensor, str]:
-    """What a user's `preprocess_fn` made of the NHWC images `before`, and its layout.
+    """Returns the result of a program's `preprocess_fn` on NHWC images `before`, and its layout.
 
-    Under `data_format="NCHW"` some programs transpose in there and some don't; the axis of the
-    channels tells.
+    With `data_format="NCHW"`, some programs transpose images in that function and some don't; the
+    position of the channels axis shows which.
     """
     images = tf.convert_to_tensor(images)
     name = f"{name} after preprocess_fn"
@@ -62,13 +62,13 @@ def _as_float(images: tf.Tensor, name: str) -> tf.Tensor:
 
 
 def static_size(images: tf.Tensor) -> tuple[int, int] | None:
-    """Height and width of NHWC images, or `None` where either isn't known before the run."""
+    """Returns (height, width) of NHWC images, or None if either is unknown before the run."""
     height, width = images.shape.as_list()[1:3]
     return None if height is None or width is None else (height, width)
 
 
 def resize(images: tf.Tensor, size: tuple[int, int]) -> tf.Tensor:
-    """NHWC images of exactly `size`, bilinear, unchanged where they have it already."""
+    """Resizes NHWC images to `size` with bilinear interpolation, if they have another size."""
     if static_size(images) == size:
         return images
     resized = tf.image.resize_bilinear(images, size, half_pixel_centers=True)
@@ -76,7 +76,7 @@ def resize(images: tf.Tensor, size: tuple[int, int]) -> tf.Tensor:
 
 
 def to_layout(images: tf.Tensor, current: str, wanted: str) -> tf.Tensor:
-    """`images` in layout `wanted`; layouts are "NHWC" and "NCHW"."""
+    """Transposes `images` to the layout `wanted`; layouts are "NHWC" and "NCHW"."""
     if current == wanted:
         return images
     return tf.transpose(images, [0, 3, 1, 2] if wanted == "NCHW" else [0, 2, 3, 1])

@@ -1,4 +1,4 @@
-"""The layers of the model zoo: slim's variable names, collections and defaults, few ops each."""
+"""The layers of the model zoo, with slim's variable names, collections and defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kernel = int | tuple[int, int]
 
 
 def pair(value: Kernel) -> tuple[int, int]:
-    """Height and width; one number stands for both."""
+    """Returns (height, width); one number stands for both."""
     return (value, value) if isinstance(value, int) else value
 
 
@@ -35,10 +35,10 @@ def conv2d(
     weights: Initializer | None = None,
     bias: float | None = None,
 ) -> tf.Tensor:
-    """A convolution with kernel `<scope>/weights` [h, w, in, depth].
+    """Applies a convolution with the kernel `<scope>/weights` of shape [h, w, in, depth].
 
-    With `normalize` it is followed by `<scope>/BatchNorm`, else by `<scope>/biases` if the style
-    (or `bias`, their initial value) has any. `linear` leaves out the activation.
+    With `normalize`, `<scope>/BatchNorm` follows; otherwise `<scope>/biases` follow if the style
+    has biases or `bias`, their initial value, is given. `linear` leaves out the activation.
     """
     height, width = pair(kernel)
     with tf.variable_scope(scope) as var_scope:
@@ -73,10 +73,10 @@ def conv2d_same(
     linear: bool = False,
     normalize: bool | None = None,
 ) -> tf.Tensor:
-    """A convolution whose padding depends on the kernel alone, not on the size of the input.
+    """Applies a convolution whose padding depends only on the kernel, not on the input size.
 
-    At stride 1 this is "SAME". At larger strides "SAME" pads even sizes on one side only, which
-    shifts the image; here both sides get their share.
+    At stride 1 this is "SAME". At larger strides, "SAME" pads even sizes on one side only, which
+    shifts the image; this function pads both sides.
     """
     return conv2d(
         style,
@@ -92,8 +92,8 @@ def conv2d_same(
 
 
 def pad(style: Style, net: tf.Tensor, kernel: int) -> tf.Tensor:
-    """Zeros around the image such that a "VALID" window of `kernel` pixels keeps its size."""
-    # On a CPU this is faster than to give the convolution its own padding.
+    """Pads the image with zeros so that a "VALID" window of `kernel` pixels keeps its size."""
+    # On a CPU, this is faster than explicit padding in the convolution.
     before = (kernel - 1) // 2
     paddings = [[0, 0], [0, 0], [0, 0], [0, 0]]
     for axis in style.spatial_axes:
@@ -111,7 +111,7 @@ def depthwise_conv2d(
     padding: str = "SAME",
     linear: bool = False,
 ) -> tf.Tensor:
-    """One kernel per channel, `<scope>/depthwise_weights` [k, k, in, 1], then batch norm."""
+    """Applies one kernel per channel, `<scope>/depthwise_weights` [k, k, in, 1], and batch norm."""
     with tf.variable_scope(scope) as var_scope:
         net = depthwise(style, net, kernel, multiplier=1, stride=stride, padding=padding)
         net = _finish(style, net, linear=linear, normalize=None, bias=None)
@@ -128,7 +128,7 @@ def depthwise(
     padding: str = "SAME",
     weights: Initializer | None = None,
 ) -> tf.Tensor:
-    """The bare depthwise convolution; makes `depthwise_weights` in the current scope."""
+    """Applies only the depthwise convolution, with `depthwise_weights` in the current scope."""
     kernels = variable(
         "depthwise_weights",
         [kernel, kernel, style.channels(net), multiplier],
@@ -157,7 +157,7 @@ def separable_conv2d(
     linear: bool = False,
     weights: Initializer | None = None,
 ) -> tf.Tensor:
-    """Depthwise then pointwise convolution with nothing between; then as `conv2d`."""
+    """Applies a depthwise and a pointwise convolution, and then the rest of `conv2d`."""
     with tf.variable_scope(scope) as var_scope:
         net = depthwise(style, net, kernel, multiplier=multiplier, stride=stride, weights=weights)
         kernels = variable(
@@ -185,7 +185,7 @@ def fully_connected(
     bias: float | None = None,
     decay: bool = True,
 ) -> tf.Tensor:
-    """A dense layer on [batch, features] with `<scope>/weights` and `<scope>/biases`."""
+    """Applies a dense layer with `<scope>/weights` and `<scope>/biases` to [batch, features]."""
     with tf.variable_scope(scope):
         kernels = variable(
             "weights",
@@ -210,7 +210,7 @@ def max_pool(
     scope: str,
     padding: str | None = None,
 ) -> tf.Tensor:
-    """Max pooling; its end point is named by the variable scope it would have had."""
+    """Applies max pooling; the end point's name is the variable scope it would have."""
     net = tf.nn.max_pool2d(
         net,
         style.per_axis((window, window)),
@@ -225,7 +225,7 @@ def max_pool(
 def avg_pool(
     style: Style, net: tf.Tensor, window: Kernel, *, stride: int, scope: str, padding: str = "SAME"
 ) -> tf.Tensor:
-    """Average pooling; zeros outside the image don't count."""
+    """Applies average pooling, without counting the padding outside the image."""
     return tf.nn.avg_pool2d(
         net,
         style.per_axis(pair(window)),
@@ -237,24 +237,24 @@ def avg_pool(
 
 
 def global_pool(style: Style, net: tf.Tensor, *, name: str, keepdims: bool = True) -> tf.Tensor:
-    """The mean over height and width."""
+    """Returns the mean over height and width."""
     return tf.reduce_mean(net, style.spatial_axes, keepdims=keepdims, name=name)
 
 
 def dropout(style: Style, net: tf.Tensor, keep: float, *, scope: str) -> tf.Tensor:
-    """Dropout while training: each element is kept with probability `keep`, divided by it."""
+    """In training, keeps each element with probability `keep`, and divides it by `keep`."""
     if not style.training or keep >= 1.0:
         return net
     return tf.nn.dropout(net, rate=1.0 - keep, name=scope)
 
 
 def concat(style: Style, nets: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Concatenation along the channels."""
+    """Concatenates activations along the channels."""
     return tf.concat(list(nets), axis=style.channel_axis)
 
 
 def flatten(style: Style, net: tf.Tensor) -> tf.Tensor:
-    """[batch, features] with the features in NHWC order whatever the layout is."""
+    """Returns [batch, features], with the features in NHWC order for either layout."""
     if None in style.size(net):
         raise MoxValueError(
             f"the dense layer after {net.name!r} needs images of a known size, but their shape is "
@@ -266,7 +266,7 @@ def flatten(style: Style, net: tf.Tensor) -> tf.Tensor:
 
 
 def squeeze(style: Style, net: tf.Tensor, *, name: str) -> tf.Tensor:
-    """[batch, channels] from a map; where the map is larger than 1x1, its mean."""
+    """Returns [batch, channels] of a map: its only pixel, or the mean of a larger map."""
     if style.size(net) == (1, 1):
         return tf.squeeze(net, style.spatial_axes, name=name)
     return tf.reduce_mean(net, style.spatial_axes, name=name)
@@ -275,7 +275,7 @@ def squeeze(style: Style, net: tf.Tensor, *, name: str) -> tf.Tensor:
 def _finish(
     style: Style, net: tf.Tensor, *, linear: bool, normalize: bool | None, bias: float | None
 ) -> tf.Tensor:
-    """Batch norm or bias, then the activation."""
+    """Applies batch norm or the bias, and then the activation."""
     activation: Activation | None = None if linear else style.activation
     if style.normalize if normalize is None else normalize:
         return batch_norm(style, net, activation=activation)

@@ -1,4 +1,4 @@
-"""`get_model_fn` and `get_model_meta`: an image classifier of the zoo by its name."""
+"""`get_model_fn` and `get_model_meta`: return an image classifier of the zoo by name."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ModelFn = Callable[[Any], tuple[tf.Tensor, dict[str, tf.Tensor]]]
 
 
 class ModelMeta(NamedTuple):
-    """What a program may want to know of a network before it is built.
+    """The metadata of a network, available before it is built.
 
     Attributes:
-        default_image_size: height and width in pixels.
-        default_labels_offset: 1 where the network was published with 1000 ImageNet classes, so
-            that 1 must be subtracted from labels which count a background class, else 0.
-        default_logits_pattern: comma list of patterns for the flag
-            `checkpoint_exclude_patterns` that covers the classifier, auxiliary ones included.
+        default_image_size: the height and width in pixels.
+        default_labels_offset: 1 if the network was published with 1000 ImageNet classes, so that 1
+            must be subtracted from labels that count a background class; else 0.
+        default_logits_pattern: a comma-separated list of patterns for the flag
+            `checkpoint_exclude_patterns`, which match the classifier and any auxiliary classifiers.
     """
 
     default_image_size: int
@@ -40,7 +40,7 @@ class ModelMeta(NamedTuple):
 
 
 def get_model_meta(name: str) -> ModelMeta:
-    """Size, label offset and classifier names of the network called `name`.
+    """Returns the image size, label offset and classifier names of a network.
 
     Raises:
         MoxValueError: the name is unknown.
@@ -63,39 +63,41 @@ def get_model_fn(
     preprocess_fn: Callable[..., tf.Tensor] | None = default_preprocess_fn,
     **model_kwargs: Any,
 ) -> ModelFn:
-    """A function from a batch of images to `(logits, end_points)`.
+    """Returns a function from a batch of images to `(logits, end_points)`.
 
-    The function takes images [batch, height, width, channels] with values 0 to 255. Its logits
-    are [batch, num_classes] in the dtype of the images (float32 for whole numbers); its end
-    points are a dict of activations by slim's names, with `AuxLogits` from the Inception and
-    NASNet families in TRAIN mode. Variables have slim's names, L2 losses go to
-    `REGULARIZATION_LOSSES` and batch-norm updates to `UPDATE_OPS`.
+    The function takes images of shape [batch, height, width, channels] with values from 0 to 255.
+    The logits have the shape [batch, num_classes] and the dtype of the images (float32 for
+    integers). The end points are a dict of activations by slim's names, with `AuxLogits` for the
+    Inception and NASNet families in TRAIN mode. Variables have slim's names, L2 losses are in
+    `REGULARIZATION_LOSSES`, and batch-norm updates are in `UPDATE_OPS`.
 
     Args:
         name: a constant of `mox.NetworkKeys`.
         run_mode: a constant of `mox.ModeKeys`; TRAIN uses batch statistics and dropout.
-        num_classes: width of the logits.
-        weight_decay: L2 coefficient of the weights.
-        data_format: "NHWC" or "NCHW", the layout inside the network. NCHW is built as NHWC,
-            which has the same variables, in EXPORT mode and where there is no GPU.
-        batch_norm_fused: accepted for old programs; the fused kernel, which computes the same,
-            is used in any case.
-        batch_renorm: train with batch renormalization (arXiv:1702.03275).
-        image_height: in PREDICT and EXPORT mode images are resized (bilinear) to this height
-            unless they have it; in TRAIN and EVAL it is ignored.
-        image_width: as `image_height`; give both or neither. Without them PREDICT and EXPORT
-            warn, and take images at their own size, or of unknown size at the network's default.
-        preprocess_fn: called with `(images, run_mode)` on images of floating point; by default
-            the mean subtraction or scaling of the network's family; `None` for nothing.
-        **model_kwargs: options of the network: `dropout_keep_prob` where it has dropout,
-            `create_aux_logits` where it has an auxiliary classifier.
+        num_classes: the number of classes.
+        weight_decay: the L2 coefficient of the weights.
+        data_format: "NHWC" or "NCHW", the layout inside the network. In EXPORT mode, and without a
+            GPU, NCHW is built as NHWC, which has the same variables.
+        batch_norm_fused: not used, accepted for old programs: the fused kernel, which computes the
+            same result, is always used.
+        batch_renorm: whether to train with batch renormalization (arXiv:1702.03275).
+        image_height: the height to which PREDICT and EXPORT mode resize images (bilinear); TRAIN
+            and EVAL ignore it.
+        image_width: the width, see `image_height`; give both or neither. Without them, PREDICT and
+            EXPORT log a warning, and use images at their own size, or at the network's default
+            size if theirs is unknown.
+        preprocess_fn: a function of `(images, run_mode)` that gets floating-point images; the
+            default is the mean subtraction or scaling of the network's family; None: no
+            preprocessing.
+        **model_kwargs: options of the network: `dropout_keep_prob` if it has dropout, and
+            `create_aux_logits` if it has an auxiliary classifier.
 
     Raises:
-        MoxValueError: an unknown name or mode, or a value that no network could use.
-        MoxTypeError: an option that this network doesn't have.
+        MoxValueError: the name or mode is unknown, or a value is invalid.
+        MoxTypeError: the network does not have the option.
         MoxNotSupportedError: the network's structure was never published.
     """
-    # Both kernels give the same numbers, and the fused one is faster on every device.
+    # Both kernels compute the same values, and the fused one is faster on every device.
     del batch_norm_fused
     network = network_named(name)
     _check_choice("run_mode", run_mode, _MODES)
@@ -131,7 +133,7 @@ def _preprocessed(
     data_format: str,
     preprocess_fn: Callable[..., tf.Tensor] | None,
 ) -> tuple[tf.Tensor, str]:
-    """The images after preprocessing and the layout they are in."""
+    """Returns the preprocessed images and their layout."""
     if preprocess_fn is None:
         return batch, "NHWC"
     if preprocess_fn is default_preprocess_fn:
@@ -196,13 +198,13 @@ def _sized(
 
 
 def _layout(data_format: str, run_mode: str) -> str:
-    """The layout to build. Exported graphs are served on CPUs too, so they are always NHWC."""
+    """Returns the layout to build: NHWC for exported graphs, which are also served on CPUs."""
     if data_format == "NHWC" or run_mode == "EXPORT":
         return "NHWC"
     if gpu_present():
         return "NCHW"
     graph = tf.get_default_graph()
-    # Every replica asks again; one line a graph is enough.
+    # Every replica calls this function, but one warning per graph is enough.
     if not getattr(graph, "_moxing_nchw_warned", False):
         graph._moxing_nchw_warned = True
         TENSORFLOW.warning(

@@ -24,16 +24,16 @@ def batch_norm(
     scale: bool | None = None,
     fused: bool = True,
 ) -> tf.Tensor:
-    """Batch normalization (Ioffe and Szegedy, arXiv:1502.03167) of a rank-4 activation.
+    """Applies batch normalization (Ioffe and Szegedy, arXiv:1502.03167) to a rank-4 activation.
 
-    Variables, all float32 whatever the dtype of `net` is: `beta`, `gamma` (if `scale`),
-    `moving_mean` and `moving_variance`. While training, the updates of the moving averages are
-    added to `UPDATE_OPS`: `moving = decay * moving + (1 - decay) * batch`, the variance of the
-    batch being the unbiased one.
+    The variables are `beta`, `gamma` (if `scale`), `moving_mean` and `moving_variance`, all float32
+    for any dtype of `net`. In training, the updates of the moving averages are added to
+    `UPDATE_OPS`: `moving = decay * moving + (1 - decay) * batch`, with the unbiased variance of the
+    batch.
 
     Args:
         fused: whether the normalization by moving averages is one operation, which TensorFlow may
-            fuse with the convolution before it and the activation behind it.
+            fuse with the convolution before it and the activation after it.
     """
     depth = [style.channels(net)]
     scale = style.norm_scale if scale is None else scale
@@ -71,7 +71,7 @@ def batch_norm(
 def _scale(
     style: Style, net: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: Any, variance: Any
 ) -> tf.Tensor:
-    """Normalizes by the moving averages: one product and one sum a value, in float32."""
+    """Normalizes by the moving averages with one product and one sum per value, in float32."""
     shape = [1, 1, 1, 1]
     shape[style.channel_axis] = style.channels(net)
     factor = gamma * tf.rsqrt(variance + style.norm_epsilon)
@@ -87,7 +87,7 @@ def _statistic(name: str, shape: list[int], initializer: Any) -> Any:
 def _normalize(
     style: Style, net: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: Any, variance: Any
 ) -> tf.Tensor:
-    # The kernel mixes old and new statistics itself, which leaves one assignment an average.
+    # The kernel mixes old and new statistics itself, so each average needs only one assignment.
     net, new_mean, new_variance = tf.nn.fused_batch_norm(
         net,
         gamma,
@@ -106,7 +106,7 @@ def _normalize(
 def _renormalize(
     style: Style, net: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: Any, variance: Any
 ) -> tf.Tensor:
-    """Batch renormalization (Ioffe, arXiv:1702.03275), equations (1) and (2).
+    """Applies batch renormalization (Ioffe, arXiv:1702.03275), equations (1) and (2).
 
     The statistics that correct the batch are `renorm_mean` and `renorm_stddev`, averages with a
     decay of 0.99; the slower `moving_mean` and `moving_variance` serve inference.
@@ -136,9 +136,9 @@ def _renormalize(
 
 
 def _renorm_limits() -> tuple[tf.Tensor, tf.Tensor]:
-    """The paper's schedule (section 4.2): plain batch norm until step 5,000, then looser.
+    """Returns (r_max, d_max) of the paper's schedule (section 4.2): looser after step 5,000.
 
-    r_max goes from 1 to 3 by step 40,000 and d_max from 0 to 5 by step 25,000.
+    r_max grows from 1 to 3 by step 40,000, and d_max from 0 to 5 by step 25,000.
     """
     step = global_step()
 

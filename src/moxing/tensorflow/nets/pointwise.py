@@ -1,7 +1,7 @@
-"""Takes the gradient of a 1x1 convolution's kernel as the product of two matrices, which it is.
+"""Computes the gradient of a 1x1 convolution's kernel as a product of two matrices, for speed.
 
-On a CPU oneDNN's kernel for gradients of convolutions reaches half to three quarters of the speed
-of its matrix product at such shapes; a third of a ResNet-50's step is spent with them.
+On a CPU, oneDNN's kernel for gradients of convolutions has half to three quarters of the speed of
+its matrix product at such shapes, and these gradients take a third of a ResNet-50's step.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _GRADIENT = "OpenmoxPointwiseConv2D"
 
 @contextmanager
 def faster_gradient(applies: bool) -> Iterator[None]:
-    """Where it `applies`, and there is no GPU, convolutions made in the block have that gradient.
+    """In the block, if `applies` and there is no GPU, convolutions get the faster gradient.
 
-    They must have 1x1 kernels, stride 1 and images in NHWC.
+    The convolutions must have 1x1 kernels, stride 1 and the layout NHWC.
     """
     if not applies or devices.has_gpu():
         yield

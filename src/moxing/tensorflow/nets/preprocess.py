@@ -1,4 +1,4 @@
-"""Mean subtraction and scaling inside the model, by family, on images of values 0 to 255."""
+"""Subtracts means or scales images inside the model, by network family; values are 0 to 255."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError
 from moxing.tensorflow.nets.registry import network_named
 
-# RGB means of ImageNet: of the VGG models, and of py-faster-rcnn, which PVANET was trained with.
+# RGB means of ImageNet, from the VGG models and from py-faster-rcnn, which trained PVANET.
 _VGG_MEANS = (123.68, 116.78, 103.94)
 _PVANET_MEANS = (122.7717, 115.9465, 102.9801)
 
 
 def default_preprocess_fn(images: tf.Tensor, run_mode: str, name: str) -> tf.Tensor:
-    """What network `name` does to a batch of images [batch, height, width, channels] first.
+    """Applies the preprocessing of network `name` to images [batch, height, width, channels].
 
-    vgg_preprocessing subtracts the RGB means of ImageNet, pvanet_preprocessing those of
-    py-faster-rcnn; inception_preprocessing maps 0..255 to -1..1; lenet_preprocessing to
-    -1..0.992; cifarnet_preprocessing gives each image mean 0 and variance 1. The same in every
-    mode.
+    vgg_preprocessing subtracts the RGB means of ImageNet, and pvanet_preprocessing the means of
+    py-faster-rcnn. inception_preprocessing maps 0..255 to -1..1, and lenet_preprocessing to
+    -1..0.992. cifarnet_preprocessing gives each image mean 0 and variance 1. The preprocessing is
+    the same in every mode.
     """
     del run_mode
     return _FAMILIES[network_named(name).preprocessing](images, name)

@@ -1,4 +1,4 @@
-"""Which function builds each network, and what else is fixed by its name."""
+"""The networks by name, with the functions that build them and their metadata."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ from moxing.tensorflow.nets.keys import NetworkKeys as Keys
 
 @dataclass(frozen=True)
 class Network:
-    """One network of the zoo.
+    """A network of the zoo.
 
     Attributes:
         build: `build(style, images, num_classes, **options) -> logits [batch, num_classes]`.
-        preprocessing: name of its preprocessing and augmentation family.
-        image_size: height and width, in pixels, that it was published with.
-        labels_offset: what to subtract from ImageNet labels that count a background class as 0.
-        logits_pattern: comma list of name patterns that covers every variable whose shape
-            depends on `num_classes`, for `checkpoint_exclude_patterns`.
+        preprocessing: the name of its preprocessing and augmentation family.
+        image_size: the height and width, in pixels, with which it was published.
+        labels_offset: the number to subtract from ImageNet labels that count a background class
+            as 0.
+        logits_pattern: a comma-separated list of name patterns for `checkpoint_exclude_patterns`,
+            which match every variable whose shape depends on `num_classes`.
     """
 
     build: Callable[..., tf.Tensor]
@@ -60,7 +61,7 @@ class Network:
 
 
 def network_named(name: str) -> Network:
-    """The network called `name`."""
+    """Returns the network with this name."""
     if name in UNPUBLISHED:
         raise MoxNotSupportedError(
             f"network {name!r} can't be built: its structure was never published, only its name; "
@@ -78,7 +79,7 @@ UNPUBLISHED = (Keys.RESNET_V1_50_8K, Keys.RESNET_V1_50_MOX, Keys.RESNET_V1_50_OC
 
 
 def _named(build: Callable[..., tf.Tensor], name: str, **fixed: Any) -> Callable[..., tf.Tensor]:
-    """`build` with its variables in scope `name`."""
+    """Returns `build` with its variables in the scope `name`."""
     return partial(build, scope=name, **fixed)
 
 

@@ -1,4 +1,4 @@
-"""What the layers of one network have in common, as one frozen value that families adapt."""
+"""The settings that all layers of a network share, as a frozen value that families adapt."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ Initializer = Any
 
 
 def he_normal() -> Initializer:
-    """Variance 2 / fan-in, truncated normal (He et al., arXiv:1502.01852)."""
+    """Returns a truncated normal initializer of variance 2 / fan-in (He, arXiv:1502.01852)."""
     return tf.initializers.variance_scaling(2.0, "fan_in", "truncated_normal")
 
 
 def he_normal_fan_out() -> Initializer:
-    """Variance 2 / fan-out, truncated normal (He et al., arXiv:1502.01852)."""
+    """Returns a truncated normal initializer of variance 2 / fan-out (He, arXiv:1502.01852)."""
     return tf.initializers.variance_scaling(2.0, "fan_out", "truncated_normal")
 
 
 def xavier_uniform() -> Initializer:
-    """Variance 2 / (fan-in + fan-out), uniform (Glorot and Bengio, AISTATS 2010)."""
+    """Returns a uniform initializer of variance 2 / (fan-in + fan-out) (Glorot, AISTATS 2010)."""
     return tf.initializers.variance_scaling(1.0, "fan_avg", "uniform")
 
 
 def truncated_normal(stddev: float) -> Initializer:
-    """Normal with the given standard deviation before truncation at twice its value."""
+    """Returns a normal initializer of a standard deviation, truncated at twice its value."""
     return tf.truncated_normal_initializer(stddev=stddev)
 
 
 @dataclass(frozen=True)
 class Style:
-    """How layers behave unless a call says otherwise.
+    """The default behavior of layers.
 
     Attributes:
-        training: batch statistics and dropout are used; moving averages are updated.
-        weight_decay: L2 coefficient; each decayed weight adds
+        training: whether layers use batch statistics and dropout, and update moving averages.
+        weight_decay: the L2 coefficient; each decayed weight adds
             `weight_decay * sum(w ** 2) / 2` to `REGULARIZATION_LOSSES`. 0.0 adds nothing.
-        data_format: layout of every activation inside the network, "NHWC" or "NCHW".
-        batch_renorm: train with batch renormalization instead of batch normalization.
-        normalize: convolutions are followed by batch norm and have no bias.
-        norm_decay: decay of the moving averages per step.
-        norm_epsilon: added to the variance.
-        norm_scale: batch norm has a gamma.
-        activation: applied after the layer, `None` for none.
-        weights: initializer of kernels.
-        bias: initial value of biases of layers without batch norm, `None` for no biases.
-        decay_depthwise: depthwise kernels are decayed too.
-        decay_bias: biases are decayed too.
-        pool_padding: padding of pools.
+        data_format: the layout of every activation inside the network, "NHWC" or "NCHW".
+        batch_renorm: whether training uses batch renormalization instead of batch normalization.
+        normalize: whether batch norm follows convolutions, which then have no bias.
+        norm_decay: the decay of the moving averages per step.
+        norm_epsilon: the number that batch norm adds to the variance.
+        norm_scale: whether batch norm has a gamma.
+        activation: the activation function after a layer; None: no activation.
+        weights: the initializer of kernels.
+        bias: the initial value of biases in layers without batch norm; None: no biases.
+        decay_depthwise: whether depthwise kernels are decayed, too.
+        decay_bias: whether biases are decayed, too.
+        pool_padding: the padding of pooling layers.
         record_layers: convolutions and pools add themselves to `end_points` under the name of
             their variable scope.
         end_points: name -> activation, filled while the network is built.
@@ -89,11 +89,11 @@ class Style:
         return int(net.shape[self.channel_axis])
 
     def size(self, net: tf.Tensor) -> tuple[int | None, int | None]:
-        """Height and width of a rank-4 activation, each `None` where it isn't known statically."""
+        """Returns (height, width) of a rank-4 activation; None stands for an unknown size."""
         height, width = (net.shape.as_list()[axis] for axis in self.spatial_axes)
         return height, width
 
     def per_axis(self, pair: tuple[int, int]) -> list[int]:
-        """`[1, h, w, 1]`, or `[1, 1, h, w]` in NCHW: strides and window sizes of TensorFlow."""
+        """Returns strides or window sizes: `[1, h, w, 1]`, or `[1, 1, h, w]` in NCHW."""
         height, width = pair
         return [1, height, width, 1] if self.data_format == "NHWC" else [1, 1, height, width]

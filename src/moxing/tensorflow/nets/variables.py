@@ -1,4 +1,4 @@
-"""How the zoo makes a variable: through `get_variable`, so scopes, getters and reuse all hold."""
+"""Makes the zoo's variables with `get_variable`, so that scopes, getters and reuse apply."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def variable(
     decay: float = 0.0,
     trainable: bool = True,
 ) -> tf.Tensor:
-    """A variable of the current variable scope, or what the scope's custom getter returns for it.
+    """Returns a variable of the current scope, or the result of the scope's custom getter.
 
-    `decay` above 0.0 adds an L2 loss to `REGULARIZATION_LOSSES` when the variable is made, not
-    when it is reused. The loss is taken of the stored variable: under a getter that keeps
-    float32 masters of float16 variables, of the master.
+    A `decay` above 0.0 adds an L2 loss to `REGULARIZATION_LOSSES` when the variable is made, but
+    not when it is reused. The loss is that of the stored variable: with a getter that keeps float32
+    masters of float16 variables, the loss is that of the master.
     """
     return tf.get_variable(
         name,

@@ -1,4 +1,4 @@
-"""Optimizers, wrappers around optimizers, and learning-rate schedules of the MoXing dialect."""
+"""The optimizers, optimizer wrappers and learning-rate schedules of the MoXing dialect."""
 
 from __future__ import annotations
 

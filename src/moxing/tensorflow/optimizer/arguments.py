@@ -15,14 +15,15 @@ def check_arguments(
     """Refuses arguments that `cls(first, *args, **kwargs)` would not take, or lacks.
 
     Args:
-      what: how the message begins, e.g. `"get_optimizer_fn: optimizer 'adam'"`.
-      cls: the class; the first argument of its constructor is given by the caller.
-      args: positional arguments after the first.
-      kwargs: keyword arguments.
-      hidden: an argument that can't be given by keyword, because the caller's own has its name.
+      what: the start of the message, such as `"get_optimizer_fn: optimizer 'adam'"`.
+      cls: the class, to whose constructor the caller passes the first argument.
+      args: the positional arguments after the first.
+      kwargs: the keyword arguments.
+      hidden: an argument that can't be given by keyword, because the caller has an argument of
+        the same name.
 
     Raises:
-      MoxTypeError: naming the argument and the legal ones.
+      MoxTypeError: an argument is wrong or missing; the message lists the legal ones.
     """
     parameters = list(inspect.signature(cls.__init__).parameters.values())[2:]
     legal = sorted(parameter.name for parameter in parameters if parameter.name != hidden)

@@ -1,4 +1,4 @@
-"""TensorFlow's own v1 optimizers by short name, with every argument checked before the run."""
+"""TensorFlow's v1 optimizers by short name, with all arguments checked before the run."""
 
 from __future__ import annotations
 
@@ -29,24 +29,23 @@ _CLASSES: dict[str, type[tf.train.Optimizer]] = {
 def get_optimizer_fn(
     name: str, learning_rate: Any, scope: str | None = None, *args: Any, **kwargs: Any
 ) -> Callable[[], tf.train.Optimizer]:
-    """A function without arguments that makes a built-in optimizer in the current graph.
+    """Returns a function without arguments that makes an optimizer in the current graph.
 
     Args:
       name: 'adadelta', 'adagrad', 'adam', 'ftrl', 'momentum', 'rmsprop' or 'sgd'.
       learning_rate: a positive number, a scalar tensor of the graph being built, or a function
-        without arguments that makes either; the function is called when the optimizer is made.
-      scope: name scope of the operations made with the optimizer. Names of variables, and so
-        checkpoints, do not depend on it.
-      *args: further positional arguments of the TensorFlow class, those after `learning_rate`.
+        without arguments that returns either, called when the optimizer is made.
+      scope: the name scope of the optimizer's operations. Names of variables, and so checkpoints,
+        do not depend on it.
+      *args: the positional arguments of the TensorFlow class after `learning_rate`.
       **kwargs: keyword arguments of the TensorFlow class (`tf.compat.v1.train.*Optimizer`).
 
     Returns:
-      The function to give to `mox.run(optimizer_fn=...)`; each call makes a new optimizer.
+      A function for `mox.run(optimizer_fn=...)`; each call makes a new optimizer.
 
     Raises:
-      MoxValueError: an unknown name, or a learning rate that is not positive.
-      MoxTypeError: an argument that the optimizer does not take or lacks, or a learning rate that
-        is not a number.
+      MoxValueError: the name is unknown, or the learning rate is not positive.
+      MoxTypeError: an argument is unknown or missing, or the learning rate is not a number.
     """
     cls = _find_class(name)
     check_arguments(f"{_WHERE}: optimizer {name!r}", cls, args, kwargs)

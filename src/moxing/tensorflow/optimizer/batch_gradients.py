@@ -1,4 +1,4 @@
-"""Gradient accumulation: one update with the average gradient of several steps."""
+"""Gradient accumulation: applies the average gradient of several steps in one update."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ _Group = tuple[Any, list[Any]]
 
 
 class BatchGradientsOptimizer(OptimizerWrapper):
-    """Adds gradients up for `num_batches` steps, then applies their average once.
+    """Accumulates gradients over `num_batches` steps, and then applies their average once.
 
-    With a loss that is a mean over the batch, this is one step with a batch `num_batches` times
-    as large. The global step grows by 1 at every step, also at those that only accumulate; the
-    optimizer inside works, and its learning rate is read, at every `num_batches`-th. So a schedule
-    made for the large batch has to be given `global_step // num_batches`, while `piecewise_lr`,
-    which counts epochs, takes the small batch as it is.
+    With a loss that is a mean over the batch, this equals one step with a batch `num_batches` times
+    as large. The global step grows by 1 at every step, including steps that only accumulate. The
+    wrapped optimizer runs, and reads its learning rate, at every `num_batches`-th step. So a
+    schedule made for the large batch needs `global_step // num_batches`, while `piecewise_lr`,
+    which counts epochs, needs the small batch size.
 
-    The sums and the position are variables of the graph and thus of its checkpoints: a run that
-    is resumed in the middle loses nothing. Nor do several workers, whose sums differ: they save
-    only where there are no sums, and the mean of them where training ends.
+    The sums and the position are variables of the graph and thus of its checkpoints, so a run
+    resumed in the middle of an accumulation loses nothing. Several workers, whose sums differ, lose
+    nothing, either: they save only when the sums are empty, and at the end of training they save
+    the mean of their sums.
 
     Args:
-      opt: the optimizer inside.
-      num_batches: steps for each update, at least 1.
-      sync_on_apply: whether workers with variables of their own exchange gradients only when they
-        apply them, which sends less and gives the same; else at every step. In one process, or on
-        parameter servers, it changes nothing.
-      name: name scope of the operations and end of the names of the slots.
+      opt: the wrapped optimizer.
+      num_batches: the number of steps per update, at least 1.
+      sync_on_apply: whether workers with their own variables exchange gradients only when they
+        apply them, which sends less data and gives the same result; else they exchange them at
+        every step. Has no effect in one process or with parameter servers.
+      name: the name scope of the operations, and the end of the slots' names.
 
     Attributes:
       num_batches, sync_on_apply: the arguments.
@@ -65,13 +66,13 @@ class BatchGradientsOptimizer(OptimizerWrapper):
 
     @property
     def meets_others(self) -> bool:
-        """Whether the engine leaves it to this optimizer to exchange gradients."""
+        """Whether this optimizer, instead of the engine, exchanges gradients."""
         return self.sync_on_apply and self.num_batches > 1
 
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """Accumulates or, every `num_batches`-th time, applies; the global step grows by 1."""
+        """Accumulates or, at every `num_batches`-th step, applies; the global step grows by 1."""
         pairs = with_gradient(grads_and_vars, self._name)
         if self.num_batches == 1:
             return self.optimizer.apply_gradients(pairs, global_step, name)
@@ -119,12 +120,12 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         if others is not None:
             means = others.means(means)
         pairs = [(m, v) for m, (_, same) in zip(means, groups, strict=True) for v in same]
-        # Clearing waits for the update, hence for every read of the sums.
+        # Clearing waits for the update, and so for every read of the sums.
         with tf.control_dependencies([self.optimizer.apply_gradients(pairs)]):
             return _done([self._clear(variables[0]) for _, variables in groups])
 
     def _agree(self, groups: Sequence[_Group], others: Exchange) -> tf.Operation:
-        """Gives all workers the mean of their sums, which leaves the next average what it is."""
+        """Sets all workers' sums to their mean, which does not change the next average."""
         slots = [self.get_slot(variables[0], "gradient_sum") for _, variables in groups]
         means = others.means([slot.read_value() for slot in slots])
         return tf.group(*(slot.assign(mean) for slot, mean in zip(slots, means, strict=True)))

@@ -1,4 +1,4 @@
-"""Deep gradient compression: only the largest gradients are exchanged, the rest waits."""
+"""Deep gradient compression: exchanges only the largest gradients, and accumulates the rest."""
 
 from __future__ import annotations
 
@@ -27,34 +27,36 @@ _MOMENTUM_TYPES = ("vanilla", "nesterov")
 
 
 class DgcOptimizer(OptimizerWrapper):
-    """Sparsifies gradients with momentum correction; the optimizer inside should be plain SGD.
+    """Sparsifies gradients with momentum correction; the wrapped optimizer should be plain SGD.
 
     For each variable with gradient g, momentum u and residual v:
 
         u = momentum u + g,  v = v + u                 (vanilla)
         u = momentum (u + g),  v = v + u + g           (nesterov)
 
-    The elements of v that are largest in absolute value are handed on and set to 0 in v; with
-    momentum factor masking also in u. All others wait in v. Sparsity 0.999 hands on one element
-    in 1000. Momentum lives here, so the optimizer inside must not have its own.
+    The elements of v with the largest absolute values are passed to the wrapped optimizer and set
+    to 0 in v and, with momentum factor masking, in u. All other elements stay in v. Sparsity 0.999
+    passes on one element in 1000. Because momentum is applied here, the wrapped optimizer must not
+    have its own.
 
-    Workers with variables of their own exchange what each of them hands on, places and values, and
-    apply the mean; what waits is each worker's own. A run that is resumed goes on, in all workers,
-    with the mean of what waited where it had ended; after a crash, with what waited in worker 0 at
-    the last save.
+    Workers with their own variables exchange the positions and values of the elements that each of
+    them passes on, and apply the mean; each worker keeps its own residual. All workers of a resumed
+    run continue with the mean of the residuals at the end of the earlier run or, after a crash,
+    with the residual of worker 0 at the last save.
 
     Args:
-      opt: the optimizer inside.
-      steps_per_epoch: global steps in one epoch, at least 1; the unit of `sparsity`.
-      sparsity: the share held back in each epoch, each in [0, 1); the last one is kept.
-      momentum: in [0, 1).
+      opt: the wrapped optimizer.
+      steps_per_epoch: the number of global steps in an epoch, at least 1; the unit of `sparsity`.
+      sparsity: the share of elements held back in each epoch, each in [0, 1); the last value
+        applies to all later epochs.
+      momentum: the momentum, in [0, 1).
       momentum_type: 'vanilla' or 'nesterov'.
-      momentum_factor_masking: whether u is cleared with v, against stale momentum.
-      skip_vectors: variables of rank 0 and 1 (biases, batch norm) are handed on whole, with
-        momentum.
-      reduce: what to do with each tensor before the optimizer inside gets it, where workers do not
-        meet here; None: nothing.
-      name: name scope of the operations and end of the names of the slots.
+      momentum_factor_masking: whether u is cleared together with v, against stale momentum.
+      skip_vectors: whether variables of rank 0 and 1 (biases, batch norm) are passed on whole,
+        with momentum.
+      reduce: a function applied to each tensor before the wrapped optimizer gets it, if workers do
+        not exchange gradients here; None: no function.
+      name: the name scope of the operations, and the end of the slots' names.
 
     Raises:
       MoxValueError: values outside these ranges.
@@ -103,7 +105,7 @@ class DgcOptimizer(OptimizerWrapper):
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """Applies the largest gradients with the optimizer inside and keeps the rest."""
+        """Applies the largest gradients with the wrapped optimizer, and keeps the rest."""
         groups = by_original(with_gradient(grads_and_vars, self._name))
         with tf.init_scope():
             self._create_slots([variables[0] for _, variables in groups])
@@ -123,7 +125,7 @@ class DgcOptimizer(OptimizerWrapper):
     def _compress_all(
         self, given: Sequence[GradVar], step: tf.Tensor
     ) -> tuple[list[tf.Tensor], list[Any]]:
-        """What is handed on, and the updates of what waits; without other processes."""
+        """Returns the tensors to pass on and the slot updates, without other processes."""
         sparsity = tf.gather(tf.constant(self._sparsity, tf.float32), self._epoch(step))
         sent, kept = [], []
         for grad, var in given:
@@ -135,7 +137,7 @@ class DgcOptimizer(OptimizerWrapper):
     def _exchange_all(
         self, given: Sequence[GradVar], step: tf.Tensor, others: Exchange
     ) -> tuple[list[tf.Tensor], list[Any]]:
-        """The means over all processes of what each hands on, and the updates of what waits."""
+        """Returns the means over processes of the tensors to pass on, and the slot updates."""
         epoch = self._epoch(step)
         sparsity = tf.gather(tf.constant(self._sparsity, tf.float32), epoch)
         whole: dict[int, tf.Tensor] = {}
@@ -166,7 +168,7 @@ class DgcOptimizer(OptimizerWrapper):
         return [means[index] for index in range(len(given))], kept
 
     def _agree(self, variables: Sequence[Any], others: Exchange) -> tf.Operation:
-        """Gives all workers the mean of what waits in each."""
+        """Sets the momentum and residual of all workers to their means."""
         slots = [self.get_slot(v, n) for v in variables for n in ("dgc_momentum", "dgc_residual")]
         slots = [slot for slot in slots if slot is not None]
         means = others.means([slot.read_value() for slot in slots])
@@ -182,12 +184,12 @@ class DgcOptimizer(OptimizerWrapper):
         return self._skip_vectors and is_vector(var)
 
     def _epoch(self, step: tf.Tensor) -> tf.Tensor:
-        """The index into `sparsity`, int32."""
+        """Returns the index into `sparsity`, an int32 scalar."""
         epoch = tf.minimum(step // self._steps_per_epoch, len(self._sparsity) - 1)
         return tf.cast(epoch, tf.int32)
 
     def _move(self, grad: tf.Tensor, var: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        """The new momentum, and what it adds to what waits."""
+        """Returns the new momentum, and the tensor to add to the residual."""
         velocity = self.get_slot(var, "dgc_momentum").read_value()
         if self._nesterov:
             velocity = self._momentum * (velocity + grad)

@@ -1,4 +1,4 @@
-"""Momentum SGD whose momentum falls while the learning rate rises, and the other way round."""
+"""Momentum SGD whose momentum falls while the learning rate rises, and vice versa."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from moxing.tensorflow.optimizer.learning_rate import resolve_learning_rate
 class DyMomentumOptimizer(tf.train.MomentumOptimizer):
     """`tf.train.MomentumOptimizer` with cyclical momentum.
 
-    The momentum goes linearly from `max_momentum` at `min_learning_rate` to `min_momentum` at
+    The momentum changes linearly from `max_momentum` at `min_learning_rate` to `min_momentum` at
     `max_learning_rate`, and is `max_momentum` in the last `cooldown` share of the run. The update
     is accum = momentum accum + g; w = w - learning_rate accum (with Nesterov's look-ahead,
     w = w - learning_rate (g + momentum accum)).
 
-    No weight decay is added to the gradient: it belongs into the loss here.
+    No weight decay is added to the gradient; add it to the loss.
 
     Args:
-      learning_rate: number, scalar tensor or function, such as `linear_cosine_decay` gives.
-      max_learning_rate, min_learning_rate: the range of `learning_rate`; outside it the momentum
-        stays at the end of its range.
-      max_momentum, min_momentum: the range of the momentum, in [0, 1). They may also be spelled
-        `max_mom` and `min_mom`.
-      global_step: scalar integer tensor or variable; None: the graph's global step.
-      max_iteration: steps of the whole run; needed if `cooldown` is not 0.
+      learning_rate: a number, a scalar tensor such as the result of `linear_cosine_decay`, or a
+        function that returns either.
+      max_learning_rate, min_learning_rate: the range of `learning_rate`; outside this range, the
+        momentum stays at the end of its own range.
+      max_momentum, min_momentum: the range of the momentum, in [0, 1); `max_mom` and `min_mom` are
+        other names of these arguments.
+      global_step: a scalar integer tensor or variable; None: the graph's global step.
+      max_iteration: the number of steps of the whole run; needed if `cooldown` is not 0.
       use_nesterov: whether to use Nesterov's accelerated gradient.
-      cooldown: share of the run, in [0, 1).
-      use_lars: whether to multiply the gradient of each variable of rank 2 and up by
+      cooldown: the last share of the run, in [0, 1), that has the maximum momentum.
+      use_lars: whether to multiply the gradient of each variable of rank 2 or more by
         lars_ratio |w| / (|g| + weight_decay |w|).
       weight_decay: the coefficient in that formula, at least 0.
       lars_ratio: the trust coefficient in that formula, above 0.
-      name: end of the names of the slots.
+      name: the end of the slots' names.
 
     Raises:
-      MoxValueError: numbers outside these ranges.
-      MoxTypeError: a learning rate that is none, or one momentum in both spellings.
+      MoxValueError: a number is outside its range.
+      MoxTypeError: the learning rate is invalid, or a momentum is given under both names.
 
     Reference: Smith, A disciplined approach to neural network hyper-parameters (2018),
     arXiv:1803.09820, section 4.3 (cyclical momentum); for LARS see `trust_ratio`.
@@ -92,13 +93,13 @@ class DyMomentumOptimizer(tf.train.MomentumOptimizer):
         super().__init__(self._rate, self._moment, name=name, use_nesterov=use_nesterov)
 
     def get_momentum(self) -> tf.Tensor:
-        """The momentum of the current step, a scalar of float32."""
+        """Returns the momentum of the current step, a float32 scalar."""
         return self._moment
 
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """As `tf.train.Optimizer.apply_gradients`."""
+        """Applies gradients; see `tf.train.Optimizer.apply_gradients`."""
         pairs = with_gradient(grads_and_vars, self._name)
         with tf.name_scope(f"{self._name}_scale"):
             factors = [self._factor(grad, var) for grad, var in pairs]
@@ -111,7 +112,7 @@ class DyMomentumOptimizer(tf.train.MomentumOptimizer):
     def _update(
         self, pairs: list[GradVar], factors: list[Any], global_step: Any, name: str | None
     ) -> tf.Operation:
-        """Applies gradients that are already scaled by `factors`; a factor of None is 1."""
+        """Applies gradients already scaled by `factors`; a factor of None stands for 1."""
         return super().apply_gradients(pairs, global_step, name)
 
     def _factor(self, grad: Any, var: Any) -> tf.Tensor | None:

@@ -1,4 +1,4 @@
-"""The optimizer of `dynamic_momentum` with decoupled weight decay."""
+"""`DyMomentumOptimizer` with decoupled weight decay."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from moxing.tensorflow.optimizer.gradients import GradVar, is_vector
 class DyMomentumWOptimizer(DyMomentumOptimizer):
     """`DyMomentumOptimizer` that also shrinks the weights: w = w - learning_rate weight_decay w.
 
-    The decay does not go through the momentum, and must not be in the loss as well. With
-    `use_lars` it is multiplied by the same factor as the gradient. Variables of rank 0 and 1
-    (biases, batch norm) do not decay.
+    The decay does not enter the momentum, and must not also be in the loss. With `use_lars`, it is
+    multiplied by the same factor as the gradient. Variables of rank 0 and 1 (biases, batch norm) do
+    not decay.
 
     Arguments and errors are those of `DyMomentumOptimizer`.
 
@@ -28,7 +28,7 @@ class DyMomentumWOptimizer(DyMomentumOptimizer):
     ) -> tf.Operation:
         gradients = [grad for grad, _ in pairs]
         decays = []
-        # The gradients belong to the weights before the decay, so they come first.
+        # The gradients must be computed from the weights before the decay.
         with tf.control_dependencies(gradients), tf.name_scope(f"{self._name}_decay"):
             for (_, var), factor in zip(pairs, factors, strict=True):
                 if self._weight_decay and not is_vector(var):

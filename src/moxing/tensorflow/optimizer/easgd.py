@@ -1,4 +1,4 @@
-"""Elastic averaging SGD: weights explore, tied by a spring to a slow center."""
+"""Elastic averaging SGD: each worker's weights are elastically tied to a shared center."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
 
 
 class EasgdOptimizer(OptimizerWrapper):
-    """Elastic averaging around any optimizer; with momentum inside it is EAMSGD.
+    """Elastic averaging around any optimizer; with a momentum optimizer, this is EAMSGD.
 
     At every `communication_period`-th step, starting with the first, and before the update, the
-    weights w of this worker and the center c, which all p workers share, approach each other:
+    weights w of this worker and the center c, which all p workers share, move toward each other:
 
         w' = w - alpha (w - c)        c' = c + p alpha (mean of the workers' w - c)
 
-    The update then uses the gradient of w, not of w'. The center begins as the weights at the
-    first step. With one worker it is a slow average of the weights. It is kept in the slot
-    'center' of each variable (`get_slot(var, 'center')`) and is part of the checkpoint.
+    The update then uses the gradient at w, not at w'. The initial center is the weights at the
+    first step. With one worker, the center is a slow average of the weights. The slot 'center' of
+    each variable (`get_slot(var, 'center')`) holds the center and is part of the checkpoint.
 
-    The workers of a cluster meet in the center by themselves, and in nothing else: each trains on
-    the gradients of its own devices. Checkpoints hold the weights of worker 0, with which a resumed
-    run goes on in all workers, and the center.
+    The workers of a cluster exchange only the center: each worker trains on the gradients of its
+    own devices. Checkpoints hold the center and the weights of worker 0, with which all workers of
+    a resumed run continue.
 
     Args:
-      opt: the optimizer inside.
-      communication_period: steps from one exchange to the next (tau), at least 1.
-      moving_rate: alpha, in (0, 1]. None: 0.9 / p as in the paper, but at most 0.5, where the two
-        meet halfway; beyond it they would change sides at every exchange.
-      num_workers: p, at least 1, where workers do not meet by themselves.
-      worker_mean: the mean over all workers of a tensor of this worker; needed if num_workers > 1.
-      name: name scope of the operations and end of the names of the slots.
+      opt: the wrapped optimizer.
+      communication_period: the number of steps between exchanges (tau), at least 1.
+      moving_rate: alpha, in (0, 1]. None: 0.9 / p as in the paper, but at most 0.5, at which
+        weights and center meet halfway; a higher rate would make them overshoot at every exchange.
+      num_workers: p, at least 1, if workers do not exchange by themselves.
+      worker_mean: a function that returns the mean over all workers of a tensor of this worker;
+        needed if num_workers > 1.
+      name: the name scope of the operations, and the end of the slots' names.
 
     Raises:
-      MoxValueError: numbers outside these ranges, or workers without `worker_mean`.
+      MoxValueError: a number is outside its range, or `worker_mean` is missing.
 
     Reference: Zhang, Choromanska, LeCun, Deep Learning with Elastic Averaging SGD (2015),
     arXiv:1412.6651, section 3 (the synchronous rule, with beta = p alpha) and algorithm 1
@@ -82,14 +83,14 @@ class EasgdOptimizer(OptimizerWrapper):
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """Exchanges with the center if it is time, then applies with the optimizer inside."""
+        """Exchanges with the center if it is due, then applies with the wrapped optimizer."""
         pairs = with_gradient(grads_and_vars, self._name)
         groups = [variables for _, variables in by_original(pairs)]
         others = self_exchange.current()
         with tf.init_scope():
             self._create_slots([variables[0] for variables in groups])
             steps: Any = self._get_non_slot_variable(self._steps_name, tf.get_default_graph())
-        # The gradients belong to the weights before the exchange, so they come first.
+        # The gradients must be computed from the weights before the exchange.
         with tf.name_scope(self._name), tf.control_dependencies([grad for grad, _ in pairs]):
             now = steps.read_value()
             exchanged = tf.cond(
@@ -110,7 +111,7 @@ class EasgdOptimizer(OptimizerWrapper):
     def _exchange(
         self, groups: Sequence[list[Any]], is_first: tf.Tensor, others: Exchange | None
     ) -> tf.Tensor:
-        """Moves each variable, the first of its copies on several devices, and its center."""
+        """Moves each variable (the first of its copies on several devices) and its center."""
         workers = others.size if others is not None else self._num_workers
         rate = min(0.9 / workers, 0.5) if self._moving_rate is None else self._moving_rate
         weights = [variables[0].read_value() for variables in groups]

@@ -1,4 +1,4 @@
-"""Gradients as dense tensors, their norms, and the layer-wise trust ratio of LARS."""
+"""Functions of gradients: dense tensors, norms, and the layer-wise trust ratio of LARS."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GradVar = tuple[Any, Any]
 
 
 def with_gradient(grads_and_vars: Iterable[GradVar], where: str) -> list[GradVar]:
-    """The pairs that have a gradient.
+    """Returns the pairs that have a gradient.
 
     Raises:
-      MoxValueError: none has.
+      MoxValueError: no pair has a gradient.
     """
     pairs = list(grads_and_vars)
     kept = [(grad, var) for grad, var in pairs if grad is not None]
@@ -32,7 +32,7 @@ def with_gradient(grads_and_vars: Iterable[GradVar], where: str) -> list[GradVar
 
 
 def by_original(pairs: Iterable[GradVar]) -> list[tuple[Any, list[Any]]]:
-    """Each gradient with its variable, and the copies of that on other devices of the process."""
+    """Returns each gradient with its variable and the variable's copies on other devices."""
     groups: dict[str, tuple[Any, list[Any]]] = {}
     for grad, var in pairs:
         groups.setdefault(replicas.original_name(var), (grad, []))[1].append(var)
@@ -40,7 +40,7 @@ def by_original(pairs: Iterable[GradVar]) -> list[tuple[Any, list[Any]]]:
 
 
 def dense(grad: Any, var: Any) -> tf.Tensor:
-    """The gradient as a tensor of the variable's shape; rows that occur twice are added."""
+    """Returns the gradient as a dense tensor of the variable's shape; repeated rows are added."""
     if isinstance(grad, tf.IndexedSlices):
         shape = tf.shape(var, out_type=grad.indices.dtype)
         return tf.scatter_nd(grad.indices[:, tf.newaxis], grad.values, shape)
@@ -48,15 +48,15 @@ def dense(grad: Any, var: Any) -> tf.Tensor:
 
 
 def is_vector(var: Any) -> bool:
-    """Whether a variable has rank 0 or 1, as biases and the numbers of batch norm have."""
+    """Whether a variable has rank 0 or 1, like biases and the variables of batch norm."""
     return var.shape.rank is not None and var.shape.rank <= 1
 
 
 def compiled(owner: str, patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-    """Regular expressions for variable names.
+    """Returns compiled regular expressions for variable names.
 
     Raises:
-        MoxValueError: `patterns` is one string, or one of them is no regular expression.
+        MoxValueError: `patterns` is a string, or a pattern is not a regular expression.
     """
     if isinstance(patterns, str):
         raise MoxValueError(f"{owner}: the patterns are {patterns!r}; give a list of patterns.")
@@ -69,23 +69,23 @@ def compiled(owner: str, patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]
 
 
 def matches(var: Any, patterns: Sequence[re.Pattern[str]]) -> bool:
-    """Whether one of the patterns is found in the variable's name."""
+    """Whether any of the patterns matches anywhere in the variable's name."""
     name = var.name.split(":")[0]
     return any(pattern.search(name) for pattern in patterns)
 
 
 def norm(tensor: tf.Tensor) -> tf.Tensor:
-    """The Euclidean norm of all elements, a scalar of float32 (float64 for float64)."""
+    """Returns the Euclidean norm of all elements, a float32 scalar (float64 for float64)."""
     if tensor.dtype.size < 4:
         tensor = tf.cast(tensor, tf.float32)
     return tf.sqrt(2.0 * tf.nn.l2_loss(tensor))
 
 
 def trust_ratio(grad: tf.Tensor, weights: tf.Tensor, ratio: float, decay: float) -> tf.Tensor:
-    """ratio |w| / (|g| + decay |w|), or 1 where a norm is 0.
+    """Returns ratio |w| / (|g| + decay |w|), or 1 if a norm is 0.
 
-    The paper leaves a norm of 0 open; with the bare formula a layer that starts at zero could
-    never leave it.
+    The paper does not define the ratio for a norm of 0; with the formula alone, a layer that starts
+    at zero would stay at zero.
 
     Returns:
       A scalar of the gradient's dtype.

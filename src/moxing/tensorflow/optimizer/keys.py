@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class OptimizerKeys:
-    """Names that `get_optimizer_fn` knows."""
+    """The names for `get_optimizer_fn`."""
 
     ADADELTA = "adadelta"
     ADAGRAD = "adagrad"
@@ -16,7 +16,7 @@ class OptimizerKeys:
 
 
 class OptimizerWrapperKeys:
-    """Names that `get_optimizer_wrapper_fn` knows."""
+    """The names for `get_optimizer_wrapper_fn`."""
 
     BATCH_GRADIENTS = "batch_gradients"
     DGC = "dgc"

@@ -1,4 +1,4 @@
-"""LARS: each layer's gradient is scaled to the size of its weights."""
+"""LARS: scales each layer's gradient by the norm of its weights."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
 
 
 class LarsOptimizer(OptimizerWrapper):
-    """Layer-wise adaptive rate scaling around any optimizer, momentum in the paper.
+    """Layer-wise adaptive rate scaling around any optimizer; the paper uses momentum.
 
-    For the weights w of each layer, with gradient g, the optimizer inside gets
+    For the weights w of each layer, with gradient g, the wrapped optimizer gets
 
         ratio |w| / (|g| + weight_decay |w|) * (g + weight_decay w)
 
-    so weight decay belongs here and not into the loss as well. Where |w| or |g| is 0 the factor
-    is 1. Sparse gradients become dense, as weight decay touches every row.
+    so weight decay must not also be in the loss. If |w| or |g| is 0, the factor is 1. Sparse
+    gradients become dense, because weight decay changes every row.
 
     Args:
-      opt: the optimizer inside.
+      opt: the wrapped optimizer.
       ratio: the trust coefficient (eta), above 0.
       weight_decay: the decay coefficient (beta), at least 0.
-      skip_vectors: leave the gradients of variables of rank 0 and 1 (biases, batch norm) as they
-        are, without decay.
-      exclude_patterns: regular expressions; so are the gradients of variables whose names match.
-      name: name scope of the operations.
+      skip_vectors: whether gradients of variables of rank 0 and 1 (biases, batch norm) are left
+        unchanged, without decay.
+      exclude_patterns: regular expressions; the gradients of variables whose names match are left
+        unchanged, too.
+      name: the name scope of the operations.
 
     Reference: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017),
     arXiv:1708.03888, algorithm 1.
@@ -65,7 +66,7 @@ class LarsOptimizer(OptimizerWrapper):
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """Applies the scaled gradients with the optimizer inside."""
+        """Applies the scaled gradients with the wrapped optimizer."""
         pairs = with_gradient(grads_and_vars, self._name)
         with tf.name_scope(self._name):
             scaled = [(self._scale(grad, var), var) for grad, var in pairs]

@@ -1,4 +1,4 @@
-"""What may be a learning rate, checked early and turned into a value of the current graph."""
+"""Checks learning rates early, and converts them to values of the current graph."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from moxing.errors import MoxTypeError, MoxValueError
 
 
 def check_learning_rate(value: Any, where: str, name: str = "learning_rate") -> None:
-    """Refuses at once whatever can never become a learning rate.
+    """Raises an error for a value that can't be a learning rate.
 
     Args:
       value: a number, a scalar tensor or variable, or a callable without arguments.
-      where: how the message begins, e.g. `"get_optimizer_fn"`.
+      where: the start of the message, such as `"get_optimizer_fn"`.
       name: the name of the argument in the message.
 
     Raises:
-      MoxTypeError: not a number, tensor or callable, a tensor of strings, or a callable that
-        needs arguments.
-      MoxValueError: a number that is not positive and finite; a tensor that is not a scalar.
+      MoxTypeError: the value is not a number, tensor or callable, is a string tensor, or is a
+        callable that needs arguments.
+      MoxValueError: a number is not positive and finite, or a tensor is not a scalar.
     """
     if _is_number(value):
         _check_number(float(value), where, name)
@@ -41,12 +41,12 @@ def check_learning_rate(value: Any, where: str, name: str = "learning_rate") -> 
 
 
 def resolve_learning_rate(value: Any, where: str, name: str = "learning_rate") -> Any:
-    """The checked learning rate as a float or as a floating-point scalar tensor of this graph.
+    """Returns the learning rate as a float or a floating-point scalar tensor of this graph.
 
-    A callable is called here, so that its operations land in the current default graph.
+    A callable is called here, so that its operations are in the current default graph.
 
     Raises:
-      MoxTypeError, MoxValueError: as `check_learning_rate`, and for a tensor of another graph.
+      MoxTypeError, MoxValueError: see `check_learning_rate`; or the tensor is in another graph.
     """
     check_learning_rate(value, where, name)
     made = value() if _is_function(value) else value
@@ -100,7 +100,7 @@ def _check_tensor(tensor: Any, where: str, name: str) -> None:
 def _check_callable(function: Callable[..., Any], where: str, name: str) -> None:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some built-ins tell nothing; they will be called as they are
+    except (TypeError, ValueError):  # Some built-ins have no signature; they are called unchecked.
         return
     try:
         signature.bind()

@@ -16,27 +16,29 @@ _NEVER = (1 << 63) - 1
 
 
 def piecewise_lr(lr_strategy: str | float, num_samples: int, global_batch_size: int) -> tf.Tensor:
-    """The learning rate of `tf.train.get_or_create_global_step()` by stages of epochs.
+    """Returns the learning rate for the current global step, by stages of epochs.
 
     "5:0.1->0.4,10:0.4=>0.8,15:0.8,20:0.08" grows linearly from 0.1 to 0.4 during epochs 0 to 5,
-    geometrically to 0.8 until epoch 10, and is 0.8 until epoch 15; then it is 0.08, and stays so
-    after epoch 20. At fraction f of a stage it is a + (b - a) f or a (b / a)^f. The step at a
-    boundary belongs to the later stage. An epoch is ceil(num_samples / global_batch_size) steps.
+    grows geometrically to 0.8 until epoch 10, and is 0.8 until epoch 15; then it is 0.08, also
+    after epoch 20. At fraction f of a stage, the rate is a + (b - a) f or a (b / a)^f. The step at
+    a boundary belongs to the later stage. An epoch has ceil(num_samples / global_batch_size) steps.
+    The global step is that of `tf.train.get_or_create_global_step()`.
 
     Args:
-      lr_strategy: stages `END:VALUE`, joined by commas, END in epochs (decimals allowed); or one
-        number for a constant.
-      num_samples: samples in one epoch.
-      global_batch_size: samples consumed for each increment of the global step: the batch size
-        times devices times, in synchronous training, workers.
+      lr_strategy: stages `END:VALUE`, separated by commas, with END in epochs (decimals are
+        allowed); or one number for a constant rate.
+      num_samples: the number of samples in an epoch.
+      global_batch_size: the number of samples per increment of the global step: the batch size
+        times the number of devices and, in synchronous training, of workers.
 
     Returns:
-      A scalar of float32. It is computed in float64, so that a constant stage and the first step
-      of every stage give the float32 nearest to the number in the text.
+      A float32 scalar. It is computed in float64, so that a constant stage and the first step of
+      every stage give the float32 nearest to the number in the strategy.
 
     Raises:
-      MoxTypeError: arguments of the wrong type.
-      MoxValueError: a strategy outside the grammar (the message shows where), or counts below 1.
+      MoxTypeError: an argument has the wrong type.
+      MoxValueError: the strategy does not match the grammar (the message shows where), or a count
+        is below 1.
     """
     stages = parse_lr_strategy(lr_strategy, "piecewise_lr")
     samples = _check_count("num_samples", num_samples)
@@ -50,25 +52,25 @@ def piecewise_lr(lr_strategy: str | float, num_samples: int, global_batch_size: 
 def linear_cosine_decay(
     max_lr: float, min_lr: float, global_step: Any, max_step: int, warmup: float, decay_end: float
 ) -> tf.Tensor:
-    """Linear warm-up, then linear cosine decay, then `min_lr`.
+    """Returns a learning rate with linear warm-up, then linear cosine decay, then `min_lr`.
 
-    With p = global_step / max_step: from `min_lr` linearly up to `max_lr` while p < warmup; then
-    min_lr + (max_lr - min_lr) (1 - f) (1 + cos(pi f)) / 2, where f goes from 0 at `warmup` to 1 at
-    `decay_end`; `min_lr` from there on.
+    With p = global_step / max_step, the rate grows linearly from `min_lr` to `max_lr` while
+    p < warmup. Then it is min_lr + (max_lr - min_lr) (1 - f) (1 + cos(pi f)) / 2, where f grows
+    from 0 at `warmup` to 1 at `decay_end`. After that, it is `min_lr`.
 
     Args:
-      max_lr: the peak.
-      min_lr: the start of the warm-up and the end of the decay, at least 0.
-      global_step: scalar integer tensor or variable.
-      max_step: steps of the whole run.
-      warmup: share of the run that is warm-up, in [0, 1).
-      decay_end: share of the run at which the decay ends, in (warmup, 1].
+      max_lr: the maximum rate.
+      min_lr: the rate at the start of the warm-up and the end of the decay, at least 0.
+      global_step: a scalar integer tensor or variable.
+      max_step: the number of steps of the whole run.
+      warmup: the share of the run that is warm-up, in [0, 1).
+      decay_end: the share of the run at which the decay ends, in (warmup, 1].
 
-    Returns:
-      A scalar of float32.
+      Returns:
+        A float32 scalar.
 
-    Raises:
-      MoxValueError: numbers outside these ranges.
+      Raises:
+        MoxValueError: a number is outside its range.
 
     Reference: Bello et al., Neural Optimizer Search with Reinforcement Learning (2017),
     arXiv:1709.07417; here without floor (alpha = beta = 0) and with half a cosine period.
@@ -89,10 +91,10 @@ def polynomial_decay(
     decay_end: float,
     power: float = 2.0,
 ) -> tf.Tensor:
-    """Linear warm-up, then min_lr + (max_lr - min_lr) (1 - f)^power, then `min_lr`.
+    """Returns a rate of linear warm-up, then min_lr + (max_lr - min_lr) (1 - f)^power, then min_lr.
 
-    Arguments, result, errors and f are those of `linear_cosine_decay`. The default power is that
-    of the large-batch recipe of You et al., Large Batch Training of Convolutional Networks (2017),
+    See `linear_cosine_decay` for the arguments, result, errors and f. The default power is from the
+    large-batch recipe of You et al., Large Batch Training of Convolutional Networks (2017),
     arXiv:1708.03888.
     """
     _check_ranges("polynomial_decay", max_lr, min_lr, max_step, warmup, decay_end)
@@ -104,7 +106,7 @@ def polynomial_decay(
 
 
 def _evaluate(stages: tuple[Stage, ...], steps_per_epoch: int) -> tf.Tensor:
-    """One formula for all stages, (first + slope f) ratio^f, with one row of numbers a stage."""
+    """Evaluates (first + slope f) ratio^f, one formula for all stages, with a row per stage."""
     rows, boundaries, begin = [], [], 0.0
     for stage in stages:
         end = math.inf if stage.end is None else float(stage.end * steps_per_epoch)
@@ -127,7 +129,7 @@ def _evaluate(stages: tuple[Stage, ...], steps_per_epoch: int) -> tf.Tensor:
 def _phases(
     global_step: Any, max_step: int, warmup: float, decay_end: float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """How far the warm-up and the decay have come, each from 0 to 1, in float64."""
+    """Returns the progress of the warm-up and of the decay, each from 0 to 1, in float64."""
     progress = tf.cast(global_step, tf.float64) / float(max_step)
     fall = tf.clip_by_value((progress - warmup) / (decay_end - warmup), 0.0, 1.0)
     if warmup == 0:

@@ -18,13 +18,13 @@ _ARROW = re.compile(r"->|=>")
 
 @dataclass(frozen=True)
 class Stage:
-    """The learning rate from the end of the stage before to `end`.
+    """The learning rate from the end of the previous stage to `end`.
 
     Attributes:
       end: where the stage ends, in epochs; None for a stage that never ends.
       first: the learning rate at its start.
-      last: the learning rate that is reached at `end`.
-      exponential: whether the way from `first` to `last` is geometric instead of linear.
+      last: the learning rate at `end`.
+      exponential: whether the rate changes geometrically from `first` to `last`, not linearly.
     """
 
     end: Fraction | None
@@ -34,15 +34,15 @@ class Stage:
 
 
 def parse_lr_strategy(strategy: str | float, where: str) -> tuple[Stage, ...]:
-    """The stages of a strategy; the last one never ends.
+    """Returns the stages of a strategy; the last stage never ends.
 
     Args:
-      strategy: the text, or a number for a constant.
-      where: how an error message begins.
+      strategy: the string, or a number for a constant rate.
+      where: the start of an error message.
 
     Raises:
-      MoxTypeError: neither text nor a number.
-      MoxValueError: text outside the grammar; the message shows the position and the grammar.
+      MoxTypeError: the strategy is neither a string nor a number.
+      MoxValueError: the string does not match the grammar; the message shows the position.
     """
     if isinstance(strategy, (int, float)) and not isinstance(strategy, bool):
         strategy = repr(strategy)

@@ -1,4 +1,4 @@
-"""The optimizer that old scripts put around theirs to keep asynchronous workers in step."""
+"""The wrapper with which old scripts synchronize asynchronous workers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from moxing.tensorflow.optimizer.wrapper import OptimizerWrapper
 
 
 class SimpleSyncOptimizer(OptimizerWrapper):
-    """Keeps the workers of a job in step; with one worker it only hands on.
+    """Wraps an optimizer without a change; supports only one worker.
 
     Args:
-      opt: the optimizer inside.
-      num_workers: workers of the job.
-      task_index: index of this worker, in [0, num_workers).
-      name: name of the optimizer.
+      opt: the wrapped optimizer.
+      num_workers: the number of workers in the job.
+      task_index: the index of this worker, in [0, num_workers).
+      name: the name of the optimizer.
 
     Raises:
-      MoxValueError: a task index outside its range.
-      MoxNotSupportedError: more than one worker.
+      MoxValueError: the task index is outside its range.
+      MoxNotSupportedError: there is more than one worker.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The mean over processes of tensors that are zero almost everywhere: only the rest is sent."""
+"""Averages mostly zero tensors over processes, and sends only selected elements."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ _MOST = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Elements:
-    """Some elements of a tensor of this process.
+    """Selected elements of a tensor of this process.
 
     Attributes:
-        shape: of the tensor, known statically.
-        places: int32 [n], where they are in the flat tensor, each once.
-        values: [n], what they are.
-        room: for how many there is room in a message, in each case; n is not above it.
+        shape: the static shape of the tensor.
+        places: the indices of the elements in the flat tensor, int32 of shape [n], without
+            duplicates.
+        values: the values of the elements, of shape [n].
+        room: the maximum number of elements in a message, for each case; n does not exceed it.
     """
 
     shape: tf.TensorShape
@@ -32,14 +33,14 @@ class Elements:
 
 
 def choose(tensor: tf.Tensor, mask: tf.Tensor, room: Sequence[int], case: tf.Tensor) -> Elements:
-    """The elements where a mask is True, as far as there is room for them."""
+    """Selects the elements where a mask is True, up to the room in the message."""
     places = tf.where(tf.reshape(mask, [-1]))[:, 0][: tf.gather(list(room), case)]
     values = tf.gather(tf.reshape(tensor, [-1]), places)
     return Elements(tensor.shape, tf.cast(places, tf.int32), values, room)
 
 
 def without(tensor: tf.Tensor, elements: Elements) -> tf.Tensor:
-    """The tensor with zeros in place of the elements."""
+    """Returns the tensor with the selected elements set to zero."""
     zeros = tf.zeros_like(elements.values)
     flat = tf.reshape(tensor, [-1])
     left = tf.tensor_scatter_nd_update(flat, elements.places[:, tf.newaxis], zeros)
@@ -49,20 +50,20 @@ def without(tensor: tf.Tensor, elements: Elements) -> tf.Tensor:
 def sparse_means(
     exchange: Exchange, tensors: Sequence[Elements], case: tf.Tensor
 ) -> list[tf.Tensor]:
-    """The mean of each tensor over all processes, every element but those given taken as 0.
+    """Returns the mean of each tensor over all processes, with unselected elements as 0.
 
-    All of them share a message, of as many values and places as there is room for.
+    All tensors share one message, whose size depends only on `room`.
 
     Args:
-        exchange: with the other processes.
-        tensors: sent as float32; the same in all processes but for places and values.
-        case: int32 scalar, the index into `room`; the same in all processes.
+        exchange: the exchange with the other processes.
+        tensors: the elements, sent as float32; equal in all processes except for places and values.
+        case: the index into `room`, an int32 scalar; the same in all processes.
 
     Returns:
-        Dense tensors, equal to the last bit in all processes.
+        Dense tensors, bitwise equal in all processes.
 
     Raises:
-        MoxNotSupportedError: more elements than 32 bits can count.
+        MoxNotSupportedError: there are too many elements for 32-bit indices.
     """
     sizes = [math.prod(one.shape.as_list()) for one in tensors]
     if sum(sizes) > _MOST:
@@ -74,11 +75,11 @@ def sparse_means(
         spare = [[0, tf.gather(list(one.room), case) - tf.size(one.places)]]
         places.append(tf.pad(one.places + begin, spare))
         values.append(tf.pad(tf.cast(one.values, tf.float32), spare))
-    # Zeros are added to the first element where a message has room left.
+    # Unused room in a message adds zeros to the first element.
     message = tf.stack([tf.bitcast(tf.concat(places, 0), tf.float32), tf.concat(values, 0)])
     received = exchange.gathered(message, case, len(tensors[0].room))
     total = tf.zeros([sum(sizes)])
-    for process in range(exchange.size):  # One after another: in one order, in all processes.
+    for process in range(exchange.size):  # All processes add in the same order.
         where = tf.bitcast(received[process, 0], tf.int32)[:, tf.newaxis]
         total = tf.tensor_scatter_nd_add(total, where, received[process, 1])
     parts = tf.split(total / exchange.size, sizes)
@@ -89,5 +90,5 @@ def sparse_means(
 
 
 def _begins(sizes: Sequence[int]) -> list[int]:
-    """Where each tensor begins in all of them laid end to end."""
+    """Returns the offset of each tensor in the concatenation of all."""
     return [sum(sizes[:index]) for index in range(len(sizes))]

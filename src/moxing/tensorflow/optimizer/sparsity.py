@@ -1,4 +1,4 @@
-"""Which elements of a tensor are the largest: thresholds by top-k, sampled for large tensors."""
+"""Selects the largest elements of a tensor with a top-k threshold, sampled for large tensors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ EXACT_BELOW = 1 << 16
 
 
 def largest_mask(tensor: tf.Tensor, sparsity: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-    """True for the share 1 - sparsity of elements that are largest in absolute value.
+    """Returns a mask of the share 1 - sparsity of elements with the largest absolute values.
 
-    A tensor of up to `EXACT_BELOW` elements keeps exactly max(1, round((1 - sparsity) n)) of
-    them, and those equal to the last. For a larger one the threshold is that of a strided sample
-    of 1 %, but at least `EXACT_BELOW` elements; the sample begins at another element at each step,
-    and is a function of the step alone, so that a resumed run draws the same.
+    A tensor of up to `EXACT_BELOW` elements keeps exactly max(1, round((1 - sparsity) n)) of them,
+    plus any elements equal to the smallest one kept. For a larger tensor, the threshold comes from
+    a strided sample of 1 %, but at least `EXACT_BELOW` elements. The sample starts at another
+    element at each step and depends only on the step, so that a resumed run draws the same sample.
 
     Args:
-      tensor: any shape, known statically.
-      sparsity: float32 scalar in [0, 1).
-      step: integer scalar.
+      tensor: a tensor of any static shape.
+      sparsity: a float32 scalar in [0, 1).
+      step: an integer scalar.
 
     Returns:
       A bool tensor of the same shape.
@@ -37,13 +37,13 @@ def largest_mask(tensor: tf.Tensor, sparsity: tf.Tensor, step: tf.Tensor) -> tf.
 
 
 def room(size: int, share: float) -> int:
-    """For how many elements of a tensor a message has room, at least 1.
+    """Returns the number of elements of a tensor that a message has room for, at least 1.
 
-    A threshold that comes from a sample lets about (1 - share) size elements through, give or take
-    their standard deviation; three of these are rarely too few.
+    A sampled threshold selects about (1 - share) size elements, with a standard deviation; a margin
+    of three standard deviations rarely is too small.
 
     Args:
-      size: elements of the tensor.
+      size: the number of elements of the tensor.
       share: the sparsity.
     """
     kept = size * (1.0 - share)
@@ -54,7 +54,7 @@ def room(size: int, share: float) -> int:
 
 
 def _stride(size: int) -> int:
-    """An odd stride meets all channels of a layer whose number of channels is a power of two."""
+    """Returns an odd stride, which reaches all channels of a layer with 2^n channels."""
     return max(size // max(EXACT_BELOW, size // 100), 1) | 1
 
 

@@ -1,4 +1,4 @@
-"""The base class of optimizers that change gradients and hand them to another optimizer."""
+"""The base class of optimizers that change gradients and pass them to another optimizer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from moxing.tensorflow.optimizer.gradients import GradVar
 
 
 class OptimizerWrapper(tf.train.Optimizer):
-    """A `tf.train.Optimizer` around another one.
+    """A `tf.train.Optimizer` that wraps another one.
 
-    A subclass overrides `apply_gradients`. Gradients are computed by the innermost optimizer;
-    slots and variables of all layers are visible from the outermost.
+    A subclass overrides `apply_gradients`. The innermost optimizer computes gradients, and the
+    outermost one gives access to the slots and variables of all layers.
 
     Attributes:
-      optimizer: the optimizer inside.
+      optimizer: the wrapped optimizer.
     """
 
     def __init__(self, opt: tf.train.Optimizer, name: str) -> None:
@@ -27,31 +27,31 @@ class OptimizerWrapper(tf.train.Optimizer):
         self.optimizer = opt
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[GradVar]:
-        """As `tf.train.Optimizer.compute_gradients`, done by the optimizer inside."""
+        """Calls `compute_gradients` of the wrapped optimizer."""
         return self.optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        """As `tf.train.Optimizer.apply_gradients`."""
+        """Calls `apply_gradients` of the wrapped optimizer; subclasses override this method."""
         return self.optimizer.apply_gradients(grads_and_vars, global_step, name)
 
     def get_slot(self, var: Any, name: str) -> Any:
-        """The variable of a slot, of this layer or of those inside; None if there is none."""
+        """Returns the variable of a slot of this or a wrapped optimizer; None if there is none."""
         own = super().get_slot(var, name)
         return self.optimizer.get_slot(var, name) if own is None else own
 
     def get_slot_names(self) -> list[str]:
-        """The slot names of this layer and of those inside, sorted."""
+        """Returns the sorted slot names of this and the wrapped optimizers."""
         return sorted({*super().get_slot_names(), *self.optimizer.get_slot_names()})
 
     def variables(self) -> list[Any]:
-        """The variables of this layer and of those inside, for the current graph."""
+        """Returns the variables of this and the wrapped optimizers in the current graph."""
         return [*self.optimizer.variables(), *super().variables()]
 
 
 def check_optimizer(opt: Any, where: str) -> None:
-    """Raises MoxTypeError unless `opt` is a `tf.train.Optimizer`."""
+    """Raises a MoxTypeError unless `opt` is a `tf.train.Optimizer`."""
     if isinstance(opt, tf.train.Optimizer):
         return
     hint = ""

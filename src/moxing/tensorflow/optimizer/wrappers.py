@@ -33,7 +33,7 @@ _CLASSES: dict[str, type[OptimizerWrapper]] = {
 def get_optimizer_wrapper_fn(
     name: str, opt: tf.train.Optimizer, *args: Any, **kwargs: Any
 ) -> Callable[[], OptimizerWrapper]:
-    """A function without arguments that wraps an optimizer.
+    """Returns a function without arguments that wraps an optimizer.
 
     Wrappers nest from the inside out: momentum, then 'lars', then 'batch_gradients'.
 
@@ -44,9 +44,8 @@ def get_optimizer_wrapper_fn(
         `EasgdOptimizer` or `LarsOptimizer` after the first.
 
     Raises:
-      MoxValueError: an unknown name, or a number outside its range.
-      MoxTypeError: something else than an optimizer to wrap, or an argument that the wrapper does
-        not take or lacks.
+      MoxValueError: the name is unknown, or a number is outside its range.
+      MoxTypeError: `opt` is not an optimizer, or an argument is unknown or missing.
     """
     if not isinstance(name, str):
         raise MoxTypeError(
@@ -70,7 +69,7 @@ def get_optimizer_wrapper_fn(
 
 
 def _warn_of_synchronous_workers(name: str) -> None:
-    """These wrappers let workers meet rarely, which is in vain where every step waits for all."""
+    """Warns if a wrapper that makes exchanges rare is used with synchronous workers."""
     several = "," in (flags.get_flag("worker_hosts") or "")
     if name in _RARELY_MEETING and several and flags.get_flag("sync_replicas"):
         TENSORFLOW.warning(

@@ -1,4 +1,4 @@
-"""A family with its output size: from one image of any size to one of float32."""
+"""An augmentation family with an output size, as a function of one image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.preprocessing import pixels, randomness
 from moxing.tensorflow.preprocessing.plan import Family, Plan
 
-# What TensorFlow's bilinear kernel reads.
+# The dtypes that TensorFlow's bilinear kernel reads.
 _DTYPES = (
     tf.uint8,
     tf.int8,
@@ -29,19 +29,19 @@ _DTYPES = (
 
 @dataclass(frozen=True)
 class Augmentation:
-    """A function from one image to one image.
+    """A function from an image to an augmented image.
 
-    `augmentation(image)` is, in two steps that a reader may put the decoder between,
+    `augmentation(image)` has two steps, between which a reader may put the decoder:
 
         plan = augmentation.plan(size)          # from the size alone
         crop = ...                              # the plan's window of the image
         image = augmentation.finish(crop, plan)
 
     Attributes:
-      family: what is done.
-      random: whether it is random, as in training.
-      height: rows of the result.
-      width: columns of the result.
+      family: the augmentation family.
+      random: whether the augmentation is random, as in training.
+      height: the number of rows of the result.
+      width: the number of columns of the result.
     """
 
     family: Family
@@ -53,17 +53,18 @@ class Augmentation:
         """Augments one image.
 
         Args:
-          image: [h, w, c] with values 0 to 255, of whole numbers or floats, which give equal
-            results; c must be known statically, h and w need not.
-          seed: integer tensor of shape [2] that alone decides on all random numbers; None: they
-            follow the graph's seed. See `randomness.uniform`.
+          image: a tensor [h, w, c] with values from 0 to 255, integers or floats, which give equal
+            results; c must be known statically, but h and w need not be.
+          seed: an integer tensor of shape [2] that determines all random numbers; None: they follow
+            the graph's seed. See `randomness.uniform`.
 
         Returns:
-          float32 [height, width, c], values 0 to 255 (but see `Cifarnet`), shape static.
+          A float32 tensor of static shape [height, width, c], with values from 0 to 255 (but see
+          `Cifarnet`).
 
         Raises:
           MoxValueError: the image has another rank, or an unknown number of channels.
-          MoxTypeError: its type is not one of numbers.
+          MoxTypeError: the dtype of the image is not numeric.
         """
         tensor = check_image(image)
         with tf.name_scope("augmentation"):
@@ -76,13 +77,13 @@ class Augmentation:
         return result
 
     def plan(self, size: tf.Tensor, seed: Any = None) -> Plan:
-        """Which part of an image of `size` (int32 [2]: rows, columns) is used, and its numbers."""
+        """Returns the plan for an image of `size`, int32 [2] with rows and columns."""
         count = self.family.count if self.random else 0
         numbers = randomness.uniform(count, seed) if count else []
         return self.family.plan(size, (self.height, self.width), numbers)
 
     def finish(self, crop: tf.Tensor, plan: Plan) -> tf.Tensor:
-        """The result, from the plan's window of the image [rows, columns, c]."""
+        """Returns the augmented image from the plan's window [rows, columns, c] of the image."""
         tensor = check_image(crop)
         image = self.family.finish(tensor, plan, (self.height, self.width))
         image.set_shape([self.height, self.width, tensor.shape[2]])
@@ -90,7 +91,7 @@ class Augmentation:
 
 
 def check_image(image: Any) -> tf.Tensor:
-    """The image as a tensor [h, w, c]; raises as `Augmentation.__call__` does."""
+    """Returns the image as a tensor [h, w, c]; see `Augmentation.__call__` for the errors."""
     tensor = tf.convert_to_tensor(image)
     if tensor.dtype.base_dtype not in _DTYPES:
         hint = " Decode it first, with tf.image.decode_jpeg." if tensor.dtype == tf.string else ""
@@ -103,7 +104,7 @@ def check_image(image: Any) -> tf.Tensor:
             "augmentation: the image has an unknown shape; say what is known of it: "
             "image.set_shape([None, None, 3])"
         )
-    # As a list, because in v1 behavior an unknown dimension of a shape is not None.
+    # Use a list, because in v1 behavior an unknown dimension of a shape is not None.
     shape = tensor.shape.as_list()
     if len(shape) == 4:
         raise MoxValueError(

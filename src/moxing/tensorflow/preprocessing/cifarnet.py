@@ -1,4 +1,4 @@
-"""cifarnet_preprocessing: small images shifted, mirrored and lit otherwise."""
+"""cifarnet_preprocessing: shifts and mirrors small images, and changes their light."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from moxing.tensorflow.preprocessing.randomness import between
 
 @dataclass(frozen=True)
 class Cifarnet:
-    """The image, cut or padded to the output size; it is not resized.
+    """Cuts or pads the image to the output size, without resizing.
 
-    In training it gets a black border, a random part of that is used, half of the images are
-    mirrored, brightness moves by up to 63 and the contrast of each channel is multiplied by 0.2
-    to 1.8; so values may leave 0..255. Else the middle is used.
+    In training, the image gets a black border, and a random window of the result is used. Half of
+    the images are mirrored, the brightness changes by up to 63, and the contrast of each channel is
+    multiplied by 0.2 to 1.8, so values may leave 0..255. Otherwise, the central window is used.
 
     Args:
-      padding: width of the border in pixels, at least 0.
+      padding: the width of the border in pixels, at least 0.
 
     Reference: Krizhevsky, Learning multiple layers of features from tiny images (2009), as in
     TF-slim; the border is that of Lee et al., Deeply-supervised nets (2014), arXiv:1409.5185.

@@ -1,4 +1,4 @@
-"""`get_data_augmentation_fn`: the augmentation of a network by its name."""
+"""`get_data_augmentation_fn`: returns the augmentation of a network by name."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def get_data_augmentation_fn(
     output_width: int | None = None,
     **kwargs: Any,
 ) -> Augmentation:
-    """The augmentation that a network was trained with, as a function of one image.
+    """Returns the augmentation of a network's original training, as a function of one image.
 
-    The function takes an image [h, w, c] with values 0 to 255, of whole numbers or floats, and
-    returns float32 [output_height, output_width, c] with values of the same range; the mean is
-    subtracted by the model. It works inside and outside of `tf.data` functions.
+    The function takes an image [h, w, c] with values from 0 to 255, integers or floats, and returns
+    float32 [output_height, output_width, c] with values in the same range; the model subtracts the
+    mean. The function works inside and outside `tf.data` functions.
 
     Args:
       name: a network (`mox.NetworkKeys`), or one of the families 'vgg_preprocessing',
         'inception_preprocessing', 'cifarnet_preprocessing', 'lenet_preprocessing' and
         'pvanet_preprocessing'.
-      run_mode: `mox.ModeKeys.TRAIN` for random crops, mirror images and colors; EVAL, PREDICT and
-        EXPORT for the deterministic middle.
-      output_height: rows of the result; None: the network's default image size.
-      output_width: columns of the result; None: the network's default image size.
-      **kwargs: options of the family, see `Vgg`, `Inception`, `Cifarnet`.
+      run_mode: `mox.ModeKeys.TRAIN` for random crops, mirroring and colors; EVAL, PREDICT and
+        EXPORT for the deterministic central crop.
+      output_height: the number of rows of the result; None: the network's default image size.
+      output_width: the number of columns of the result; None: the network's default image size.
+      **kwargs: options of the family; see `Vgg`, `Inception` and `Cifarnet`.
 
     Raises:
-      MoxValueError: an unknown name or mode, or a number outside its range.
-      MoxTypeError: an argument of the wrong type, or one that the family does not take.
+      MoxValueError: the name or mode is unknown, or a number is outside its range.
+      MoxTypeError: an argument has the wrong type, or the family does not have it.
     """
     family, default_size = _find(name)
     if run_mode not in _MODES:
@@ -64,7 +64,7 @@ def get_data_augmentation_fn(
 
 
 def _find(name: Any) -> tuple[str, int | None]:
-    """The name of the family and, for a network, its default image size."""
+    """Returns the name of the family and, for a network, its default image size."""
     if not isinstance(name, str):
         raise MoxTypeError(
             f"{_WHERE}: the name of a network is a string, not {type(name).__name__}."
@@ -76,7 +76,7 @@ def _find(name: Any) -> tuple[str, int | None]:
             f"{_WHERE}: unknown family {name!r}.{near_matches(name, _FAMILIES)} "
             f"Known: {', '.join(_FAMILIES)}."
         )
-    # The zoo is large; a program that only names a family does not pay for it.
+    # Import the large zoo here, because a program that names a family does not need it.
     from moxing.tensorflow.nets.registry import network_named
 
     network = network_named(name)

@@ -1,4 +1,4 @@
-"""Images cut or padded to a size without resizing, as the families for small images do."""
+"""Plans images cut or padded to a size without resizing, for families of small images."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ def frame(
     margin: int = 0,
     place: list[tf.Tensor] | None = None,
 ) -> Plan:
-    """A frame of size `output` on the image, with black where it reaches over the edge.
+    """Returns the plan of a frame of size `output`, which is black outside the image.
 
     Args:
-      size: int32 [2], rows and columns of the image.
-      output: rows and columns of the frame.
-      margin: how far, in pixels, the frame may reach over each edge.
-      place: two numbers of [0, 1) that say where it is; None: in the middle.
+      size: the (rows, columns) of the image, int32 of shape [2].
+      output: the (rows, columns) of the frame.
+      margin: the maximum distance, in pixels, that the frame may extend beyond each edge.
+      place: two numbers in [0, 1) that determine the position; None: the middle.
     """
     target = tf.constant(output)
     if place is None:
-        # Halves are rounded down for what is cut off and for the padding before the image.
+        # Round halves down both for the pixels cut off and for the padding before the image.
         first = tf.where(size >= target, (size - target) // 2, -((target - size) // 2))
     else:
         low = tf.minimum(-margin, (size - target) // 2)

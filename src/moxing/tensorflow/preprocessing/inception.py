@@ -1,4 +1,4 @@
-"""inception_preprocessing: a crop of random area and aspect ratio, mirrored, in other colors."""
+"""inception_preprocessing: a crop of random area and aspect ratio, mirroring and new colors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from moxing.tensorflow.preprocessing.randomness import between
 
 @dataclass(frozen=True)
 class Inception:
-    """A window of random area and aspect ratio, resized to the output size.
+    """Resizes a window of random area and aspect ratio to the output size.
 
-    In training the logarithm of the aspect ratio (width / height) is uniform; the area is uniform
-    in its range, up to the largest window of that ratio that the image has room for. Half of the
-    images are mirrored. Brightness moves by up to 32 and saturation is multiplied by 0.5 to 1.5;
-    without `fast_mode` also contrast by 0.5 to 1.5, and hue turns by up to 0.2. Otherwise the
-    central 87.5 % of the rows and columns are resized.
+    In training, the logarithm of the aspect ratio (width / height) is uniform, and the area is
+    uniform in its range, up to the largest window of that ratio in the image. Half of the images
+    are mirrored. The brightness changes by up to 32, and the saturation is multiplied by 0.5 to
+    1.5; without `fast_mode`, the contrast is also multiplied by 0.5 to 1.5, and the hue rotates by
+    up to 0.2 turns. Otherwise, the central 87.5 % of the rows and columns are resized.
 
     Args:
-      fast_mode: leave contrast and hue as they are.
-      area_range: of the window, as shares of the image, in (0, 1].
-      aspect_ratio_range: of the window, above 0.
-      central_fraction: share of rows and columns that is used when nothing is random, in (0, 1].
+      fast_mode: whether contrast and hue are left unchanged.
+      area_range: the range of the window's area, as shares of the image in (0, 1].
+      aspect_ratio_range: the range of the window's aspect ratio, above 0.
+      central_fraction: the share of rows and columns that is used when nothing is random, in
+        (0, 1].
 
     Reference: Szegedy et al., Going deeper with convolutions (2014), arXiv:1409.4842, section 6;
     the sizes of the color changes are those of TF-slim.
@@ -66,7 +67,7 @@ class Inception:
             return Plan(central(size, self.central_fraction))
         rows, columns = tf.unstack(tf.cast(size, tf.float32), num=2)
         low, high = (math.log(ratio) / 2 for ratio in self.aspect_ratio_range)
-        # A window of ratio q^2 and side s of the square of its area is s / q high and s q wide.
+        # A window of ratio q^2 and area s^2 has the height s / q and the width s q.
         q = tf.exp(between(low, high, numbers[0]))
         largest = tf.square(tf.minimum(rows * q, columns / q))
         area = rows * columns

@@ -1,4 +1,4 @@
-"""lenet_preprocessing: digits cut or padded to size, in training as well."""
+"""lenet_preprocessing: cuts or pads digits to size, also in training."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from moxing.tensorflow.preprocessing.plan import Plan
 
 @dataclass(frozen=True)
 class Lenet:
-    """The middle of the image, cut or padded to the output size; it is not resized.
+    """Cuts or pads the middle of the image to the output size, without resizing.
 
-    Nothing is random in any mode: a digit that is mirrored is no digit.
+    Nothing is random in any mode: a mirrored digit is not a digit.
     """
 
     @property

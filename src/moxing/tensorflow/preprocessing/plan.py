@@ -1,4 +1,4 @@
-"""Which part of an image is used: windows in whole pixels, found from the image's size alone."""
+"""Plans which part of an image is used, in whole pixels, from only the image's size."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import tensorflow.compat.v1 as tf
 
 
 class Plan(NamedTuple):
-    """What will happen to one image.
+    """The plan of an augmentation of one image.
 
     Attributes:
-      window: int32 [4], the first row, first column, rows and columns to use; always inside the
-        image, as `tf.io.decode_and_crop_jpeg` wants it.
-      padding: int32 [2, 2], rows before and after, columns before and after, that are black; None
-        for a family that resizes instead.
-      numbers: what is left of the image's random numbers, each in [0, 1); empty when nothing is
+      window: the first row, the first column, and the numbers of rows and columns to use, int32 of
+        shape [4]; always inside the image, as `tf.io.decode_and_crop_jpeg` needs it.
+      padding: the numbers of black rows before and after, and columns before and after, int32 of
+        shape [2, 2]; None for a family that resizes instead.
+      numbers: the remaining random numbers of the image, each in [0, 1); empty if nothing is
         random.
     """
 
@@ -26,33 +26,33 @@ class Plan(NamedTuple):
 
 
 class Family(Protocol):
-    """One way to augment."""
+    """An augmentation family."""
 
     @property
     def count(self) -> int:
-        """How many random numbers an image needs in training."""
+        """The number of random numbers that an image needs in training."""
         ...
 
     def plan(self, size: tf.Tensor, output: tuple[int, int], numbers: list[tf.Tensor]) -> Plan:
-        """The plan for an image of `size` (int32 [2]); without numbers nothing is random."""
+        """Returns the plan for an image of `size` (int32 [2]); not random without numbers."""
         ...
 
     def finish(self, crop: tf.Tensor, plan: Plan, output: tuple[int, int]) -> tf.Tensor:
-        """The float32 image made of the plan's window."""
+        """Returns the augmented float32 image from the plan's window."""
         ...
 
 
 def central(size: tf.Tensor, share: float) -> tf.Tensor:
-    """The window in the middle that has `share` of the rows and of the columns."""
+    """Returns the central window with `share` of the rows and of the columns."""
     before = tf.cast(tf.cast(size, tf.float32) * ((1.0 - share) / 2.0), tf.int32)
     return tf.concat([before, size - 2 * before], 0)
 
 
 def window(size: tf.Tensor, extent: tf.Tensor, numbers: Sequence[tf.Tensor] = ()) -> tf.Tensor:
-    """A window of about `extent` pixels (float32 [2]), rounded and cut to fit inside the image.
+    """Returns a window of `extent` pixels (float32 [2]), rounded and limited to the image.
 
-    Without numbers it is in the middle, else at the place that the two numbers say, each place
-    being equally likely.
+    Without numbers, the window is in the middle. Otherwise, the two numbers determine its position;
+    all positions are equally likely.
     """
     rounded = tf.clip_by_value(tf.cast(tf.round(extent), tf.int32), 1, size)
     free = size - rounded

@@ -1,4 +1,4 @@
-"""pvanet_preprocessing: a crop of three quarters of each side, and its mirror image."""
+"""pvanet_preprocessing: a crop of three quarters of each side, and mirroring."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _SHARE = 192 / 256
 
 @dataclass(frozen=True)
 class Pvanet:
-    """192 of 256 rows and columns, resized to the output size without regard to the aspect ratio.
+    """Resizes 192/256 of the rows and columns to the output size, ignoring the aspect ratio.
 
-    In training the place is random and half of the images are mirrored; else it is in the middle.
+    In training, the position of the crop is random, and half of the images are mirrored. Otherwise,
+    the crop is in the middle.
 
     Reference: Kim et al., PVANET: Deep but Lightweight Neural Networks for Real-time Object
     Detection (2016), arXiv:1608.08021, the pre-training on ImageNet.

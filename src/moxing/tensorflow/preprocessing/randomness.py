@@ -1,4 +1,4 @@
-"""Every random number of the augmentation, drawn for one image at a time in one operation."""
+"""Draws all random numbers of one image's augmentation in one operation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import tensorflow.compat.v1 as tf
 
 
 def uniform(count: int, seed: Any = None) -> list[tf.Tensor]:
-    """`count` scalars of float32, uniform in [0, 1), that belong to one image.
+    """Returns `count` float32 scalars for one image, uniform in [0, 1).
 
     Args:
-      count: how many.
-      seed: integer tensor of shape [2], such as (seed of the run, index of the sample). The
-        numbers are then a function of it alone. None: the numbers follow from the graph's seed
-        (`tf.set_random_seed`) and from how many images came before, or from chance.
+      count: the number of scalars.
+      seed: an integer tensor of shape [2], such as (seed of the run, index of the sample), which
+        alone determines the numbers. None: the numbers depend on the graph's seed
+        (`tf.set_random_seed`) and the number of earlier images, or are random without a seed.
     """
     if seed is None:
         numbers = tf.random.uniform([count], seed=_operation_seed())
@@ -24,15 +24,15 @@ def uniform(count: int, seed: Any = None) -> list[tf.Tensor]:
 
 
 def _operation_seed() -> int | None:
-    """The place of the operation in its graph, where the graph has a seed.
+    """Returns the index of the operation in its graph as a seed; None if the graph has no seed.
 
-    It is what TensorFlow would choose, but inside a function of `tf.data` TensorFlow warns of its
-    own choice at each call.
+    TensorFlow would choose the same seed, but inside a `tf.data` function it would warn of this at
+    each call.
     """
     graph = tf.get_default_graph()
     return None if graph.seed is None else graph.version
 
 
 def between(low: float, high: float, number: tf.Tensor) -> tf.Tensor:
-    """The number of [0, 1) carried to [low, high)."""
+    """Maps a number in [0, 1) to [low, high)."""
     return low + (high - low) * number

@@ -1,4 +1,4 @@
-"""vgg_preprocessing: a crop at a random scale, and its mirror image."""
+"""vgg_preprocessing: a crop at a random scale, and mirroring."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from moxing.tensorflow.preprocessing.randomness import between
 
 @dataclass(frozen=True)
 class Vgg:
-    """The image, scaled so that its shorter side is S, is cropped to the output size.
+    """Scales the image so that its shorter side is S, and crops it to the output size.
 
-    In training S is uniform between the two sides, the place of the crop is random and half of
-    the images are mirrored; else S is the smaller side and the crop is in the middle. The crop is
-    cut out first and then resized, so that nothing is resized in vain.
+    In training, S is uniform between the two limits, the position of the crop is random, and half
+    of the images are mirrored. Otherwise, S is the smaller limit and the crop is in the middle. The
+    crop is cut out before it is resized, so that no other pixels are resized.
 
     Args:
-      resize_side_min: smallest S in pixels; None: 256/224 of the longer output side.
-      resize_side_max: largest S in pixels; None: 512/224 of the longer output side.
+      resize_side_min: the minimum S in pixels; None: 256/224 of the longer output side.
+      resize_side_max: the maximum S in pixels; None: 512/224 of the longer output side.
 
     Reference: Simonyan, Zisserman, Very Deep Convolutional Networks for Large-Scale Image
     Recognition (2015), arXiv:1409.1556, section 3.1 (multi-scale training).
@@ -46,7 +46,7 @@ class Vgg:
         side = between(smallest, largest, numbers[0]) if numbers else smallest
         pixels_of_image = tf.cast(size, tf.float32)
         target = tf.constant(output, tf.float32)
-        # The crop must fit into the scaled image, so a very long image is scaled by more.
+        # The crop must fit into the scaled image, so a very elongated image is scaled more.
         scale = tf.maximum(side / tf.reduce_min(pixels_of_image), target / pixels_of_image)
         extent = target / tf.reduce_max(scale)
         return Plan(window(size, extent, numbers[1:3]), numbers=numbers[3:])

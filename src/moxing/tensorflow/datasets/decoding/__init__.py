@@ -1,1 +1,1 @@
-"""From the bytes of a sample to its tensor, and what becomes of samples that are damaged."""
+"""Decodes the bytes of samples to tensors, and reports or skips damaged samples."""

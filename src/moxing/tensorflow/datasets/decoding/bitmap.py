@@ -1,4 +1,4 @@
-"""Decodes Windows bitmaps (BMP): 1, 4 and 8 bits with a palette, 16, 24 and 32 bits without.
+"""Decodes Windows bitmaps (BMP) of 1, 4 and 8 bits with a palette, and of 16, 24 and 32 bits.
 
 Format: https://learn.microsoft.com/windows/win32/gdi/bitmap-storage
 """
@@ -14,10 +14,10 @@ _UNCOMPRESSED = (0, 3)
 
 
 def decode(content: bytes) -> np.ndarray:
-    """The image as uint8 [rows, columns, 3] in the order red, green, blue; alpha is dropped.
+    """Returns the image as uint8 [rows, columns, 3], in the order red, green, blue, without alpha.
 
     Raises:
-        ValueError: with the reason, where this is no bitmap, or one that is cut or compressed.
+        ValueError: the content is not a bitmap, or is cut off or compressed; the message says why.
     """
     if content[:2] != b"BM":
         raise ValueError("not an image of a known format")
@@ -37,7 +37,7 @@ def decode(content: bytes) -> np.ndarray:
         raise ValueError(f"the BMP ends in the middle: {body.size} of {stride * abs(rows)} bytes")
     lines = body[: stride * abs(rows)].reshape(abs(rows), stride)
     if rows > 0:
-        lines = lines[::-1]  # Most are written from the bottom up.
+        lines = lines[::-1]  # Most bitmaps store their rows from the bottom up.
     if depth <= 8:
         return _with_palette(lines, columns, depth, content[14 + header : start])
     if depth == 16:

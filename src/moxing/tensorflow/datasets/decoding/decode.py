@@ -1,8 +1,8 @@
-"""Decodes image files in the graph, whatever their format, to uint8 of three channels.
+"""Decodes image files of any supported format in the graph, to uint8 with three channels.
 
-What TensorFlow's decoders refuse fails here too, without saying which file it was: `guard` says it.
-Rotation marks of cameras (EXIF orientation) are not applied, as TensorFlow's decoders never do: a
-model server that decodes with them sees the same pixels.
+Content that TensorFlow's decoders refuse fails here, too, in an error that does not name the file;
+`guard` names it. Like TensorFlow's decoders, this module does not apply the EXIF orientation of
+cameras, so that a model server that uses these decoders sees the same pixels.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets.decoding import bitmap
 from moxing.tensorflow.preprocessing import Augmentation
 
-LARGEST = 1 << 28  # Pixels that are decoded: 0.8 GB.
+LARGEST = 1 << 28  # The maximum number of pixels: 0.8 GB.
 
 _JPEG_END = b"\xff\xd9"
-_LARGE = 1 << 26  # Pixels above which a JPEG is decoded at the scale that is needed.
-_LARGE_BYTES = 700_000  # Fewer bytes are no such JPEG: a block of 64 pixels has 6 bits at least.
+_LARGE = 1 << 26  # Above this number of pixels, a JPEG is decoded at a smaller scale.
+_LARGE_BYTES = 700_000  # Such a JPEG has more bytes: at least 6 bits per block of 64 pixels.
 _RATIOS = (1, 2, 4, 8)
 
 
 def decode(content: tf.Tensor) -> tf.Tensor:
-    """The image of a file, uint8 [rows, columns, 3]; of an animation, the first frame.
+    """Decodes the content of an image file, uint8 [rows, columns, 3]; of an animation, frame 0.
 
-    JPEG (also gray and CMYK), PNG (16 bits are cut to 8, alpha is dropped), GIF, WebP, and BMP. It
-    fails for more than `LARGEST` pixels, which would take gigabytes.
+    Supports JPEG (also gray and CMYK), PNG (16 bits are cut to 8, alpha is dropped), GIF, WebP and
+    BMP. Fails for more than `LARGEST` pixels, which would take gigabytes.
     """
     image = tf.cond(
         tf.io.is_jpeg(content),
@@ -40,16 +40,16 @@ def decode(content: tf.Tensor) -> tf.Tensor:
 def decode_and_augment(
     content: tf.Tensor, augmentation: Augmentation, seed: tf.Tensor, whole: bool = False
 ) -> tf.Tensor:
-    """`augmentation` of the image, float32; of a JPEG no more is decoded than it uses.
+    """Returns the augmented image, float32; decodes only the part of a JPEG that is used.
 
-    A very large one (more than 2^26 pixels in the window used) is decoded at the half, quarter or
-    eighth of its scale, as long as that has twice the pixels of the result in each direction.
+    A very large JPEG (more than 2^26 pixels in the window used) is decoded at a half, a quarter or
+    an eighth of its scale, provided that it still has twice the result's pixels in each direction.
 
     Args:
-        content: of the file.
-        augmentation: what to do.
-        seed: int64 [2], decides on all random numbers.
-        whole: decode all of the image, so that damage is found wherever the augmentation looks.
+        content: the content of the file.
+        augmentation: the augmentation.
+        seed: the seed of all random numbers, int64 of shape [2].
+        whole: whether to decode the whole image, to find damage outside the window, too.
     """
 
     def of_whole() -> tf.Tensor:
@@ -68,7 +68,7 @@ def decode_and_augment(
         output = (augmentation.height, augmentation.width)
         return augmentation.finish(_scaled_crop(content, plan.window, output), plan)
 
-    # A JPEG that does not end as one may be cut: then only decoding all of it shows the damage.
+    # A JPEG without an end marker may be cut off; only decoding the whole image shows the damage.
     complete = tf.equal(tf.strings.substr(content, -len(_JPEG_END), len(_JPEG_END)), _JPEG_END)
     ordinary = tf.strings.length(content) < _LARGE_BYTES
     croppable = tf.io.is_jpeg(content) & complete
@@ -78,7 +78,7 @@ def decode_and_augment(
 
 
 def _scaled_crop(content: tf.Tensor, window: tf.Tensor, output: tuple[int, int]) -> tf.Tensor:
-    """The window of a JPEG, at a smaller scale where it is very large and `output` is not."""
+    """Decodes the window of a JPEG, at a smaller scale if it is much larger than `output`."""
     rows, columns = tf.unstack(window[2:], num=2)
     spare = tf.reduce_min(window[2:] // (2 * tf.constant(output)))
     scale = tf.math.count_nonzero(spare >= tf.constant(_RATIOS[1:]), dtype=tf.int32)
@@ -99,7 +99,7 @@ def _decode_jpeg(content: tf.Tensor) -> tf.Tensor:
 
 
 def _decode_png(content: tf.Tensor) -> tf.Tensor:
-    # Columns and rows are the first numbers of the first chunk.
+    # The first chunk starts with the numbers of columns and rows.
     size = tf.io.decode_raw(tf.strings.substr(content, 16, 8), tf.int32, little_endian=False)
     with tf.control_dependencies([_check_size(size)]):
         return tf.io.decode_png(content, channels=3)
@@ -123,5 +123,5 @@ def _decode_other(content: tf.Tensor) -> tf.Tensor:
 
 
 def _bitmap(content: tf.Tensor) -> tf.Tensor:
-    # Rare enough for Python: TensorFlow's own decoder reads no palettes.
+    # TensorFlow's own decoder reads no palettes. Bitmaps are rare enough for Python code.
     return tf.numpy_function(bitmap.decode, [content], tf.uint8)

@@ -1,4 +1,4 @@
-"""Finds out, for a message, what is wrong with the file of an image that could not be decoded."""
+"""Diagnoses, for a message, image files that could not be decoded."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from moxing.tensorflow.datasets.decoding import bitmap, decode, formats
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _DECODED = ("JPEG", "PNG", "GIF", "BMP", "WebP")
 _PLACE = re.compile(r"\ADetected at node .*?\nNode: '[^']*'\n", re.DOTALL)
-_TAIL = 64  # Some programs append a few bytes to a file.
+_TAIL = 64  # Look for the end this near: some programs append a few bytes.
 
 
 def of_file(path: str) -> str:
-    """What is wrong with the file of an image, as the end of a sentence; "" if nothing is."""
+    """Returns the problem of an image file, as the end of a sentence; "" if there is none."""
     try:
         content = storage.read(path)
     except OSError as error:
@@ -26,7 +26,7 @@ def of_file(path: str) -> str:
 
 
 def of_content(content: bytes) -> str:
-    """What is wrong with the content of an image file, as the end of a sentence; "" if nothing."""
+    """Returns the problem of an image file's content, as the end of a sentence; "" if none."""
     if not content:
         return "is empty (0 bytes)."
     kind = formats.of(content[: formats.HEAD])
@@ -47,7 +47,7 @@ def of_content(content: bytes) -> str:
 
 
 def _size(kind: str, content: bytes) -> tuple[int, int]:
-    """Rows and columns of a JPEG or PNG as its header has them; 0 where that is not known."""
+    """Returns (rows, columns) from the header of a JPEG or PNG; zeros if they are unknown."""
     if kind == "PNG":
         columns, rows = struct.unpack_from(">II", content, 16) if len(content) >= 24 else (0, 0)
         return rows, columns
@@ -62,7 +62,7 @@ def _size(kind: str, content: bytes) -> tuple[int, int]:
 
 
 def _refusal(content: bytes) -> str:
-    """What the decoder says, in one line; "" if it decodes the content."""
+    """Returns the decoder's error in one line; "" if it decodes the content."""
     if content.startswith(b"BM"):
         try:
             bitmap.decode(content)
@@ -79,9 +79,9 @@ def _refusal(content: bytes) -> str:
 
 
 def first_line(error: tf.errors.OpError) -> str:
-    """What an error of TensorFlow says, without where."""
+    """Returns the first line of a TensorFlow error's message, without its location."""
     text = error.message.removeprefix("Graph execution error:").strip()
-    # Where it knows the Python line of the operation, that comes first.
+    # If TensorFlow knows the Python line of the operation, the message starts with it.
     text = _PLACE.sub("", text)
     lines = text.splitlines()
     return lines[0].split(" [[{{")[0].strip().rstrip(".") if lines else type(error).__name__

@@ -1,8 +1,8 @@
-"""Tells image formats by their first bytes."""
+"""Recognizes image formats by their first bytes."""
 
 from __future__ import annotations
 
-HEAD = 16  # Bytes that `of` looks at.
+HEAD = 16  # The number of bytes that `of` examines.
 
 _MAGIC = (
     (b"\xff\xd8\xff", "JPEG"),
@@ -19,7 +19,7 @@ _BRANDS = {b"avif": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIC"}
 
 
 def of(head: bytes) -> str | None:
-    """The name of the format that content with these first bytes has; None: no image."""
+    """Returns the name of the image format that starts with these bytes; None: not an image."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WebP"
     if head[4:8] == b"ftyp":

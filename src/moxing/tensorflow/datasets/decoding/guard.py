@@ -1,9 +1,9 @@
-"""Maps a function over samples so that a bad one is named, or left out, at little cost for others.
+"""Maps a function over samples, and names or leaves out bad samples, at little extra cost.
 
-An error of a tf.data function says which operation failed, not for which sample. So the results
-carry the positions of their samples, failed ones are dropped, and where a position is missing in
-the sequence, and only there, Python code finds out what is wrong with that sample. Marks among the
-samples never fail, so that what is missing is noticed soon even where no good sample follows.
+An error of a tf.data function says which operation failed, but not for which sample. So the results
+carry the positions of their samples, and failed results are dropped. Only when a position is
+missing in the sequence does Python code diagnose that sample. Marks among the samples never fail,
+so that a missing sample is noticed soon even if no good sample follows.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ _REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done for each sample.
+    """The work to do for each sample.
 
     Attributes:
-        function: from position and number of a sample (int64 scalars), and what was fetched for it,
-            to its tensors. It must not fail for a mark (see `Order.dataset`), for which it may give
-            anything.
-        fetch: from the number of a sample to a tensor; done ahead of `function`. None: nothing is.
-        fetches: how many at a time.
+        function: a function from the position and index of a sample (int64 scalars), and its
+            fetched tensor, to its tensors. It must not fail for a mark (see `Order.dataset`), for
+            which it may return any value.
+        fetch: a function from the index of a sample to a tensor, called ahead of `function`; None:
+            nothing is fetched.
+        fetches: the number of fetches at once.
     """
 
     function: Callable[..., tuple[tf.Tensor, ...]]
@@ -40,17 +41,17 @@ class Work:
 
 
 def strict_map(order: Order, first: int, work: Work, problems: Problems) -> Any:
-    """A dataset that ends with an error at the first sample that fails.
+    """Returns a dataset that ends with an error at the first sample that fails.
 
     Args:
-        order: of the samples.
-        first: position to start at.
-        work: what is done for each.
-        problems: asked only where the work failed.
+        order: the order of the samples.
+        first: the first position.
+        work: the work to do for each sample.
+        problems: diagnoses the samples for which the work failed.
 
     Returns:
-        elements ((position, number), (position, number, *results)), twice because taking parts of
-        an element would cost more than keeping them.
+        Elements ((position, number), (position, number, *results)). The position and number occur
+        twice, because extracting a part of an element would cost more.
     """
     indices = order.batches(first, 1)
     pairs = tf.data.Dataset.zip((indices, _results(indices, work)))
@@ -58,7 +59,7 @@ def strict_map(order: Order, first: int, work: Work, problems: Problems) -> Any:
     @plain
     def is_sample(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
         position, number = index
-        # Results are dropped, never added: at the first place where they differ, one is missing.
+        # Results are only ever dropped, so the first difference shows a missing result.
         fine = tf.equal(position, result[0])
         return tf.cond(fine, lambda: number < order.samples, lambda: _fail(number, problems))
 
@@ -68,14 +69,14 @@ def strict_map(order: Order, first: int, work: Work, problems: Problems) -> Any:
 def strict_batches(
     order: Order, first: int, work: Work, problems: Problems, size: int, full: bool
 ) -> Any:
-    """Like `strict_map`, in batches, which costs nearly nothing: whole batches are missing then.
+    """Like `strict_map`, but checks whole batches, which costs almost nothing.
 
     Args:
-        size: samples a batch.
-        full: whether to leave out a last batch that is smaller.
+        size: the number of samples in a batch.
+        full: whether to leave out a smaller last batch.
     """
     indices = order.batches(first, size)
-    # TensorFlow makes one operation of map and batch where nothing stands between them.
+    # TensorFlow fuses map and batch into one operation if nothing is between them.
     results = _map(indices, work).batch(size, drop_remainder=True).ignore_errors()
     pairs = tf.data.Dataset.zip((indices.batch(size, drop_remainder=True), results))
 
@@ -83,7 +84,8 @@ def strict_batches(
     def is_batch(index: tuple[tf.Tensor, ...], result: tuple[tf.Tensor, ...]) -> tf.Tensor:
         positions, numbers = index
         fine = tf.equal(positions[0], result[0][0]) & tf.equal(positions[-1], result[0][-1])
-        # Marks come behind samples, so one end tells whether there are samples, or only samples.
+        # Marks follow samples, so the first number shows if the batch has samples, the last if it
+        # has no marks.
         number = numbers[-1 if full else 0]
         return tf.cond(fine, lambda: number < order.samples, lambda: _fail(numbers, problems))
 
@@ -97,9 +99,9 @@ def strict_batches(
 
 
 def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
-    """Like `strict_map`, but leaves out the samples that fail, and tells `skipped`.
+    """Like `strict_map`, but leaves out samples that fail, and reports them to `skipped`.
 
-    It ends with an error where a whole epoch has no good sample.
+    The dataset ends with an error if a whole epoch has no good sample.
     """
 
     @plain
@@ -116,7 +118,7 @@ def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
         )
         with tf.control_dependencies([told]):
             good = tf.where(ends, tf.zeros_like(good), good + 1)
-        # After the end of an epoch comes this worker's first position in the next one.
+        # After the end of an epoch, expect this worker's first position in the next epoch.
         after = position + tf.math.floormod(order.shard - position, order.shards)
         return (tf.where(ends, after, position + order.shards), good), (result[:2], result)
 
@@ -127,7 +129,7 @@ def tolerant_map(order: Order, first: int, work: Work, skipped: Skipped) -> Any:
 
 
 def _results(indices: Any, work: Work) -> Any:
-    """(position, number, *results) of all samples for which the work does not fail."""
+    """Returns (position, number, *results) of all samples for which the work succeeds."""
     return _map(indices, work).ignore_errors()
 
 
@@ -139,7 +141,7 @@ def _map(indices: Any, work: Work) -> Any:
             num_parallel_calls=work.fetches,
             deterministic=True,
         ).ignore_errors()
-    # The map of the second generation: for that of the first, some errors would be the end of data.
+    # Use the map of TensorFlow 2: TensorFlow 1's takes some errors for the end of the data.
     return tf.compat.v2.data.Dataset.map(
         source,
         plain(lambda *index: (*index[:2], *work.function(*index))),
@@ -166,8 +168,8 @@ def _tell(skipped: Skipped, *arguments: tf.Tensor) -> tf.Tensor:
 
 
 def _python(function: Callable[..., bool], *arguments: tf.Tensor) -> tf.Tensor:
-    # An exception in it ends the data with an error whose text, unlike that of an assertion, keeps
-    # names of files as they are.
+    # An exception in a Python function ends the data with an error whose text, unlike an
+    # assertion's, keeps file names unchanged.
     done = tf.numpy_function(function, arguments, tf.bool)
     done.set_shape([])
     return done

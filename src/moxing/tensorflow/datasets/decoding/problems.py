@@ -1,4 +1,4 @@
-"""What is wrong with samples that could not be read."""
+"""Describes the problems of samples that could not be read."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problems:
-    """Answers in words.
+    """Describes samples and their problems in words.
 
     Attributes:
-        name: what the sample of a number is called, such as the path of its file.
-        find: what is wrong with it, as the end of a sentence that begins with its name; "" if
-            nothing is.
+        name: returns the name of a sample by its index, such as the path of its file.
+        find: returns the problem of a sample, as the end of a sentence that starts with its name;
+            "" if there is none.
     """
 
     name: Callable[[int], str]
     find: Callable[[int], str]
 
     def of(self, number: int) -> str:
-        """The sentence about a sample that could not be read."""
+        """Returns a sentence about a sample that could not be read."""
         return self.first([number])
 
     def first(self, numbers: Sequence[int]) -> str:
-        """The sentence about the first of some samples, of which at least one could not be read."""
+        """Returns a sentence about the first bad one of several samples; at least one was bad."""
         for number in numbers:
             problem = self.find(number)
             if problem:
@@ -36,5 +36,5 @@ class Problems:
 
 
 def _printable(text: str) -> str:
-    """The text with escapes in place of bytes of file names that are not UTF-8."""
+    """Replaces bytes of file names that are not UTF-8 by escapes."""
     return os.fsencode(text).decode(errors="backslashreplace")

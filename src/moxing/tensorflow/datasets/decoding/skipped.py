@@ -7,15 +7,15 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets.decoding.problems import Problems
 from moxing.tensorflow.datasets.order import Order
 
-_NAMED = 20  # Warnings with a name; further ones are only counted.
-_PATIENCE = 100  # Epochs.
+_NAMED = 20  # The number of samples to warn about by name; further ones are only counted.
+_PATIENCE = 100  # The number of epochs without a good sample before giving up.
 
 
 class Skipped:
-    """What one reader left out.
+    """The samples that one reader left out.
 
     Attributes:
-        bad: numbers of the samples, with what is wrong with them.
+        bad: the problems of the samples, by index.
     """
 
     def __init__(self, order: Order, problems: Problems) -> None:
@@ -28,7 +28,7 @@ class Skipped:
         self._without_good = 0
 
     def add(self, begin: int, end: int) -> None:
-        """Takes note that the worker's positions from `begin` up to `end` gave no sample."""
+        """Records that the worker's positions from `begin` to before `end` gave no sample."""
         for position in range(begin, end, self._order.shards):
             self._in_epoch += 1
             number = self._number_at(position)
@@ -39,14 +39,14 @@ class Skipped:
                 TENSORFLOW.warning("skip_bad=True leaves out %s", self.bad[number])
 
     def end_epoch(self, position: int, good: int) -> None:
-        """Reports an epoch that had `good` samples; `position` is the first behind it.
+        """Reports an epoch that had `good` samples; `position` is the first one after the epoch.
 
         Raises:
-            MoxValueError: there is no good sample.
+            MoxValueError: there are no good samples.
         """
         bad, self._in_epoch = self._in_epoch, 0
         self._without_good = 0 if good else self._without_good + 1
-        # A worker's share of an epoch may have no good sample by chance, but not again and again.
+        # A worker's share of an epoch may have no good sample by chance, but not repeatedly.
         if bad and (len(self.bad) == self._order.samples or self._without_good == _PATIENCE):
             last = list(self.bad.values())[-1]
             raise MoxValueError(

@@ -1,1 +1,1 @@
-"""Trees of class folders: how they are listed, and turned into TFRecord files."""
+"""Lists trees of class folders, and converts them to TFRecord files."""

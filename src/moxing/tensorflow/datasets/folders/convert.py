@@ -1,4 +1,4 @@
-"""Turns a tree of class folders into TFRecord files that slim's readers and ours understand."""
+"""Converts a tree of class folders to TFRecord files that slim's and openmox's readers read."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from moxing.tensorflow.datasets.folders.progress import Progress
 from moxing.tensorflow.datasets.raw.image_classification import ImageClassificationRawMetadata
 from moxing.tensorflow.datasets.stream import Samples, Settings, Stage
 
-_PART = 128 << 20  # Bytes of a file, where the number of files is not given.
+_PART = 128 << 20  # The approximate bytes per file if the number of files is not given.
 _LABELS = "labels.txt"
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What was written.
+    """The result of a conversion.
 
     Attributes:
-        files: the TFRecord files; URLs where they are in a store.
-        images: how many images they hold.
-        left_out: how many images could not be read and were left out.
+        files: the paths of the TFRecord files, or their URLs in an object store.
+        images: the number of images in the files.
+        left_out: the number of images that could not be read and were left out.
     """
 
     files: tuple[Path, ...] | tuple[str, ...]
@@ -51,26 +51,26 @@ def to_tfrecord(
     parts: int | None = None,
     skip_bad: bool = False,
 ) -> Converted:
-    """Writes the images of a tree of class folders as TFRecord files, and `labels.txt` beside them.
+    """Writes the images of a tree of class folders to TFRecord files, with a `labels.txt`.
 
-    Records are in a random order that is the same each time, and have the features image/encoded,
+    The records are in a reproducible random order, and have the features image/encoded,
     image/format ('jpg' or 'png'), image/class/label, image/class/text, image/height, image/width
-    and image/filename. JPEG and PNG files are taken as they are, other formats become PNG. Each
-    image is decoded once, so that a bad one is found here and not in training.
+    and image/filename. JPEG and PNG files are stored unchanged, and other formats become PNG. Each
+    image is decoded once, so that bad images are found here and not in training.
 
-    Files have temporary names until all are written and read again; those for a store are on the
-    local disk until then, in the folder that mox.file keeps temporary files in.
+    Files have temporary names until all files are written and verified. Until then, files for an
+    object store are on the local disk, in the folder for the temporary files of mox.file.
 
     Args:
-        src: the tree, local or in a store, see `ImageClassificationRawMetadata`.
-        dst: folder to write to, local or in a store; made if it is not there.
-        parts: how many files; None: so many that each has about 128 MB.
+        src: the tree, local or in an object store; see `ImageClassificationRawMetadata`.
+        dst: the folder to write to, local or in an object store; created if it does not exist.
+        parts: the number of files; None: files of about 128 MB.
         skip_bad: whether to leave out images that can't be read.
 
     Raises:
-        MoxValueError: the tree is wrong, an image can't be read, or a file is there already.
-        MoxRuntimeError: what was written does not hold what it should.
-        OSError: a store fails.
+        MoxValueError: the tree is invalid, an image can't be read, or a file exists already.
+        MoxRuntimeError: the written files do not have the expected content.
+        OSError: the object store fails.
     """
     metadata = ImageClassificationRawMetadata(src)
     files = [
@@ -109,7 +109,7 @@ def _parts_for(metadata: ImageClassificationRawMetadata) -> int:
         taken = set(found)
         with file.scan_dir(os.path.join(metadata.base_dir, name)) as entries:
             for entry in entries:
-                with suppress(OSError):  # It is named when it is read.
+                with suppress(OSError):  # Reading the file reports the error later.
                     sizes += entry.stat().st_size if entry.name in taken else 0
     return max(1, round(sizes / _PART))
 
@@ -125,14 +125,14 @@ def _check_free(targets: Sequence[str]) -> None:
 
 @contextmanager
 def _remote(url: str) -> Iterator[Path]:
-    """A local folder for what goes to a store."""
+    """In the block, a local folder for files that go to an object store."""
     with room(tuning.staging_dir()) as staging:
         yield Path(staging)
 
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """A folder on the same file system as `folder`, gone at the end."""
+    """In the block, a temporary folder on the same file system as `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".converting-", dir=folder))
     try:
@@ -147,7 +147,7 @@ def _write(
     parts: Sequence[Path],
     skip_bad: bool,
 ) -> dict[int, int]:
-    """Writes the parts; returns how many images of each label they hold."""
+    """Writes the parts; returns the number of images with each label."""
     progress = Progress(f"Converting {len(files)} images", len(files))
     counts = dict.fromkeys(range(metadata.num_classes), 0)
     paths = [os.path.join(metadata.base_dir, name) for _, name in files]
@@ -166,7 +166,7 @@ def _write(
 
 
 def _contents(paths: Sequence[str], skip_bad: bool) -> Iterator[tuple[Any, ...]]:
-    """Number, content, format and shape of each image, in a random order."""
+    """Yields the index, content, format and shape of each image, in a random order."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(0)
         settings = Settings(epochs=1, skip_bad=skip_bad, files_at_once=images.at_once(paths[0]))
@@ -228,7 +228,7 @@ def _feature(value: bytes | int) -> tf.train.Feature:
 
 
 def _check(parts: Sequence[Path], counts: dict[int, int]) -> None:
-    """Reads the parts again and compares how many images of each label they hold."""
+    """Reads the parts again, and compares the number of images with each label."""
     found = dict.fromkeys(counts, 0)
     spec = {"image/class/label": tf.io.FixedLenFeature([], tf.int64)}
     with tf.Graph().as_default(), tf.Session() as session:

@@ -1,4 +1,4 @@
-"""Says, now and then, how far a long preparation has come."""
+"""Logs the progress of a long preparation at intervals."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from moxing.engine.wording import report
 from moxing.logs import TENSORFLOW
 
-_EVERY = 5.0  # Seconds; what is done before says nothing.
+_EVERY = 5.0  # Seconds between lines; shorter work logs nothing.
 
 
 class Progress:
-    """Log lines such as `Finding the records of 1024 files: 37%, 473,000 records, 12 s to go.`
+    """Logs lines such as `Finding the records of 1024 files: 37%, 473,000 records, 12 s to go.`
 
     Args:
-        what: what is done.
-        total: how many parts it has.
-        clock: seconds.
+        what: a description of the work.
+        total: the number of its parts.
+        clock: returns the time in seconds.
     """
 
     def __init__(self, what: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,7 +25,7 @@ class Progress:
         self._started = self._said = clock()
 
     def update(self, done: int, found: str = "") -> None:
-        """Says that `done` parts are done, if it is time; `found` goes into the line."""
+        """Logs that `done` parts are done, if a line is due; `found` is added to the line."""
         now = self._clock()
         if now - self._said < _EVERY or not done:
             return

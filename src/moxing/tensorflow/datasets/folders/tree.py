@@ -1,4 +1,4 @@
-"""Lists a tree of class folders, or one folder, of images."""
+"""Lists the images of a tree of class folders, or of one folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import storage
 from moxing.tensorflow.datasets.decoding import formats
 
-# What people call files of images. Whether they are any is seen when they are decoded.
+# The extensions of image files. Decoding shows whether such a file really is an image.
 _EXTENSIONS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 _EXTENSIONS += (".heic", ".heif", ".avif", ".jp2", ".jxl")
 _SHOWN = 3
@@ -26,13 +26,13 @@ class ClassFolder:
 
 
 def class_folders(base: str) -> list[ClassFolder]:
-    """The class folders of a tree, sorted by name.
+    """Returns the class folders of a tree, sorted by name.
 
-    Hidden files and folders, files beside the class folders, folders inside of them and files whose
-    extension is none of images are left out; the last two with a warning.
+    Leaves out hidden files and folders, and files beside the class folders. Also leaves out, with a
+    warning, folders inside class folders and files without the extension of an image.
 
     Raises:
-        MoxValueError: the tree is not there, can't be read, or has no image in class folders.
+        MoxValueError: the tree does not exist, can't be read, or has no images in class folders.
     """
     entries = storage.entries(base)
     folders = sorted(name for name, is_folder in entries if is_folder)
@@ -59,7 +59,7 @@ def class_folders(base: str) -> list[ClassFolder]:
 
 
 def _check_utf8(base: str, name: str) -> None:
-    """Raises MoxValueError for a name that no labels file could hold."""
+    """Raises a MoxValueError for a name that can't be written to a labels file."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -70,7 +70,7 @@ def _check_utf8(base: str, name: str) -> None:
 
 
 def images(folder: str) -> tuple[str, ...]:
-    """The names of the images in a folder, sorted."""
+    """Returns the sorted names of the images in a folder."""
     entries = storage.entries(folder)
     inner = [name for name, is_folder in entries if is_folder]
     files = [name for name, is_folder in entries if not is_folder]

@@ -1,4 +1,4 @@
-"""What readers of image files have in common: their arguments, and `get`."""
+"""The base class of the readers of image files, and the check of their arguments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def options(
     augmentation_fn: Any,
     skip_bad: Any,
 ) -> Options:
-    """Checks what the readers of the documented interface take. Raises MoxError."""
+    """Checks the arguments of the readers. Raises MoxError."""
     readers = arguments.count(reader, "num_readers", num_readers, 1)
     for name, value in (
         ("shuffle_buffer_size", shuffle_buffer_size),
@@ -76,9 +76,9 @@ def options(
 
 
 class RawDataset(abc.ABC):
-    """Base of the readers of image files.
+    """Base class of the readers of image files.
 
-    A subclass says which files there are and what their labels are.
+    A subclass provides the files and their labels.
     """
 
     def __init__(self, given: Options) -> None:
@@ -87,14 +87,15 @@ class RawDataset(abc.ABC):
         self._tensors: dict[str, tf.Tensor] = {}
 
     def get(self, items: Sequence[str]) -> list[tf.Tensor]:
-        """The tensors of the next image, or batch of images, in the order asked for.
+        """Returns the tensors of the next image, or batch of images, in the order of `items`.
 
         Args:
-            items: of image (uint8 [rows, columns, 3] or what was made of it), label, label_desc
-                (string) and image_name (string, path within the tree).
+            items: names from image (uint8 of shape [rows, columns, 3], or the result of its
+                processing), label, label_desc (string) and image_name (string, the path within the
+                tree).
 
         Raises:
-            MoxValueError: an unknown item, or arguments that do not fit together.
+            MoxValueError: an item is unknown, or arguments do not fit together.
         """
         wanted = arguments.items(self._name, items, ITEMS)
         if not self._tensors:
@@ -112,15 +113,15 @@ class RawDataset(abc.ABC):
 
     @abc.abstractmethod
     def _base(self) -> str:
-        """The tree."""
+        """Returns the folder of the tree."""
 
     @abc.abstractmethod
     def _images(self) -> list[str]:
-        """The images, as paths in the tree."""
+        """Returns the paths of the images, relative to the tree."""
 
     @abc.abstractmethod
     def _class_names(self) -> list[str]:
-        """The names of the classes, by number."""
+        """Returns the names of the classes, by number."""
 
     @abc.abstractmethod
     def _connect_labels(self) -> Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]:

@@ -1,4 +1,4 @@
-"""Images in class folders: what a tree holds, and a reader of it."""
+"""Metadata and a reader of a tree of images in class folders."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ from moxing.tensorflow.datasets.raw.base import RawDataset, options
 
 
 class ImageClassificationRawMetadata:
-    """What a tree of class folders holds. It makes no graph.
+    """The metadata of a tree of class folders. It makes no operations.
 
-    The numbers of the classes follow `labels.txt` in the tree, with lines `0: daisy`, whose names
-    must be those of the folders; without it, they follow the sorted names of the folders.
+    A file `labels.txt` in the tree, with lines such as `0: daisy`, defines the numbers of the
+    classes; its names must be those of the folders. Without the file, the classes are numbered in
+    the order of the folders' sorted names.
 
     Args:
-        base_dir: folder with one folder a class, which holds the images of the class.
-        redirect_dir: read the tree from here instead of `base_dir`, if given.
-        labels_filename: name of the labels file in the tree.
+        base_dir: the folder of the tree, with one folder of images per class.
+        redirect_dir: if given, the folder to read instead of `base_dir`.
+        labels_filename: the name of the labels file in the tree.
 
     Attributes:
         base_dir: the folder that is read.
-        total_num_samples: how many images there are.
-        num_classes: how many classes there are.
-        labels_list: their names by number.
-        labels_to_names, names_to_labels: the same as dicts.
+        total_num_samples: the number of images.
+        num_classes: the number of classes.
+        labels_list: the names of the classes by number.
+        labels_to_names, names_to_labels: dicts between class numbers and names.
 
     Raises:
-        MoxValueError: no such tree, no image in it, or a labels file that is wrong or disagrees.
+        MoxValueError: the tree does not exist or has no images, or the labels file is invalid or
+            does not match the folders.
     """
 
     def __init__(
@@ -70,40 +72,42 @@ def _labels(base: str, filename: str, folders: Sequence[str]) -> list[str]:
 
 
 class ImageClassificationRawDataset(RawDataset):
-    """Reads a tree of class folders. Make it in `input_fn`: it makes operations.
+    """Reads a tree of class folders. Create it in `input_fn`, because it makes operations.
 
-    Every epoch goes through all images once. The order follows from the run's seed and the number
-    of the epoch alone, so buffer sizes and numbers of threads, which the documented interface has,
-    change nothing: files are read and decoded in parallel, ahead of the step, in a pipeline that
-    tunes itself.
+    Every epoch reads all images once. The order depends only on the run's seed and the number of
+    the epoch. The arguments for buffer sizes and numbers of threads have no effect: the pipeline
+    reads and decodes files in parallel, ahead of the step, and tunes itself.
 
     Args:
-        metadata: what the tree holds.
-        batch_size: images a batch; None: single images, to be batched by `mox.run`. Batches cross
-            the ends of epochs, so that only the last one may be smaller.
-        num_readers: with `reader_class=mox.AsyncRawGenerator`, files under way at once.
-        shuffle_buffer_size, capacity, preprocess_threads: at least 1; see above.
-        num_epochs: how often to go through the tree; None: endlessly.
-        shuffle: whether each epoch has a random order; else class by class.
-        cache_dir: copy the tree into this folder first, and read it there; 'ENV' means the folder
-            that $DLS_LOCAL_CACHE_PATH names. A tree in an object store is read from there without.
-        preprocess_fn: given image_name, content of the file, label and label_desc (each with a
-            batch dimension where batch_size is given), returns image_name, image, label,
-            label_desc. It replaces decoding.
-        image_size: resize to so many pixels, or (height, width), by nearest neighbor.
-        augmentation_fn: from one image [rows, columns, 3] to one image, such as
-            `mox.get_data_augmentation_fn` returns; of a JPEG, only what that uses is decoded.
+        metadata: the metadata of the tree.
+        batch_size: the number of images in a batch; None: single images, which `mox.run` batches.
+            Batches cross the ends of epochs, so only the last batch may be smaller.
+        num_readers: with `reader_class=mox.AsyncRawGenerator`, the number of files read at once.
+        shuffle_buffer_size, capacity, preprocess_threads: at least 1; have no effect.
+        num_epochs: the number of passes over the tree; None: no end.
+        shuffle: whether each epoch has a random order; else the order is class by class.
+        cache_dir: a local folder to which the tree is copied before it is read; 'ENV' means the
+            folder in $DLS_LOCAL_CACHE_PATH. None: the tree is read in place, also in an object
+            store.
+        preprocess_fn: a function of image_name, the content of the file, label and label_desc
+            (each with a batch dimension if batch_size is given) that returns image_name, image,
+            label and label_desc. It replaces decoding.
+        image_size: the size in pixels, one number or (height, width), to which images are resized
+            by nearest neighbor.
+        augmentation_fn: a function from an image [rows, columns, 3] to an image, such as
+            `mox.get_data_augmentation_fn` returns. For that one, only the used part of a JPEG is
+            decoded.
         remove_cache_on_finish: whether to delete the copy when the process ends.
-        reader_class: `mox.AsyncRawGenerator` reads many files at a time, ahead of decoding.
-        reader_kwargs: its options.
-        private_num_threads: size of a thread pool of its own; 0: the process's.
+        reader_class: `mox.AsyncRawGenerator` reads many files at once, ahead of decoding.
+        reader_kwargs: the options of reader_class.
+        private_num_threads: the size of a private thread pool; 0: use the process's pool.
         drop_remainder: whether to leave out a last batch that is not full.
         label_one_hot: whether labels are one-hot vectors.
-        skip_bad: whether to leave out, count and report images that can't be read; else they end
-            the run with an error that names the file.
+        skip_bad: whether to leave out, count and report images that can't be read. Otherwise such
+            an image ends the run with an error that names the file.
 
-    Raises:
-        MoxError: an argument that can't be used.
+        Raises:
+            MoxError: an argument is invalid.
     """
 
     def __init__(
@@ -171,7 +175,7 @@ class ImageClassificationRawDataset(RawDataset):
         of_image = tf.raw_ops.UpperBound(
             sorted_inputs=ends[tf.newaxis], values=numbers[tf.newaxis], out_type=tf.int64
         )[0]
-        # The image behind the last one, which marks the end of an epoch, has a label too.
+        # The mark at the end of an epoch, whose index follows the last image, needs a label, too.
         texts = packed.strings([*metadata.labels_list, ""])
 
         def label(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

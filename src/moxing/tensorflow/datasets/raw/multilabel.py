@@ -1,4 +1,4 @@
-"""Images with any number of labels each: what a tree holds, and a reader of it."""
+"""Metadata and a reader of a tree of images with any number of labels each."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ from moxing.tensorflow.datasets.raw.base import RawDataset, options
 
 
 class MultilabelClassificationRawMetadata:
-    """What a tree of images and files with their labels holds. It makes no graph.
+    """The metadata of a tree of images and label files. It makes no operations.
 
-    The labels of `images/0.jpg` are in `labels/0.jpg.txt`: one a line, or all in one line with
-    commas or spaces between them. The numbers of the classes follow labels.txt in the tree, with
-    lines `0: cat`; without it, they follow the sorted names of all labels that are found.
+    The labels of `images/0.jpg` are in `labels/0.jpg.txt`: one per line, or all in one line,
+    separated by commas or spaces. A file labels.txt in the tree, with lines such as `0: cat`,
+    defines the numbers of the classes. Without it, the sorted names of all labels are numbered.
 
     Args:
         base_dir: the tree.
-        images_sub_dir: its folder of images.
-        labels_sub_dir: its folder of label files.
-        labels_extension: what the names of label files have more than those of images.
-        redirect_dir: read the tree from here instead of `base_dir`, if given.
-        labels_filename: name of the labels file in the tree.
+        images_sub_dir: the folder of images in the tree.
+        labels_sub_dir: the folder of label files in the tree.
+        labels_extension: the extension that is added to an image's name for its label file.
+        redirect_dir: if given, the tree to read instead of `base_dir`.
+        labels_filename: the name of the labels file in the tree.
 
     Attributes:
         base_dir: the tree that is read.
-        images: names of the images, sorted.
-        total_num_samples: how many images there are.
-        num_classes, labels_list, labels_to_names, names_to_labels: of the classes.
+        images: the sorted names of the images.
+        total_num_samples: the number of images.
+        num_classes: the number of classes.
+        labels_list: the names of the classes by number.
+        labels_to_names, names_to_labels: dicts between class numbers and names.
 
     Raises:
-        MoxValueError: no such tree, no image in it, or label files that can't be used.
+        MoxValueError: the tree does not exist or has no images, or label files are invalid.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class MultilabelClassificationRawMetadata:
             folder = os.path.join(self.base_dir, images_sub_dir)
             raise MoxValueError(f"{folder} has no image.")
         self.total_num_samples = len(self.images)
-        #: The text of each image's label file, None where it has none.
+        #: The text of each image's label file; None if the image has none.
         self.texts = self._read_texts()
         self.labels_list = self._names(os.path.join(self.base_dir, labels_filename))
         self.labels_to_names = dict(enumerate(self.labels_list))
@@ -69,7 +71,7 @@ class MultilabelClassificationRawMetadata:
         self.num_classes = len(self.labels_list)
 
     def label_path(self, image: str) -> str:
-        """Where the labels of an image are, within the tree."""
+        """Returns the path of an image's label file within the tree."""
         return os.path.join(self.labels_sub_dir, f"{image}.{self._extension}")
 
     def _read_texts(self) -> list[str | None]:
@@ -100,7 +102,7 @@ class MultilabelClassificationRawMetadata:
 
 
 def _likely_separator(texts: Iterable[str]) -> str | None:
-    """What stands between labels, as all files together show it; None: any white space."""
+    """Returns the separator of labels that all files together suggest; None: any whitespace."""
     lines = [[line for line in text.splitlines() if line.strip()] for text in texts]
     if any(len(found) > 1 for found in lines):
         return "\n"
@@ -113,17 +115,17 @@ def _split(text: str, separator: str | None) -> list[str]:
 
 
 class MultilabelClassificationRawDataset(RawDataset):
-    """Reads images with any number of labels each. Make it in `input_fn`: it makes operations.
+    """Reads images with any number of labels each. Create it in `input_fn`; it makes operations.
 
-    Items of `get`: image, image_name, label (float32 [num_classes], 1 for each label of the image),
-    label_desc (the names of these labels, with commas between them).
+    The items of `get` are image, image_name, label (float32 of shape [num_classes], 1 for each
+    label of the image) and label_desc (the names of these labels, separated by commas).
 
     Args: see `ImageClassificationRawDataset`; and
-        metadata: what the tree holds.
-        label_sep: what stands between labels in a label file. Labels that are not known as they
-            stand there, but are when split at commas or spaces, are split so.
-        skip_label_not_found: whether to leave out images without a label file; else that is an
-            error that names the image.
+        metadata: the metadata of the tree.
+        label_sep: the separator of labels in a label file. If unknown labels become known when
+            split at commas or spaces, they are split.
+        skip_label_not_found: whether to leave out images without a label file; otherwise a
+            missing file is an error.
     """
 
     def __init__(
@@ -173,14 +175,14 @@ class MultilabelClassificationRawDataset(RawDataset):
             )
         )
         self._metadata = metadata
-        # Printed documents have lost the backslash.
+        # Some copies of the documentation have lost the backslash of "\n".
         self._separator = "\n" if label_sep == "n" else label_sep
         skip = arguments.flag(name, "skip_label_not_found", skip_label_not_found)
         self._labeled = self._find_labeled(skip)
         self._numbers = [self._labels_of(image, text) for image, text in self._labeled]
 
     def _find_labeled(self, skip: bool) -> list[tuple[str, str]]:
-        """Images with the texts of their label files."""
+        """Returns pairs of an image and the text of its label file."""
         pairs = list(zip(self._metadata.images, self._metadata.texts, strict=True))
         labeled = [(image, text) for image, text in pairs if text is not None]
         without = [image for image, text in pairs if text is None]
@@ -234,7 +236,7 @@ class MultilabelClassificationRawDataset(RawDataset):
         return self._metadata.labels_list
 
     def _connect_labels(self) -> Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]:
-        # One more, without labels, is for the mark at the end of an epoch.
+        # One more entry, without labels, is for the mark at the end of an epoch.
         each = [*self._numbers, []]
         values = packed.numbers(np.array(list(itertools.chain(*each)), np.int64))
         starts = packed.numbers(np.cumsum([0, *(len(numbers) for numbers in each)]))

@@ -1,1 +1,1 @@
-"""How files are read: the classes that `reader_class` takes."""
+"""The classes for `reader_class`, which select how files are read."""

@@ -1,4 +1,4 @@
-"""How a reader of image files gets their contents: the classes that `reader_class` takes."""
+"""The classes for `reader_class`, which select how a reader reads image files."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["AsyncRawGenerator", "ParallelReader", "split_image_classification_da
 
 @dataclass(frozen=True)
 class ParallelReader:
-    """Reads a file where it is decoded, in as many threads as suit the machine. The default."""
+    """The default: reads each file in the thread that decodes it."""
 
 
 @dataclass(frozen=True)
 class AsyncRawGenerator:
-    """Reads many files at a time, ahead of decoding, for storage that lets one wait for each file.
+    """Reads many files at once, ahead of decoding, for storage with a high latency per file.
 
-    Files in an object store are always read so.
+    Files in an object store are always read this way.
 
     Args:
-        num_readers: files under way at once; None: the reader's own num_readers.
+        num_readers: the number of files read at once; None: the num_readers of the dataset.
     """
 
     num_readers: int | None = None
@@ -33,10 +33,10 @@ class AsyncRawGenerator:
 def files_at_once(
     reader: str, reader_class: Any, options: dict[str, Any] | None, num_readers: int
 ) -> int | None:
-    """How many files to read ahead at a time, as reader_class and reader_kwargs say; None: none.
+    """Returns the number of files to read at once, ahead of decoding; None: no reading ahead.
 
     Raises:
-        MoxTypeError: another class, or an option that it does not have.
+        MoxTypeError: reader_class is another class, or does not have one of the options.
     """
     if reader_class in (None, ParallelReader):
         legal, chosen = (), ParallelReader

@@ -1,1 +1,1 @@
-"""Records of TFRecord files: where each begins, how they are read, and what is in them."""
+"""Finds, reads and parses the records of TFRecord files."""

@@ -1,7 +1,7 @@
-"""Decompresses TFRecord files (gzip or zlib), because records are read in any order.
+"""Decompresses TFRecord files (gzip or zlib), because records are read in arbitrary order.
 
-TensorFlow's writer makes such files with `tf.io.TFRecordOptions`. They say nowhere where a record
-begins; so each is decompressed once, into the folder of copies, and its copy is read.
+TensorFlow's writer makes such files with `tf.io.TFRecordOptions`. They do not show where a record
+starts, so each file is decompressed once, into the folder of copies, and the copy is read.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from moxing.tensorflow.datasets.tfrecords import record_index
 
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_ANY_HEADER = 32 + zlib.MAX_WBITS  # zlib's way to say: gzip's header or zlib's.
+_ANY_HEADER = 32 + zlib.MAX_WBITS  # Tells zlib to accept the header of gzip or of zlib.
 _THREADS = 4
 
 
 def plain(
     paths: Sequence[str], cache_dir: str | os.PathLike[str] | None, remove: bool
 ) -> list[str]:
-    """The files, those that are compressed replaced by decompressed copies.
+    """Returns the files, with compressed files replaced by decompressed copies.
 
     Args:
-        paths: local files.
-        cache_dir, remove: where to copy to, see `storage.local_copy`.
+        paths: the paths of local files.
+        cache_dir, remove: see `storage.local_copy`.
 
     Raises:
-        MoxValueError: a file whose compressed data is damaged or cut off.
-        MoxRuntimeError: the copy can't be written.
+        MoxValueError: the compressed data of a file is damaged or cut off.
+        MoxRuntimeError: a copy can't be written.
     """
     packed = [path for path in paths if is_compressed(path)]
     if not packed:
@@ -54,12 +54,12 @@ def plain(
 
 
 def is_compressed(path: str) -> bool:
-    """Whether a file begins as gzip or zlib data does, and not as a record does."""
+    """Whether a file starts like gzip or zlib data, and not like a record."""
     try:
         with open(path, "rb") as stream:
             head = stream.read(record_index.HEAD)
     except OSError:
-        return False  # Whoever reads it says so.
+        return False  # The reader of the file reports the error.
     if len(head) < 2 or record_index.is_head(head):
         return False
     return head.startswith(_GZIP) or (head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0)
@@ -87,7 +87,7 @@ def _decompress(path: str, target: str) -> None:
 
 
 def _content(path: str) -> Iterator[bytes]:
-    """The decompressed content, of one gzip member after another."""
+    """Yields the decompressed content of all gzip members in turn."""
     with open(path, "rb") as stream:
         decoder, begun = zlib.decompressobj(_ANY_HEADER), False
         while data := stream.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""Reads the records of TFRecord files as tf.train.Example messages, with errors that say which."""
+"""Reads records as tf.train.Example messages, with errors that name the record."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from moxing.tensorflow.datasets.tfrecords.records import Records
 
 _SHOWN = 20
 
-# From the parsed features, a seed of the sample (int64 [2]) and a Call to items by name.
+# A function from the parsed features, the sample's seed (int64 [2]) and a Call to items by name.
 Build = Callable[[dict[str, Any], tf.Tensor, stream.Call], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Records and what is made of them.
+    """Records, and the items made from them.
 
     Attributes:
-        records: to read.
-        features: what to parse, as for `tf.io.parse_single_example`.
-        build: makes the items of what was parsed.
-        inspect: what is wrong with an example that has all features, as the end of a sentence; ""
-            where that is not known. Called only after `build` failed.
+        records: the records to read.
+        features: the features to parse, as for `tf.io.parse_single_example`.
+        build: makes the items from the parsed features.
+        inspect: returns the problem of an example that has all features, as the end of a sentence;
+            "" if it is unknown. Called only after `build` failed.
     """
 
     records: Records
@@ -39,12 +39,12 @@ class Examples:
     inspect: Callable[[Any], str] = lambda example: ""
 
     def __post_init__(self) -> None:
-        # Default values may be tensors of one graph; records are parsed in others too.
+        # Default values may be tensors of one graph, but records are also parsed in other graphs.
         plain = {key: _without_tensor(feature) for key, feature in self.features.items()}
         object.__setattr__(self, "features", plain)
 
     def samples(self) -> tuple[stream.Samples, list[str]]:
-        """The samples of a reader, and the names of their tensors, filled in when it is built."""
+        """Returns a reader's samples, and a list that gets their tensors' names when built."""
         item_names: list[str] = []
 
         def connect() -> stream.Read:
@@ -62,7 +62,7 @@ class Examples:
                 def blank() -> list[tf.Tensor]:
                     return [_zeros(part) for part in _parts(made[-1])]
 
-                # The first branch is always built first, so that the second one knows its results.
+                # The first branch is always built first, so the second branch can use its results.
                 flat = tf.cond(number < self.records.count, real, blank, strict=True)
                 for tensor, like in zip(flat, _parts(made[-1]), strict=True):
                     tensor.set_shape(like.shape)
@@ -81,13 +81,13 @@ class Examples:
         return f"record {index} of {file.path}"
 
     def _complaint(self, number: int) -> str:
-        """What TensorFlow says of a record whose bytes are whole."""
+        """Returns the problem of a record whose bytes are intact, as the end of a sentence."""
         with tf.Graph().as_default(), tf.Session() as session:
             content = self.records.connect()(tf.constant(number, tf.int64))
             example = tf.train.Example()
             try:
                 example.ParseFromString(session.run(content))
-            except Exception:  # Its type belongs to the library of messages.
+            except Exception:  # The protobuf library has its own error types.
                 return "is no tf.train.Example."
             known = self._missing(example) or self.inspect(example)
             if known:

@@ -1,4 +1,4 @@
-"""Makes items of parsed features by handlers, as slim's tfexample_decoder has them."""
+"""Makes items from parsed features with handlers like those of slim's tfexample_decoder."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from moxing.tensorflow.datasets.decoding import decode
 def item_builder(
     keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, Any]
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """The function from parsed features to items.
+    """Returns a function from parsed features to items.
 
     Args:
-        keys_to_features: what is parsed.
-        items_to_handlers: for each item an object with `keys`, names of the features it wants, and
-            `tensors_to_item`, from a dict of these features to the item's tensor.
+        keys_to_features: the features that are parsed.
+        items_to_handlers: for each item, an object with `keys`, the names of its features, and
+            `tensors_to_item`, a function from a dict of these features to the item's tensor.
 
     Raises:
-        MoxTypeError: a handler that is none.
-        MoxValueError: a handler that wants a feature that is not parsed.
+        MoxTypeError: an object is not a handler.
+        MoxValueError: a handler needs a feature that is not parsed.
     """
     for item, handler in items_to_handlers.items():
         if not hasattr(handler, "tensors_to_item") or not hasattr(handler, "keys"):
@@ -55,13 +55,13 @@ def item_builder(
 def _item(handler: Any, features: dict[str, Any]) -> Any:
     kind = type(handler)
     if kind.__name__ == "Image" and kind.__module__.endswith(".tfexample_decoder"):
-        # Slim's own code for it calls functions that TensorFlow has no more.
+        # Slim's own code for images calls functions that TensorFlow has removed.
         return _image(handler, features)
     return handler.tensors_to_item(features)
 
 
 def _image(handler: Any, features: dict[str, Any]) -> Any:
-    """What slim's Image handler is to give."""
+    """Returns the item of slim's Image handler."""
     contents, kind = features[handler._image_key], features[handler._format_key]
 
     def decoded(content: tf.Tensor) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""The features of records of images, as slim's converters name them."""
+"""The features of image records, under the names of slim's converters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IMAGE, LABEL = "image/encoded", "image/class/label"
 
 
 def inspect(example: Any) -> str:
-    """What is wrong with the image of a tf.train.Example, as the end of a sentence; or ""."""
+    """Returns the problem of a tf.train.Example's image, as the end of a sentence, or ""."""
     for content in example.features.feature[IMAGE].bytes_list.value:
         problem = diagnose.of_content(content)
         if problem:

@@ -1,4 +1,4 @@
-"""Finds where each record of TFRecord files begins, reading little more than the records' heads.
+"""Finds the start of each record in TFRecord files, reading little more than the records' heads.
 
 A record is its length (8 bytes), a checksum of the length (4), the content, and a checksum of the
 content (4). Format: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
@@ -19,19 +19,20 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets.folders.progress import Progress
 
 HEAD, TAIL = 12, 4
-_THREADS = 16  # Most of the time goes by waiting for the disk or network.
+_THREADS = 16  # Threads mostly wait for the disk or network.
 _CHUNK = 1 << 18
-_SMALL = 1 << 13  # Below that, records are found faster by reading all of the file.
+_SMALL = 1 << 13  # For smaller records, reading the whole file is faster.
 
 
 @dataclass(frozen=True)
 class RecordFile:
-    """One file.
+    """A TFRecord file, with the positions of its records.
 
     Attributes:
-        path: of the file.
-        starts: int64 [records + 1], first byte of each record and of what follows the last one.
-        damage: what ends the records too early; "" where nothing does.
+        path: the path of the file.
+        starts: the first byte of each record, and the byte after the last record; int64 of shape
+            [records + 1].
+        damage: a description of the damage that hides later records; "" if there is none.
     """
 
     path: str
@@ -44,10 +45,10 @@ class RecordFile:
 
 
 def index_files(paths: Sequence[str]) -> list[RecordFile]:
-    """The records of files, in the order of the files; says how it goes on where that takes long.
+    """Returns the records of files, in the order of the files; logs progress if that takes long.
 
     Raises:
-        MoxValueError: a file that can't be read, or is no TFRecord file.
+        MoxValueError: a file can't be read, or is not a TFRecord file.
     """
     progress = Progress(f"Finding the records of {len(paths)} files", len(paths))
     found: dict[str, RecordFile] = {}
@@ -71,7 +72,7 @@ def index_files(paths: Sequence[str]) -> list[RecordFile]:
 
 
 def index_file(path: str) -> RecordFile:
-    """The records of one file."""
+    """Returns the records of one file."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError as error:
@@ -87,7 +88,7 @@ def index_file(path: str) -> RecordFile:
 
 
 def _walk(descriptor: int, size: int) -> tuple[list[int], list[bytes]]:
-    """The beginnings of records, and their heads, for as long as lengths make sense."""
+    """Returns the starts and heads of records, up to the first invalid length."""
     starts, heads = [0], []
     place, chunk, chunk_start, wanted = 0, b"", 0, _CHUNK
     while place + HEAD + TAIL <= size:
@@ -108,7 +109,7 @@ def _walk(descriptor: int, size: int) -> tuple[list[int], list[bytes]]:
 
 
 def _checked(path: str, size: int, starts: list[int], heads: list[bytes]) -> RecordFile:
-    """The file with its records up to the first whose head is damaged, or that is cut off."""
+    """Returns the file with its records up to the first one that is damaged or cut off."""
     good = _count_good(heads)
     if good < len(heads):
         if good == 0:
@@ -136,12 +137,12 @@ def _hint(head: bytes) -> str:
 
 
 def is_head(head: bytes) -> bool:
-    """Whether these bytes, `HEAD` of them, are the head of a record."""
+    """Whether these `HEAD` bytes are the head of a record."""
     return len(head) == HEAD and _count_good([head]) == 1
 
 
 def _count_good(heads: Sequence[bytes]) -> int:
-    """How many heads, from the first on, have the right checksum."""
+    """Returns the number of leading heads with a correct checksum."""
     if not heads:
         return 0
     table = np.frombuffer(b"".join(heads), np.uint8).reshape(-1, HEAD)
@@ -150,9 +151,9 @@ def _count_good(heads: Sequence[bytes]) -> int:
 
 
 def masked_crc32c(rows: np.ndarray) -> np.ndarray:
-    """The checksum that TFRecord files use, of each row of uint8 [n, length], as uint32 [n].
+    """Returns the TFRecord checksum of each row of uint8 [n, length], as uint32 [n].
 
-    CRC-32C (RFC 3720, B.4), rotated and shifted by a constant.
+    The checksum is a CRC-32C (RFC 3720, B.4), rotated, plus a constant.
     """
     crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
     for column in range(rows.shape[1]):

@@ -1,4 +1,4 @@
-"""Reads the records of TFRecord files, each by its number, in the graph."""
+"""Reads records of TFRecord files by number, in the graph."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from moxing.tensorflow.datasets.tfrecords.record_index import HEAD, TAIL, Record
 
 
 class Records:
-    """The records of several files, numbered through.
+    """The records of several files, numbered consecutively.
 
-    Every record can be read at once, wherever it is: so the order of samples can be a permutation
-    of all of them, a resumed run reads nothing of what was read before, and workers read only their
-    own records. It costs some 60 microseconds a record more than reading a file from its beginning.
+    Every record can be read directly. So the order of samples can be a permutation of all records,
+    a resumed run does not read earlier records again, and workers read only their own records.
+    This costs about 60 microseconds per record more than reading a file sequentially.
 
     Attributes:
         files: the files that have records.
-        count: how many records there are.
+        count: the number of records.
     """
 
     def __init__(self, files: Sequence[RecordFile]) -> None:
@@ -30,21 +30,21 @@ class Records:
         self._ends = np.cumsum([file.count for file in self.files])
 
     def place(self, number: int) -> tuple[RecordFile, int]:
-        """The file that a record is in, and its number there."""
+        """Returns the file of a record, and the record's number in the file."""
         index = int(np.searchsorted(self._ends, number, side="right"))
         file = self.files[index]
         return file, number - int(self._ends[index]) + file.count
 
     def connect(self) -> Callable[[tf.Tensor], tf.Tensor]:
-        """Makes, in the current graph, the function from a record's number to its content.
+        """Makes, in the current graph, a function from a record's number to its content.
 
-        It fails where the content does not have its checksum.
+        The function fails if the content does not match its checksum.
         """
         paths = packed.strings([file.path for file in self.files])
         sizes = packed.numbers(np.concatenate([np.diff(file.starts) for file in self.files]))
         ends = tf.constant(self._ends)
         before = tf.concat([tf.zeros([1], tf.int64), tf.cumsum(sizes)], 0)
-        # Numbers count over all files; so do bytes, of which the earlier files' are taken off.
+        # Record numbers and bytes count over all files; subtract the bytes of earlier files.
         first_bytes = tf.gather(before, tf.concat([tf.zeros([1], tf.int64), ends[:-1]], 0))
 
         def read(number: tf.Tensor) -> tf.Tensor:
@@ -56,7 +56,7 @@ class Records:
         return read
 
     def damage(self, number: int) -> str:
-        """What is wrong with the bytes of a record, as the end of a sentence; "" if nothing is."""
+        """Returns the problem of a record's bytes, as the end of a sentence; "" if none."""
         file, index = self.place(number)
         start, end = int(file.starts[index]), int(file.starts[index + 1])
         try:
@@ -78,7 +78,7 @@ def _read_at(path: tf.Tensor, offset: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     file = tf.raw_ops.TFRecordDatasetV2(
         filenames=path[tf.newaxis],
         compression_type="",
-        buffer_size=size,  # The whole record in one call of the system.
+        buffer_size=size,  # Read the whole record in one system call.
         byte_offsets=offset[tf.newaxis],
     )
     signature = {"output_types": [tf.string], "output_shapes": [[]]}
@@ -87,5 +87,5 @@ def _read_at(path: tf.Tensor, offset: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 
 
 def _crc_of_one(data: np.ndarray) -> int:
-    """The checksum of one content; slow, as it is only for messages."""
+    """Returns the checksum of one record's content; slow, but used only for messages."""
     return int(masked_crc32c(data[np.newaxis])[0])

@@ -1,4 +1,4 @@
-"""The classifier that ResNets, ResNeXts and Xceptions end in."""
+"""The classifier at the end of ResNets, ResNeXts and Xceptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moxing.tensorflow.nets.style import Style
 def convolutional_head(
     style: Style, net: tf.Tensor, num_classes: int, scope: str, *, keep: float = 1.0
 ) -> tf.Tensor:
-    """Global mean, dropout, a 1x1 convolution `logits`; returns logits [batch, num_classes].
+    """Applies a global mean, dropout and a 1x1 convolution; returns logits [batch, num_classes].
 
     End points: `global_pool`, `<scope>/logits` and `predictions`, the softmax of the logits.
     """

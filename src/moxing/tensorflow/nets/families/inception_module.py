@@ -23,7 +23,7 @@ from moxing.tensorflow.nets.style import Style, truncated_normal
 
 @dataclass(frozen=True)
 class Conv:
-    """One convolution; `stddev` is that of its initial weights where it isn't the style's."""
+    """A convolution; `stddev` is the deviation of its initial weights if not the style's."""
 
     scope: str
     depth: int
@@ -51,7 +51,7 @@ class Avg:
 
 @dataclass(frozen=True)
 class Fork:
-    """Convolutions side by side on the same input, concatenated."""
+    """Parallel convolutions of the same input, concatenated."""
 
     convs: tuple[Conv, ...]
 
@@ -61,12 +61,12 @@ Branch = Sequence[Layer]
 
 
 def inception_style(style: Style) -> Style:
-    """Batch norm as in slim's Inceptions: decay 0.9997, epsilon 0.001, no gamma."""
+    """Returns a style with slim's Inception batch norm: decay 0.9997, epsilon 0.001, no gamma."""
     return replace(style, norm_decay=0.9997, norm_epsilon=0.001, norm_scale=False)
 
 
 def mixed(style: Style, net: tf.Tensor, scope: str, branches: Sequence[Branch]) -> tf.Tensor:
-    """Runs `branches` side by side in scopes `<scope>/Branch_<i>`; also an end point `scope`."""
+    """Concatenates `branches`, in scopes `<scope>/Branch_<i>`, as the end point `scope`."""
     outputs = []
     with tf.variable_scope(scope):
         for index, branch in enumerate(branches):
@@ -77,14 +77,14 @@ def mixed(style: Style, net: tf.Tensor, scope: str, branches: Sequence[Branch]) 
 
 
 def chain(style: Style, net: tf.Tensor, layers: Sequence[Layer]) -> tf.Tensor:
-    """Runs `layers` one after another."""
+    """Applies `layers` in sequence."""
     for layer in layers:
         net = apply(style, net, layer)
     return net
 
 
 def apply(style: Style, net: tf.Tensor, layer: Layer) -> tf.Tensor:
-    """Runs one layer of a branch."""
+    """Applies one layer of a branch."""
     if isinstance(layer, Fork):
         return concat(style, [apply(style, net, conv) for conv in layer.convs])
     if isinstance(layer, Avg):
@@ -106,7 +106,7 @@ def apply(style: Style, net: tf.Tensor, layer: Layer) -> tf.Tensor:
 
 
 def stem(style: Style, net: tf.Tensor, layers: Sequence[Conv | Max]) -> tf.Tensor:
-    """Runs `layers` one after another, each an end point under its scope."""
+    """Applies `layers` in sequence; each is an end point under its scope."""
     for layer in layers:
         net = style.end_points[layer.scope] = apply(style, net, layer)
     return net
@@ -122,10 +122,10 @@ def convolutional_logits(
     dropout_scope: str,
     keep: float,
 ) -> tf.Tensor:
-    """The classifier in scope `Logits`: global mean, dropout, a 1x1 convolution.
+    """Applies the classifier in scope `Logits`: a global mean, dropout, a 1x1 convolution.
 
-    The published pool has a window of 7x7 or 8x8, which is all of the map at the published image
-    size; the global mean equals it there and takes other sizes too.
+    The published pool has a window of 7x7 or 8x8, the whole map at the published image size. The
+    global mean is equal there, and also accepts other sizes.
     """
     with tf.variable_scope("Logits"):
         net = style.end_points["global_pool"] = global_pool(style, net, name=pool)
@@ -139,7 +139,7 @@ def convolutional_logits(
 def dense_logits(
     style: Style, net: tf.Tensor, num_classes: int, *, pool: str, dropout_scope: str, keep: float
 ) -> tf.Tensor:
-    """The classifier in scope `Logits`: global mean, dropout, a dense layer `Logits`."""
+    """Applies the classifier in scope `Logits`: a global mean, dropout, a dense layer `Logits`."""
     with tf.variable_scope("Logits"):
         pooled = global_pool(style, net, name=pool)
         style.end_points["global_pool"] = pooled
@@ -165,10 +165,10 @@ def auxiliary_features(
     largest: int | None = None,
     stddev: float | None = None,
 ) -> tf.Tensor:
-    """The body of an auxiliary classifier: pool, 1x1 convolution, one that covers the map.
+    """Applies an auxiliary classifier's pool, 1x1 convolution and convolution of the whole map.
 
-    The last kernel is as large as the map, at most `largest` pixels, and 5x5 where the map's size
-    isn't known; `scope` is formatted with it. Returns [batch, height, width, 768].
+    The last kernel is as large as the map but at most `largest` pixels per side, and 5x5 if the
+    map's size is unknown; `scope` is formatted with its size. Returns [batch, height, width, 768].
     """
     net = avg_pool(style, net, 5, stride=3, padding="VALID", scope=pool_scope)
     net = conv2d(style, net, 128, 1, scope="Conv2d_1b_1x1")

@@ -88,7 +88,7 @@ def inception_resnet_v2(
     dropout_keep_prob: float = 0.8,
     create_aux_logits: bool = True,
 ) -> tf.Tensor:
-    """Published at 299x299 pixels. `AuxLogits`, before Mixed_7a, is built while training."""
+    """Returns the logits; published for 299x299 pixels. `AuxLogits` is built only in training."""
     style = replace(inception_style(style), weights=xavier_uniform(), decay_bias=True)
     points = style.end_points
     with tf.variable_scope(scope):
@@ -133,7 +133,7 @@ def _repeat(
 def _residual(
     style: Style, net: tf.Tensor, scope: str, branches: Sequence[Branch], *, scale: float
 ) -> tf.Tensor:
-    """`net` plus `scale` times what the branches add, without an activation."""
+    """Returns `net` plus `scale` times the projected branches, without an activation."""
     outputs = []
     with tf.variable_scope(scope):
         for index, branch in enumerate(branches):

@@ -26,7 +26,7 @@ _STEM = (
     Conv("Conv2d_2c_3x3", 192, 3),
     Max("MaxPool_3a_3x3", 2),
 )
-# Depths: 1x1; 1x1 and 3x3; 1x1 and 3x3 (5x5 in the paper); 1x1 behind the pool.
+# Depths of the branches: 1x1; 1x1 and 3x3; 1x1 and 3x3 (5x5 in the paper); 1x1 after the pool.
 _MODULES_3 = {
     "Mixed_3b": (64, 96, 128, 16, 32, 32),
     "Mixed_3c": (128, 128, 192, 32, 96, 64),
@@ -52,8 +52,8 @@ def inception_v1(
     scope: str,
     dropout_keep_prob: float = 0.8,
 ) -> tf.Tensor:
-    """22 layers, published at 224x224 pixels; without the paper's auxiliary classifiers."""
-    # Slim's initial weights hold for the trunk only.
+    """Returns the logits of 22 layers, published for 224x224 pixels, without auxiliary heads."""
+    # Slim's initial weights apply to the trunk only.
     style = inception_style(style)
     trunk = replace(style, weights=truncated_normal(0.01))
     with tf.variable_scope(scope):
@@ -83,7 +83,7 @@ def _modules(style: Style, net: tf.Tensor, modules: dict[str, tuple[int, ...]]) 
 
 def _branches(scope: str, depths: tuple[int, ...]) -> Sequence[Branch]:
     one, reduce_3, three, reduce_5, five, pooled = depths
-    # This layer has the letter of the one before it, in slim and so in every checkpoint.
+    # In slim, and so in every checkpoint, this layer's name has the letter of the previous layer.
     letter = "a" if scope == "Mixed_5b" else "b"
     return (
         [Conv("Conv2d_0a_1x1", one, 1)],

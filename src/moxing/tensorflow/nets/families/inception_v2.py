@@ -26,8 +26,8 @@ _STEM = (
     Conv("Conv2d_2c_3x3", 192, 3),
     Max("MaxPool_3a_3x3", 2),
 )
-# Depths: 1x1; 1x1 and 3x3; 1x1 and twice 3x3; 1x1 behind the pool. Reductions lack the first
-# and the last.
+# Depths of the branches: 1x1; 1x1 and 3x3; 1x1 and twice 3x3; 1x1 after the pool. Reductions
+# lack the first and the last branch.
 _MODULES: dict[str, tuple[int, ...]] = {
     "Mixed_3b": (64, 64, 64, 64, 96, 32),
     "Mixed_3c": (64, 64, 96, 64, 96, 64),
@@ -50,11 +50,11 @@ def inception_v2(
     scope: str,
     dropout_keep_prob: float = 0.8,
 ) -> tf.Tensor:
-    """The batch-normalized Inception, published at 224x224 pixels."""
+    """Returns the logits of the batch-normalized Inception, published for 224x224 pixels."""
     style = inception_style(style)
     with tf.variable_scope(scope):
-        # As many depthwise kernels a channel as don't exceed the 64 outputs, at most 8. In slim,
-        # and so in every checkpoint, this one layer has biases instead of batch norm.
+        # The number of depthwise kernels per channel is at most 8, and limited by the 64 outputs.
+        # In slim, and so in every checkpoint, this layer alone has biases instead of batch norm.
         net = separable_conv2d(
             replace(style, normalize=False),
             net,

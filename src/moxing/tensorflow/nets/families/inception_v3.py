@@ -41,7 +41,7 @@ def inception_v3(
     dropout_keep_prob: float = 0.8,
     create_aux_logits: bool = True,
 ) -> tf.Tensor:
-    """Published at 299x299 pixels. `AuxLogits`, behind Mixed_6e, is built while training."""
+    """Returns the logits; published for 299x299 pixels. `AuxLogits` is built only in training."""
     style = inception_style(style)
     with tf.variable_scope(scope):
         net = stem(style, net, _STEM)
@@ -112,7 +112,7 @@ def _module_5(pooled: int, reduce: str, five: str) -> Sequence[Branch]:
 
 
 def _reduction_6() -> Sequence[Branch]:
-    # The names say 1x1, the kernels are 3x3.
+    # The names say 1x1, but the kernels are 3x3.
     return (
         [Conv("Conv2d_1a_1x1", 384, 3, 2, "VALID")],
         [

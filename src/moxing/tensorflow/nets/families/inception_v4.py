@@ -120,7 +120,7 @@ def inception_v4(
     dropout_keep_prob: float = 0.8,
     create_aux_logits: bool = True,
 ) -> tf.Tensor:
-    """Published at 299x299 pixels. `AuxLogits`, behind Mixed_6h, is built while training."""
+    """Returns the logits; published for 299x299 pixels. `AuxLogits` is built only in training."""
     style = inception_style(style)
     dense = replace(style, weights=xavier_uniform())
     with tf.variable_scope(scope):

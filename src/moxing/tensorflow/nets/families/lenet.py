@@ -43,7 +43,7 @@ def cifarnet(
     scope: str,
     dropout_keep_prob: float = 0.5,
 ) -> tf.Tensor:
-    """Two 5x5 convolutions with local response norm, three dense layers; only fc3 and fc4 decay."""
+    """Two 5x5 convolutions with local response norm and three dense layers; fc3 and fc4 decay."""
     style = replace(style, normalize=False, weights=truncated_normal(0.05))
     convolutions = replace(style, weight_decay=0.0)
     points = style.end_points

@@ -33,7 +33,10 @@ def mobilenet_v1(
     multiplier: float,
     dropout_keep_prob: float = 0.999,
 ) -> tf.Tensor:
-    """Depths are the paper's times `multiplier`, at least 8; depthwise kernels don't decay."""
+    """Returns the logits; depths are the paper's times `multiplier`, at least 8.
+
+    Depthwise kernels don't decay.
+    """
     style = replace(style, norm_scale=True, activation=tf.nn.relu6, weights=truncated_normal(0.09))
     points = style.end_points
 

@@ -35,7 +35,7 @@ def mobilenet_v2(
     multiplier: float,
     dropout_keep_prob: float = 0.8,
 ) -> tf.Tensor:
-    """Depths are those of the paper times `multiplier`, in multiples of 8.
+    """Returns the logits; depths are the paper's times `multiplier`, in multiples of 8.
 
     The last convolution has at least 1280 channels. Depthwise kernels don't decay.
     """
@@ -75,7 +75,7 @@ def mobilenet_v2(
 
 
 def divisible(depth: float) -> int:
-    """The multiple of 8 nearest to `depth`, at least 8, not more than a tenth below it."""
+    """Returns the multiple of 8 nearest to `depth`, at least 8 and at least 0.9 * `depth`."""
     rounded = max(8, int(depth + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * depth else rounded
 
@@ -90,7 +90,10 @@ def _expanded(
     scope: str,
     layer: str,
 ) -> tf.Tensor:
-    """Widen by 1x1, filter by channel, narrow by 1x1; added to the input where shapes agree."""
+    """Applies an inverted residual: expansion, depthwise filter, projection, and a shortcut.
+
+    The shortcut adds the input if the shapes are equal.
+    """
     entry = net
     points = style.end_points
     with tf.variable_scope(scope):

@@ -23,18 +23,19 @@ from moxing.tensorflow.nets.style import Style, he_normal_fan_out
 
 @dataclass(frozen=True)
 class Plan:
-    """How cells are stacked.
+    """The structure of a network of cells.
 
     Attributes:
-        cells: number of cells, without the stem's and NASNet's reduction cells.
-        depth: channels of a hidden state in the first third of the cells.
-        stem: channels of the first convolution.
-        imagenet: the stem is a strided convolution and two reducing cells, not one convolution.
-        reduction: cell that halves the image; `None` where the normal cell does so itself.
-        skip_reduction: the cell behind a reduction cell looks back past it.
-        drop_path: probability of keeping a path in the last cell at the end of training.
-        dropout: probability of keeping a feature before the classifier.
-        steps: training steps over which drop-path becomes as strong as `drop_path` says.
+        cells: the number of cells, without the stem's and NASNet's reduction cells.
+        depth: the number of channels of a hidden state in the first third of the cells.
+        stem: the number of channels of the first convolution.
+        imagenet: whether the stem is a strided convolution and two reduction cells, not one
+            convolution.
+        reduction: the cell that halves the image; None: the normal cell does so itself.
+        skip_reduction: whether the cell after a reduction cell reads the cell before that one.
+        drop_path: the probability of keeping a path in the last cell at the end of training.
+        dropout: the probability of keeping a feature before the classifier.
+        steps: the number of training steps until drop-path reaches `drop_path`.
     """
 
     normal: Cell
@@ -85,10 +86,10 @@ def nasnet(
     dropout_keep_prob: float | None = None,
     create_aux_logits: bool = True,
 ) -> tf.Tensor:
-    """The network of `plan`; its variables have no common scope, as in slim.
+    """Returns the logits of `plan`'s network, whose variables have no common scope, as in slim.
 
-    While training there is an auxiliary classifier `AuxLogits` before the last third, and
-    scheduled drop-path, stronger in later cells and with the growing `global_step`.
+    In training, there is an auxiliary classifier `AuxLogits` before the last third of the cells,
+    and drop-path, which is stronger in later cells and grows with `global_step`.
     """
     style = replace(
         style,
@@ -136,7 +137,7 @@ def nasnet(
 
 
 def reductions(cells: int) -> tuple[int, int]:
-    """The cells at which the image is halved: after one and two thirds."""
+    """Returns the two cells at which the image is halved, after one and two thirds of the cells."""
     return cells // 3, 2 * cells // 3
 
 
@@ -160,7 +161,7 @@ def _append_reduction(
 
 
 def _stem(style: Style, plan: Plan, net: tf.Tensor) -> list[tf.Tensor | None]:
-    """Outputs so far, the last two of which the first cell reads."""
+    """Returns the outputs of the stem; the first cell reads the last two."""
     if not plan.imagenet:
         net = normalized_conv2d(
             style, net, plan.stem, 3, scope="l1_stem_3x3", norm_scope="l1_stem_bn"
@@ -193,7 +194,7 @@ def _stem(style: Style, plan: Plan, net: tf.Tensor) -> list[tf.Tensor | None]:
 
 
 def _keep_path(style: Style, plan: Plan, done: int) -> tf.Tensor | None:
-    """Probability of keeping a path in the cell before which `done` cells were built."""
+    """Returns the probability of keeping a path in the cell after `done` cells; None: keep all."""
     if not style.training or plan.drop_path >= 1.0:
         return None
     total = plan.cells + (2 if plan.reduction else 0) + (2 if plan.imagenet else 0)

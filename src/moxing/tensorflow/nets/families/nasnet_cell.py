@@ -1,4 +1,4 @@
-"""The cells that NASNet and PNASNet are stacked from, as data and the function that builds one."""
+"""The cells of NASNet and PNASNet, as data, and the function that builds a cell."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from moxing.tensorflow.nets.style import Style
 
 @dataclass(frozen=True)
 class Cell:
-    """Five combinations of two hidden states each.
+    """A cell: five combinations of two hidden states each.
 
     Attributes:
-        operations: two per combination: "separable_<k>" (twice a separable convolution),
+        operations: two operations per combination: "separable_<k>" (two separable convolutions),
             "avg", "max" (3x3 pooling) or "none".
-        inputs: two indices of hidden states per combination; 0 is the cell's input, 1 that of
-            the cell before, 2 and on are the combinations.
-        used: for each of the seven hidden states, whether a combination reads it; the others
+        inputs: two indices of hidden states per combination; 0 is the cell's input, 1 the previous
+            cell's input, and 2 and above are the combinations.
+        used: for each of the seven hidden states, whether a combination reads it; the other states
             are concatenated.
     """
 
@@ -78,9 +78,9 @@ def build_cell(
     scope: str,
     keep: tf.Tensor | None,
 ) -> tf.Tensor:
-    """One cell of `depth` channels a state, on `net` and the output of the cell before it.
+    """Builds a cell of `depth` channels per state on `net` and the previous cell's output.
 
-    `keep` is the probability with which drop-path keeps a path; `None` keeps all.
+    `keep` is the probability that drop-path keeps a path; None keeps all paths.
     """
     with tf.variable_scope(scope):
         previous = _match(style, previous, net, depth)
@@ -116,7 +116,7 @@ def normalized_conv2d(
     stride: int = 1,
     padding: str = "SAME",
 ) -> tf.Tensor:
-    """A convolution, then batch norm in a scope beside it, as slim's NASNet names them."""
+    """Applies a convolution and batch norm in sibling scopes, as in slim's NASNet."""
     net = conv2d(style, net, depth, kernel, stride=stride, padding=padding, scope=scope)
     return batch_norm(style, net, scope=norm_scope)
 
@@ -128,7 +128,7 @@ def _begin(style: Style, net: tf.Tensor, depth: int) -> tf.Tensor:
 
 
 def _match(style: Style, previous: tf.Tensor | None, net: tf.Tensor, depth: int) -> tf.Tensor:
-    """`previous` in the size and depth of this cell."""
+    """Returns `previous` with the image size and depth of this cell."""
     if previous is None:
         return net
     if None in (*style.size(net), *style.size(previous)):
@@ -204,7 +204,7 @@ def _combine(style: Style, cell: Cell, states: list[tf.Tensor]) -> tf.Tensor:
 
 
 def _factorized_reduction(style: Style, net: tf.Tensor, depth: int, *, stride: int) -> tf.Tensor:
-    """Two 1x1 convolutions on pixels shifted by one, so that halving loses none of them."""
+    """Applies two 1x1 convolutions to pixels shifted by one, so that halving loses no pixels."""
     if stride == 1:
         return normalized_conv2d(style, net, depth, 1, scope="path_conv", norm_scope="path_bn")
     halves = []
@@ -221,7 +221,7 @@ def _factorized_reduction(style: Style, net: tf.Tensor, depth: int, *, stride: i
 
 
 def _shift(style: Style, net: tf.Tensor) -> tf.Tensor:
-    """`net` moved up and left by one pixel, zeros coming in."""
+    """Shifts `net` up and left by one pixel, and fills with zeros."""
     paddings = [[0, 0], [0, 0], [0, 0], [0, 0]]
     begin = [0, 0, 0, 0]
     for axis in style.spatial_axes:

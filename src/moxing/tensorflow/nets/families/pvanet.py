@@ -29,10 +29,10 @@ _INCEPTION: dict[str, tuple[tuple[tuple[int, ...], ...], ...]] = {
 
 
 def pvanet(style: Style, net: tf.Tensor, num_classes: int, *, scope: str) -> tf.Tensor:
-    """C.ReLU and Inception stages up to conv5_4, the global mean, a 1x1 convolution `logits`.
+    """Returns the logits of stages up to conv5_4, a global mean and a 1x1 convolution `logits`.
 
-    The paper publishes the stages; the classifier that they were pretrained with is not public,
-    so this one is the ResNets'. Names follow the authors' Caffe layers.
+    The paper publishes the stages, but not the classifier of their pretraining; this one is that of
+    the ResNets. Names follow the authors' Caffe layers.
     """
     style = replace(
         style,
@@ -54,7 +54,7 @@ def pvanet(style: Style, net: tf.Tensor, num_classes: int, *, scope: str) -> tf.
             for number in range(1, count + 1):
                 stride = 2 if stage == "conv3" and number == 1 else 1
                 name = f"{stage}_{number}"
-                # pool1 hands activations to the first unit, the others hand sums on.
+                # The first unit gets activations from pool1, and the other units get sums.
                 net = points[name] = _crelu(
                     style, net, depths, stride, name, stage == "conv2" and number == 1
                 )
@@ -104,7 +104,7 @@ def _inception(
             paths.append(_path(style, net, ["1_reduce", "1_0"], three, stride))
             paths.append(_path(style, net, ["2_reduce", "2_0", "2_1"], five, stride))
             if pooled:
-                # The pool reads what the unit is given, before it is normalized.
+                # The pool reads the unit's input before normalization.
                 small = max_pool(style, entry, 3, stride=2, scope="pool")
                 paths.append(_path(style, small, ["poolproj"], pooled, 1))
         with tf.variable_scope("out"):
@@ -129,7 +129,7 @@ def _projection(style: Style, net: tf.Tensor, depth: int, stride: int) -> tf.Ten
 
 
 def _bare_conv(style: Style, net: tf.Tensor, depth: int, kernel: int, *, stride: int) -> tf.Tensor:
-    """A convolution whose bias would vanish in the batch norm behind it."""
+    """Applies a convolution without a bias, which the batch norm after it would remove."""
     return conv2d(replace(style, bias=None), net, depth, kernel, stride=stride, scope="conv")
 
 
@@ -139,7 +139,7 @@ def _norm_relu(style: Style, net: tf.Tensor, scope: str = "bn") -> tf.Tensor:
 
 
 def _negated_relu(style: Style, net: tf.Tensor) -> tf.Tensor:
-    """C.ReLU: both signs of each channel, with a scale and a shift of their own."""
+    """Applies C.ReLU: both signs of each channel, each with its own scale and shift."""
     net = batch_norm(style, net, scope="bn", center=False, scale=False)
     return tf.nn.relu(_scaled(style, concat(style, [net, -net]), "scale"))
 

@@ -13,10 +13,11 @@ from moxing.tensorflow.nets.style import Style
 def resnet_cifar(
     style: Style, net: tf.Tensor, num_classes: int, *, scope: str, units: int
 ) -> tf.Tensor:
-    """6 * units + 2 layers: three blocks of 16, 32 and 64 channels, identity shortcuts.
+    """Returns the logits of 6 * units + 2 layers: three blocks of 16, 32 and 64 channels.
 
-    Where a block halves the image and doubles the channels, the shortcut is the paper's option
-    A: every second pixel, with zeros for the new channels. Names follow slim's ResNets.
+    Shortcuts are identities. If a block halves the image and doubles the channels, the shortcut is
+    the paper's option A: every second pixel, with zeros for the new channels. Names follow slim's
+    ResNets.
     """
     style = resnet_style(style)
     with tf.variable_scope(scope) as var_scope:

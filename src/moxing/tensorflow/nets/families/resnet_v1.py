@@ -17,7 +17,7 @@ WIDTHS = (64, 128, 256, 512)
 def resnet_v1(
     style: Style, net: tf.Tensor, num_classes: int, *, scope: str, units: Sequence[int]
 ) -> tf.Tensor:
-    """Bottleneck ResNet of 3 * sum(units) + 2 layers; strides sit in each block's last unit."""
+    """A bottleneck ResNet of 3 * sum(units) + 2 layers; each block's last unit has the stride."""
     style = resnet_style(style)
     with tf.variable_scope(scope) as var_scope:
         net = _stem(style, net)
@@ -34,7 +34,7 @@ def resnet_v1(
 def resnet_v1_basic(
     style: Style, net: tf.Tensor, num_classes: int, *, scope: str, units: Sequence[int]
 ) -> tf.Tensor:
-    """ResNet of two-layer units, 2 * sum(units) + 2 layers, named as deeplab names ResNet-18."""
+    """A ResNet of two-layer units, 2 * sum(units) + 2 layers, with deeplab's ResNet-18 names."""
     style = resnet_style(style)
     with tf.variable_scope(scope) as var_scope:
         net = _stem(style, net)
@@ -49,7 +49,7 @@ def resnet_v1_basic(
 
 
 def resnet_style(style: Style) -> Style:
-    """Batch norm and pooling as in slim's ResNets."""
+    """Returns a style with the batch norm and pooling of slim's ResNets."""
     return replace(
         style,
         norm_decay=0.997,
@@ -61,7 +61,7 @@ def resnet_style(style: Style) -> Style:
 
 
 def subsample(style: Style, net: tf.Tensor, stride: int) -> tf.Tensor:
-    """Every `stride`-th pixel."""
+    """Returns every `stride`-th pixel."""
     if stride == 1:
         return net
     # The gradient of this is faster than that of a strided slice.

@@ -16,10 +16,10 @@ from moxing.tensorflow.nets.style import Style
 def resnet_v2(
     style: Style, net: tf.Tensor, num_classes: int, *, scope: str, units: Sequence[int]
 ) -> tf.Tensor:
-    """Bottleneck ResNet of 3 * sum(units) + 2 layers; strides sit in each block's last unit."""
+    """A bottleneck ResNet of 3 * sum(units) + 2 layers; each block's last unit has the stride."""
     style = resnet_style(style)
     with tf.variable_scope(scope) as var_scope:
-        # The first unit normalizes what these leave as it is.
+        # The first unit normalizes the output of these layers.
         net = conv2d_same(style, net, 64, 7, stride=2, linear=True, normalize=False, scope="conv1")
         net = max_pool(style, net, 3, stride=2, scope="pool1")
         for index, (width, count) in enumerate(zip(WIDTHS, units, strict=True), start=1):

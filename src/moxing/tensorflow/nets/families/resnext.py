@@ -26,11 +26,11 @@ def resnext(
     scope: str,
     units: Sequence[int],
 ) -> tf.Tensor:
-    """3 * sum(units) + 2 layers; strides sit in each block's first unit.
+    """A ResNeXt of 3 * sum(units) + 2 layers; each block's first unit has the stride.
 
-    The paper draws the unit in equal forms: figure 3(b) concatenates 32 paths, figure 3(c) has
-    one grouped convolution. Either name is built as (c), which is faster, or as (b) where
-    TensorFlow can't do (c); the variables are the same. Names follow slim's ResNets; slim has no
+    The paper shows the unit in equivalent forms: figure 3(b) concatenates 32 paths, and figure 3(c)
+    has one grouped convolution. Either name is built as (c), which is faster, or as (b) if
+    TensorFlow can't run (c); the variables are the same. Names follow slim's ResNets; slim has no
     ResNeXt.
     """
     style = resnet_style(style)
@@ -73,14 +73,14 @@ def _grouped_conv2d(style: Style, net: tf.Tensor, width: int, stride: int) -> tf
         )
         net = pad(style, net, 3)
         if style.training and not gpu_present():
-            # On a CPU grouped convolutions have a gradient only in float32 and with oneDNN.
+            # On a CPU, grouped convolutions have a gradient only in float32 and with oneDNN.
             parts = tf.split(net, CARDINALITY, axis=style.channel_axis)
             paths = zip(parts, tf.split(kernels, CARDINALITY, axis=3), strict=True)
             net = concat(style, [_convolve(style, *path, stride) for path in paths])
         else:
             net = _convolve(style, net, kernels, stride)
-        # Fused with what surrounds it, a grouped convolution needs oneDNN, which only CPUs with
-        # VNNI use by default; an exported model may be served on any.
+        # Fused with its neighbors, a grouped convolution needs oneDNN, which only CPUs with VNNI
+        # use by default; an exported model may be served on any CPU.
         net = batch_norm(style, net, activation=tf.nn.relu, fused=False)
         style.end_points[scope.name] = net
         return net

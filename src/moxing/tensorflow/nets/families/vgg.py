@@ -23,10 +23,11 @@ def vgg(
     normalize: bool = False,
     dropout_keep_prob: float = 0.5,
 ) -> tf.Tensor:
-    """Five groups of 3x3 convolutions, `layers[i]` in group i, then three dense layers.
+    """Returns the logits of five groups of 3x3 convolutions and three dense layers.
 
-    The dense layers are convolutions, so larger images work too: their logits are the mean over
-    the map. `normalize` puts batch norm, with a gamma, behind each convolution of the groups.
+    Group i has `layers[i]` convolutions. The dense layers are convolutions, so that larger images
+    work, too: their logits are the mean over the map. `normalize` adds batch norm with a gamma
+    after each convolution of the groups.
     """
     style = replace(
         style, normalize=False, norm_scale=True, weights=xavier_uniform(), record_layers=True

@@ -18,10 +18,10 @@ from moxing.tensorflow.nets.style import Style, truncated_normal
 
 @dataclass(frozen=True)
 class Block:
-    """Units of three separable convolutions.
+    """A block of units of three separable convolutions.
 
-    `skip` is "conv" (a 1x1 convolution of the input is added), "sum" (the input is added) or
-    "none". `inner_relu` puts the ReLU behind each convolution instead of before the pair.
+    `skip` is "conv" (adds a 1x1 convolution of the input), "sum" (adds the input) or "none".
+    `inner_relu` puts the ReLU after each convolution instead of before the pair.
     """
 
     scope: str
@@ -64,7 +64,7 @@ def xception(
     middle_units: int,
     dropout_keep_prob: float = 0.5,
 ) -> tf.Tensor:
-    """Entry, middle and exit flow; strided separable convolutions instead of pools."""
+    """Returns the logits of the entry, middle and exit flow; strided convolutions replace pools."""
     style = replace(style, norm_scale=True, weights=truncated_normal(0.09), record_layers=True)
     middle = Block("middle_flow/block1", (728, 728, 728), "sum", units=middle_units)
     entry = _ENTRY_71 if long_entry else _ENTRY_41
