@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from moxing.errors import MoxValueError
 from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 
@@ -46,16 +47,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def test_a_typo_is_refused(install: Install) -> None:
+    install(["--n=3", "--date_url=5"])
+
+    with pytest.raises(MoxValueError, match="--date_url is not defined. Did you mean --data_url?"):
+        _parser().parse_args()
+
+
 def test_unknown_platform_flags_are_ignored_with_a_warning(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
-    install(["--n=3", "--train_url", "x", "--date_url=5", "--checkpoint_url="])
+    install(["--n=3", "--train_url", "x", "--date_uri=5", "--checkpoint_url="])
 
     values = _parser().parse_args()
 
     assert values.n == 3
     assert [record.getMessage() for record in caplog.records] == [
-        "ignored flags that the script does not define: --train_url, --date_url"
+        "ignored flags that the script does not define: --train_url, --date_uri"
         " (Did you mean 'data_url'?), --checkpoint_url"
     ]
 
@@ -167,7 +175,7 @@ TOKENS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(st.lists(TOKENS, max_size=5))
-def test_every_command_line_is_read_or_refused_by_argparse(
+def test_every_command_line_is_read_or_refused(
     install: Install, arguments: list[str]
 ) -> None:
     install(arguments, num_gpus="2")
@@ -175,5 +183,8 @@ def test_every_command_line_is_read_or_refused_by_argparse(
         ended, values = None, _parser().parse_args()
     except SystemExit as end:
         ended, values = end.code, argparse.Namespace(n=0)
+    except MoxValueError as error:
+        assert "Did you mean --" in str(error)
+        return
     assert ended in (None, 0, 2)
     assert isinstance(values.n, int)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moxing.errors import MoxValueError
 from moxing.legacy.flags.command_line import CommandLine, flags_in, is_flag
 
 
@@ -28,6 +30,76 @@ def test_unknown_flags_are_named_once_with_near_matches(caplog: pytest.LogCaptur
         " (Did you mean 'max_epochs'?), --checkpoint_url"
     ]
     assert caplog.records[0].levelno == logging.WARNING
+
+
+def _checked(given: str, *defined: str) -> CommandLine:
+    line = CommandLine([f"--{given}=1"], {}, ("num_gpus", "rank"))
+    line.define(defined)
+    line.tolerate(lambda name: name in defined)
+    line.check_unknown()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("given", "defined"),
+    [
+        ("stepz", "steps"),
+        ("step", "steps"),
+        ("stepps", "steps"),
+        ("setps", "steps"),
+        ("max-steps", "max_steps"),
+        ("Steps", "steps"),
+        ("num_gpu", "num_gpus"),
+        ("num_gups", "num_gpus"),
+        ("xdata_dir", "data_dir"),
+    ],
+)
+def test_a_typo_is_refused(given: str, defined: str) -> None:
+    with pytest.raises(MoxValueError) as told:
+        _checked(given, defined)
+
+    assert str(told.value) == (
+        f"flag --{given} is not defined. Did you mean --{defined}? If another program reads it,"
+        " put it behind a bare -- on the command line."
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "defined"),
+    [
+        ("train_url", "train_dir"),
+        ("conv2_size", "conv1_size"),
+        ("layers2", "layers1"),
+        ("lr", "l"),
+        ("log_dir", "logdir"),
+        ("init_method", "init_methods"),
+        ("depth", "width"),
+        ("steps_per_epoch", "steps"),
+        ("steps", ""),
+    ],
+)
+def test_flags_that_platforms_append_and_other_names_are_no_typos(
+    given: str, defined: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = _checked(given, defined)
+
+    assert caplog.messages[0].startswith(
+        f"ignored flags that the script does not define: --{given}"
+    )
+    line.remind()
+    assert caplog.messages[1:] == [f"not used: --{given}"]
+
+
+def test_a_typo_that_was_refused_is_not_said_again(caplog: pytest.LogCaptureFixture) -> None:
+    line = CommandLine(["--stepz=1"], {}, ("steps",))
+    line.tolerate(lambda name: False)
+    with pytest.raises(MoxValueError):
+        line.check_unknown()
+
+    line.warn_unknown()
+    line.remind()
+
+    assert caplog.messages == []
 
 
 def test_nothing_is_said_while_no_parser_ignored_anything(
@@ -85,5 +157,8 @@ def test_any_command_line_can_be_looked_through(arguments: list[str]) -> None:
     line = CommandLine(arguments, {}, ())
     line.tolerate(lambda name: False)
 
+    line.define(("a1", "a1a1"))
     assert len(line.unknown()) <= len(arguments)
+    with contextlib.suppress(MoxValueError):
+        line.check_unknown()
     line.warn_unknown()

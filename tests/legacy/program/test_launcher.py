@@ -159,7 +159,7 @@ PROGRAM = """
         return slim.optimize_loss(loss, tf.train.get_or_create_global_step(), 0.1, 'SGD'), images
 
     def main(argv):
-        assert argv == ['train.py', '--max_epoches=3', 'word'], argv
+        assert argv == ['train.py', '--experiment=3', 'word'], argv
         assert __name__ == '__main__' and __file__ == os.path.abspath('train.py')
         assert sys.argv[0] == 'train.py' and sys.path[0] == os.getcwd()
         assert '--num_gpus=1' not in sys.argv and sys.maxint == sys.maxsize
@@ -220,12 +220,12 @@ def test_a_program_of_tensorflow_1(tmp_path: Path) -> None:
 
     done = _run(
         script,
-        *("--data_url=", "--num_gpus", "1", "--max_epoches=3", "word", "--rate=0.5"),
+        *("--data_url=", "--num_gpus", "1", "--experiment=3", "word", "--rate=0.5"),
     )
 
     assert (done.returncode, done.stdout) == (7, "all is well\n"), done.stderr
     assert done.stderr.count("flag data_url is empty: the script's default is not used") == 1
-    assert done.stderr.count("ignored flags that the script does not define: --max_epoches") == 1
+    assert done.stderr.count("ignored flags that the script does not define: --experiment") == 1
     assert "deprecated" not in done.stderr
 
 

@@ -30,6 +30,7 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
         Raises:
             SystemExit: always, with what `main` returns if that is a number or text.
             MoxAttributeError: there is no `main`.
+            MoxValueError: a flag of the command line is a typo of one that the program defines.
         """
         del flags_parser
         main = main or getattr(sys.modules["__main__"], "main", None)
@@ -38,7 +39,7 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
                 f"tf.app.run() calls main(argv), but {sys.argv[0]} has no function main."
             )
         rest = flags(sys.argv if argv is None else argv)
-        command_line.warn_unknown()
+        command_line.check_unknown()
         result = main(rest)
         # Anything else, such as what mox.run returns, would count as a failure.
         sys.exit(result if isinstance(result, int | str) else None)

@@ -43,7 +43,7 @@ def install(command_line: CommandLine, is_users: Callable[[types.FrameType], boo
         if not _only_flags(extras):
             return real_parse(self, args, namespace)
         command_line.tolerate(_knows_nothing)
-        command_line.warn_unknown()
+        command_line.check_unknown()
         return values
 
     argparse.ArgumentParser.parse_known_args = parse_known_args

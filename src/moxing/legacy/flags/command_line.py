@@ -1,12 +1,21 @@
-"""The command line of a program: which flags nobody defined, and which came empty."""
+"""The command line of a program: which flags nobody defined, which are typos, which came empty."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from moxing import logs
-from moxing.errors import near_matches
+from moxing.errors import MoxValueError, near_matches
 
+# Platforms append these flags whether a program defines them or not, so they are no typos of flags
+# with like names.
+_APPENDED = frozenset(
+    [
+        *("data_url", "train_url", "checkpoint_url", "eval_url", "init_method", "rank"),
+        *("world_size", "data_dir", "output_dir", "work_dir", "log_dir"),
+    ]
+)
+_LEAST_LETTERS = 4  # Of names that differ by a typo; shorter ones are too often alike.
 _NUMBER_START = frozenset("0123456789.")
 
 
@@ -35,6 +44,7 @@ class CommandLine:
         self._defined: set[str] = set(runtime)
         self._tolerant: list[Callable[[str], bool]] = []
         self._said: set[str] = set()
+        self._ignored: dict[str, None] = {}
         self._quiet = quiet
 
     def take(self, names: Iterable[str]) -> None:
@@ -63,16 +73,44 @@ class CommandLine:
             if name not in self._taken and not any(knows(name) for knows in self._tolerant)
         ]
 
+    def check_unknown(self) -> None:
+        """Refuses typos and warns of other unknown flags, where all flags should be defined.
+
+        Raises:
+            MoxValueError: a flag that no parser knows differs by one letter, or in case or dashes,
+                from a flag that a parser defines.
+        """
+        for name in self._to_say():
+            meant = next((known for known in sorted(self._defined) if _is_typo(name, known)), None)
+            if meant is not None and name not in _APPENDED:
+                self._said.add(name)
+                raise MoxValueError(
+                    f"flag --{name} is not defined. Did you mean --{meant}? If another program"
+                    " reads it, put it behind a bare -- on the command line."
+                )
+        self.warn_unknown()
+
     def warn_unknown(self) -> None:
         """Says once, in one line, which flags were ignored; nothing if no parser was tolerant."""
-        names = [name for name in self.unknown() if name not in self._said]
-        if not names or not self._tolerant or self._quiet:
+        names = self._to_say()
+        if not names:
             return
         self._said.update(names)
+        self._ignored.update(dict.fromkeys(names))
         logs.warn(
             "ignored flags that the script does not define: %s",
             ", ".join(f"--{name}{self._hint(name)}" for name in names),
         )
+
+    def remind(self) -> None:
+        """Says at the end of a program which flags were ignored before, in lines long gone by."""
+        if self._ignored:
+            logs.warn("not used: %s", ", ".join(f"--{name}" for name in self._ignored))
+
+    def _to_say(self) -> list[str]:
+        if not self._tolerant or self._quiet:
+            return []
+        return [name for name in self.unknown() if name not in self._said]
 
     def note_empty(self, name: str, default: object) -> None:
         """Says that an empty value stands in for the default; nothing if that is empty too."""
@@ -83,6 +121,24 @@ class CommandLine:
     def _hint(self, name: str) -> str:
         hint = near_matches(name, sorted(self._defined))
         return f" ({hint.strip()})" if hint else ""
+
+
+def _is_typo(name: str, known: str) -> bool:
+    """Whether a name is another by one wrong, missing, added or swapped letter, case or dashes."""
+    left, right = (text.lower().replace("-", "_") for text in (name, known))
+    if left == right:
+        return True
+    if min(len(left), len(right)) < _LEAST_LETTERS:
+        return False
+    at = next(
+        (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
+        min(len(left), len(right)),
+    )
+    a, b = left[at:], right[at:]
+    if a[:1].isdigit() and b[:1].isdigit():
+        return False  # As in conv1 and conv2, which are two flags.
+    swapped = a[:2] == b[1::-1] and a[2:] == b[2:] and len(a) > 1
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or swapped
 
 
 def flags_in(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:

@@ -73,6 +73,7 @@ def run(
     try:
         with v1_face.quiet_about_version():
             _execute(code, users, spec)
+        command_line.remind()
     except Exception as error:
         # What was ignored may be why it failed.
         command_line.warn_unknown()
@@ -81,6 +82,8 @@ def run(
         return complaints.report(error, code.co_filename, users.owns)
     except SystemExit as error:
         sys.last_value = error  # As for other errors: what runs at exit looks here.
+        if not error.code:
+            command_line.remind()
         raise
     finally:
         command_line.warn_unknown()

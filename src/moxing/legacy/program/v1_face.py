@@ -56,7 +56,7 @@ def show_v1_face(
     users = importer.install(catalog.make_faces(command_line, dialect=found), named)
     argparse_face.install(command_line, users.is_user_frame)
     children.install(users.owns, named)
-    notices.before_first_run(command_line.warn_unknown)
+    notices.before_first_run(command_line.check_unknown)
     # Of Python 2; "as many steps as there is data" in many programs.
     sys.maxint = sys.maxsize  # type: ignore[attr-defined]
     return users
