@@ -7,6 +7,7 @@ A message says what was wrong, where, and what to do.
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable
 from typing import Any
@@ -62,6 +63,14 @@ def near_matches(name: str, legal: Iterable[str]) -> str:
     if not close:
         return ""
     return " Did you mean " + " or ".join(repr(item) for item in close) + "?"
+
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def escaped(text: str) -> str:
+    """Text that came from elsewhere as one line without the codes that steer a terminal."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 _LONGEST = 160

@@ -14,7 +14,7 @@ from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.failure import MissingPeerError
 from moxing.cluster.reception import PROGRESS_SECONDS, listed, waiting_line
 from moxing.cluster.wire import LONGEST_HELLO, Link
-from moxing.errors import MoxRuntimeError
+from moxing.errors import MoxRuntimeError, escaped
 from moxing.logs import TENSORFLOW
 
 _RETRY_SECONDS = 0.2
@@ -100,7 +100,7 @@ class _Dialer:
     def _note(self, message: Mapping[str, Any]) -> None:
         if message["kind"] == "refused":
             kind = MissingPeerError if message.get("again") is True else MoxRuntimeError
-            raise kind(str(message.get("reason")))
+            raise kind(escaped(str(message.get("reason"))))
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
             self._missing = [str(task) for task in message["missing"]]
             count = message.get("count")

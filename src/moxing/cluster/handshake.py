@@ -12,7 +12,7 @@ from typing import Any
 
 from moxing import __version__
 from moxing.cluster.cluster import Cluster, named
-from moxing.errors import shown
+from moxing.errors import escaped, shown
 
 PROTOCOL = 1
 _MOST_FACTS = 1000
@@ -52,11 +52,16 @@ def is_hello(message: Mapping[str, Any]) -> bool:
     facts = message.get("facts")
     return (
         message.get("kind") == "hello"
-        and all(isinstance(message.get(key), str) for key in ("task", "address", "process"))
+        and all(_is_line(message.get(key)) for key in ("task", "address", "process"))
         and isinstance(facts, dict)
         and len(facts) <= _MOST_FACTS
-        and all(isinstance(value, str) for value in facts.values())
+        and all(_is_line(name) and isinstance(value, str) for name, value in facts.items())
     )
+
+
+def _is_line(value: object) -> bool:
+    """Whether a value is text that can be printed as it is, and forges no line of a log."""
+    return isinstance(value, str) and value == escaped(value)
 
 
 def differences(chief: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from moxing.cluster import failure
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.wire import Link, close_all
+from moxing.errors import escaped
 
 BEAT_SECONDS = 1.0
 NOTICE_SECONDS = 10.0
@@ -159,7 +160,7 @@ class Hub:
     def _event(self, peer: Peer, name: str, details: dict[str, Any]) -> None:
         if name == "failed":
             how = failure.STOPPED if details.get("stopped") else failure.REPORTED
-            self._report(peer, how, str(details.get("reason", "it did not say why")))
+            self._report(peer, how, escaped(str(details.get("reason", "it did not say why"))))
             return
         if name not in self._told:  # Everybody keeps the first of a name.
             self._told.add(name)

@@ -12,7 +12,7 @@ from typing import Any
 
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import REPORTED, STOPPED, MissingPeerError, PeerFailureError
-from moxing.errors import MoxRuntimeError, MoxTypeError
+from moxing.errors import MoxRuntimeError, MoxTypeError, escaped
 from moxing.logs import TENSORFLOW
 
 
@@ -147,7 +147,7 @@ class Member:
                 self._events[message["name"]] = event
             self._changed.notify_all()
         if message["kind"] == "notice":
-            TENSORFLOW.warning("%s", message["text"])
+            TENSORFLOW.warning("%s", escaped(str(message["text"])))
         if event is not None and message["name"] == "failed":
             self._call_back(event)
 

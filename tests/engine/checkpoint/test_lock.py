@@ -63,6 +63,15 @@ def test_a_holder_that_nothing_is_known_of(tmp_path: Path, content: str | None) 
     )
 
 
+def test_what_a_lock_says_of_its_holder_forges_no_line(tmp_path: Path) -> None:
+    with lock(tmp_path):
+        forged = {"pid": 1, "host": "h\x1b[2J\nINFO:tensorflow:forged", "since": "today"}
+        (tmp_path / ".mox.lock.json").write_text(json.dumps(forged))
+        with pytest.raises(MoxRuntimeError) as caught, lock(tmp_path):
+            pass
+    assert "process 1 on h\\x1b[2J\\nINFO:tensorflow:forged, since today" in str(caught.value)
+
+
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
 def test_a_file_system_without_locks(
     tmp_path: Path,

@@ -175,16 +175,13 @@ TOKENS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(st.lists(TOKENS, max_size=5))
-def test_every_command_line_is_read_or_refused(
-    install: Install, arguments: list[str]
-) -> None:
+def test_every_command_line_is_read_or_refused(install: Install, arguments: list[str]) -> None:
     install(arguments, num_gpus="2")
     try:
         ended, values = None, _parser().parse_args()
     except SystemExit as end:
         ended, values = end.code, argparse.Namespace(n=0)
     except MoxValueError as error:
-        assert "Did you mean --" in str(error)
-        return
+        ended, values = "Did you mean --" not in str(error) or None, argparse.Namespace(n=0)
     assert ended in (None, 0, 2)
     assert isinstance(values.n, int)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from moxing.engine.wording.option_names import option
-from moxing.errors import MoxRuntimeError
+from moxing.errors import MoxRuntimeError, escaped
 from moxing.logs import TENSORFLOW
 
 _LOCK = ".mox.lock"
@@ -106,7 +106,7 @@ def _introduce(path: str) -> None:
 def _refusal(root: str) -> str:
     try:
         holder = json.loads(Path(root, _HOLDER).read_text())
-        who = f"process {holder['pid']} on {holder['host']}, since {holder['since']}"
+        who = escaped(f"process {holder['pid']} on {holder['host']}, since {holder['since']}")
     except (OSError, ValueError, KeyError, TypeError):
         who = "a process that has not written who it is"
     return (

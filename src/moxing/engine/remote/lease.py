@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from moxing.engine.wording.option_names import option
-from moxing.errors import MoxRuntimeError
+from moxing.errors import MoxRuntimeError, escaped
 from moxing.framework import file
 from moxing.framework.owners import Owner
 from moxing.logs import TENSORFLOW
@@ -178,6 +178,6 @@ def _owner_of(found: dict[str, Any]) -> Owner:
 
 def _who(found: dict[str, Any]) -> str:
     try:
-        return f"process {found['pid']} on {found['host']}, since {found['since']}"
+        return escaped(f"process {found['pid']} on {found['host']}, since {found['since']}")
     except KeyError:
         return "a run that has not written who it is"
