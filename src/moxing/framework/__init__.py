@@ -1,1 +1,1 @@
-"""Parts that know no deep-learning library: files and small utilities."""
+"""Modules that use no deep-learning library: files and small utilities."""

@@ -1,4 +1,4 @@
-"""Replaces local files in one step, so that a reader finds the old one or the new one."""
+"""Replaces local files atomically, so that a reader finds the old file or the new one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _START, _END = ".mox-", ".part"
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a file of this name is one that `replacing` has not put in place yet."""
+    """Whether a file name is that of a file which `replacing` has not put in place yet."""
     return name.startswith(_START) and name.endswith(_END)
 
 
@@ -20,19 +20,19 @@ def is_unfinished(name: str) -> bool:
 def replacing(
     path: str, *, like: str | None = None, aside: str | None = None, sync: bool = False
 ) -> Iterator[int]:
-    """A file descriptor whose file takes the place of `path` when the block ends well.
+    """In the block, the descriptor of a file that replaces `path` if the block succeeds.
 
-    After an error the file at `path`, if any, is as it was.
+    After an error, the file at `path`, if any, is unchanged.
 
     Args:
-        path: where the file shall be.
-        like: a file whose permission bits it gets; by default those of any new file.
-        aside: the folder where it is written, on the file system of `path`; default: the folder
-            of `path`.
-        sync: whether its content is on the disk before it takes its place.
+        path: the path of the file to replace or create.
+        like: a file whose permission bits the new file gets; None: those of any new file.
+        aside: the folder in which the file is written, on the file system of `path`; default: the
+            folder of `path`.
+        sync: whether the content is synced to the disk before the file is put in place.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the file can't be written.
     """
     folder = aside or os.path.dirname(path) or "."
     beside = os.path.join(folder, f"{_START}{uuid.uuid4().hex}{_END}")
@@ -56,14 +56,14 @@ def replacing(
 def replace(
     path: str, content: Iterable[bytes], *, aside: str | None = None, sync: bool = False
 ) -> None:
-    """Replaces a file by the given parts of a content; see `replacing`."""
+    """Replaces a file by the concatenated parts of `content`; see `replacing`."""
     with replacing(path, aside=aside, sync=sync) as fd:
         for part in content:
             write_all(fd, part)
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Writes all of `data` where `fd` stands."""
+    """Writes all of `data` at the current position of `fd`."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

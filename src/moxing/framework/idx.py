@@ -14,23 +14,23 @@ from moxing.errors import MoxRuntimeError, MoxValueError
 # Third byte 8: unsigned bytes; fourth byte: number of dimensions.
 IMAGES, LABELS = 0x00000803, 0x00000801
 _GZIP = b"\x1f\x8b"
-# zlib's way to say "with a gzip header and checksum".
+# Tells zlib to expect a gzip header and checksum.
 _GZIP_WBITS = 31
 
 
 def read(path: str | os.PathLike[str], magic: int) -> np.ndarray:
-    """The array of unsigned bytes in an idx file.
+    """Reads the array of unsigned bytes in an idx file.
 
     Args:
-        path: a file, gzipped or not.
+        path: the path of the file, gzipped or not.
         magic: `IMAGES` or `LABELS`.
 
     Returns:
-        A uint8 array, [number, rows, columns] of images or [number] of labels.
+        A uint8 array, of shape [number, rows, columns] for images or [number] for labels.
 
     Raises:
         MoxRuntimeError: the file cannot be read or is damaged.
-        MoxValueError: the file is of another kind.
+        MoxValueError: the file has another format or kind.
     """
     try:
         with open(path, "rb") as file:
@@ -41,7 +41,7 @@ def read(path: str | os.PathLike[str], magic: int) -> np.ndarray:
 
 
 def parse(data: bytes, magic: int, name: str) -> np.ndarray:
-    """The array in the bytes of an idx file called `name`; see `read`."""
+    """Returns the array in the bytes of an idx file with the name `name`; see `read`."""
     if data.startswith(_GZIP):
         data = _unzip(data, name)
     found = int.from_bytes(data[:4], "big") if len(data) >= 4 else None
@@ -59,13 +59,13 @@ def parse(data: bytes, magic: int, name: str) -> np.ndarray:
     expected = start + math.prod(shape)
     if len(data) != expected:
         raise _damaged(name, f"it holds {len(data)} bytes, its header promises {expected}")
-    # A copy, since arrays over bytes cannot be written to.
+    # Make a copy, because arrays over bytes are read-only.
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape).copy()
 
 
 def _unzip(data: bytes, name: str) -> bytes:
     parts: list[bytes] = []
-    # A gzip file may be several, one after another.
+    # A gzip file may have several members in sequence.
     while data.startswith(_GZIP):
         decoder = zlib.decompressobj(_GZIP_WBITS)
         try:

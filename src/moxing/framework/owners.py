@@ -1,8 +1,8 @@
-"""Temporary folders that say in their names which process owns them, and whether it still lives.
+"""Temporary folders whose names identify their owner process, to tell whether it still runs.
 
-A process number alone says little: two containers have equal numbers (and may have equal host
-names), and numbers are used again. An owner is therefore a number, the time at which its process
-began, and the boot and the namespace in which both are counted.
+A process id alone is not unique: two containers have equal ids (and may have equal host names), and
+ids are reused. So an owner consists of a process id, the start time of the process, and the boot
+and the PID namespace to which both belong.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _OWNER = re.compile(r"(\d{1,19})-(\d*)-([0-9a-f]{16})")
 
 @functools.cache
 def machine() -> str:
-    """Names the counter of process numbers: one boot of a machine, and one container there."""
+    """Returns an identifier of the PID namespace: one boot of a machine, and one container."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
             boot = stream.read().strip()
         known = f"{boot} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
-        known = f"{socket.gethostname()} {secrets.token_hex(8)}"  # Equal to no other.
+        known = f"{socket.gethostname()} {secrets.token_hex(8)}"  # This is unique.
     return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
 def started(pid: int) -> str:
-    """When a process began, in ticks since the boot; empty where there is no such process."""
+    """Returns the start time of a process, in ticks since the boot; "" if it does not exist."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             return stream.read().rpartition(")")[2].split()[19]
@@ -46,12 +46,12 @@ def started(pid: int) -> str:
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from all others that ever had its number.
+    """A process, distinguished from all others that ever had the same process id.
 
     Attributes:
-        pid: its number.
-        started: when it began, in ticks since the boot.
-        machine: what the number and the time are counted in.
+        pid: the process id.
+        started: the start time, in ticks since the boot.
+        machine: the identifier of the boot and PID namespace; see the function `machine`.
     """
 
     pid: int
@@ -60,12 +60,12 @@ class Owner:
 
     @classmethod
     def this_process(cls) -> Owner:
-        """The process that asks."""
+        """Returns the current process."""
         return cls(os.getpid(), started(os.getpid()), machine())
 
     @classmethod
     def read(cls, text: str) -> Owner | None:
-        """The owner that a text such as `str(owner)` names; None: it names no owner."""
+        """Parses the result of `str(owner)`; None: the text names no owner."""
         match = _OWNER.fullmatch(text)
         return cls(int(match[1]), match[2], match[3]) if match else None
 
@@ -73,7 +73,7 @@ class Owner:
         return f"{self.pid}-{self.started}-{self.machine}"
 
     def has_ended(self) -> bool | None:
-        """Whether the process is gone; None: it is not of this machine, so nobody here knows."""
+        """Whether the process has ended; None: unknown, because it is on another machine."""
         if self.machine != machine():
             return None
         return not self.started or started(self.pid) != self.started
@@ -81,9 +81,9 @@ class Owner:
 
 @contextmanager
 def owned_folder(parent: str, prefix: str) -> Iterator[str]:
-    """An empty folder in `parent` whose name says that this process owns it.
+    """In the block, an empty folder in `parent` whose name identifies this process as its owner.
 
-    The folder ends with the block; `sweep` removes it where the process was killed inside.
+    The folder is removed at the end of the block; `sweep` removes it if the process was killed.
     """
     path = tempfile.mkdtemp(prefix=f"{prefix}{Owner.this_process()}.", dir=parent)
     try:
@@ -96,11 +96,11 @@ def sweep(parent: str, prefix: str, keep: str = "", stale_seconds: float | None 
     """Removes the folders of `owned_folder` whose owners were killed.
 
     Args:
-        parent: the folder they are in.
-        prefix: of their names.
-        keep: the path of a folder that stays in any case.
-        stale_seconds: the age in seconds from which a folder of another machine, or of an owner
-            that its name does not tell, counts as left; None: such a folder stays.
+        parent: the folder that contains them.
+        prefix: the prefix of their names.
+        keep: the path of a folder that is never removed.
+        stale_seconds: the age in seconds from which a folder of another machine, or of an unknown
+            owner, counts as left behind; None: such a folder is kept.
     """
     form = re.compile(re.escape(prefix) + r"(.*)\.[^.]+")
     for name in os.listdir(parent):

@@ -1,7 +1,6 @@
-"""`mox.file`: files on the local disk and in object stores (`s3://`, `obs://`) alike.
+"""`mox.file`: one API for files on the local disk and in object stores (`s3://`, `obs://`).
 
-Imports nothing that takes long. The libraries that speak to a store are imported when the first
-URL is used.
+This module imports quickly: the libraries for stores are imported when the first URL is used.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ __all__ = [
     "write",
 ]
 
-# What `open('s3://...')` says of itself does not help.
+# Add a hint to the error of `open('s3://...')`, which does not explain the cause.
 _hints.install()
 _watch.install()
 

@@ -1,4 +1,4 @@
-"""Reads or fetches many files of a store in their order, the next ones while one is used."""
+"""Reads or fetches many files in order, and prefetches the next files while one is used."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from moxing.framework.file import changes, content
 from moxing.framework.file.configuration import tuning
 from moxing.framework.file.urls import is_remote
 
-_SMALL, _LARGE = 16, 1  # Files that are under way while one is used.
+_SMALL, _LARGE = 16, 1  # The numbers of files to prefetch.
 
 _Item = TypeVar("_Item")
 
 
 def contents(paths: Iterable[str]) -> Generator[bytes, None, None]:
-    """What is in each of many small files. Raises OSError for one that can't be read."""
+    """Yields the content of each of many small files. Raises OSError if a file can't be read."""
     return each(paths, lambda path: content.read(path, binary=True), _SMALL)
 
 
 def copies(paths: Iterable[str]) -> Generator[str, None, None]:
-    """A local copy of each file, which is there until the next is asked for.
+    """Yields the path of a local copy of each file, which exists until the next one is yielded.
 
-    Local files stand for themselves. At most two copies are on the disk at a time.
+    Local files are not copied. At most two copies are on the disk at once.
 
     Raises:
       OSError: a file can't be copied.
@@ -52,7 +52,7 @@ def copies(paths: Iterable[str]) -> Generator[str, None, None]:
 def each(
     paths: Iterable[str], work: Callable[[str], _Item], count: int
 ) -> Generator[_Item, None, None]:
-    """What `work` makes of each path, in order, `count` of them ahead of the one that is used."""
+    """Yields `work(path)` for each path in order, computed up to `count` paths ahead."""
     waiting: collections.deque[Future[_Item]] = collections.deque()
     with ThreadPoolExecutor(count) as pool:
         try:

@@ -1,4 +1,4 @@
-"""Keeps a copy of a directory up to date while the program does something else."""
+"""Keeps a copy of a directory up to date in a background thread."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LOG = logging.getLogger(__name__)
 
 
 class BackgroundSync:
-    """A directory that is copied again and again, changed files only.
+    """Copies the new and changed files of a directory in regular rounds.
 
     Args:
-      src: the directory, local or in a store. It need not be there yet.
-      dst: where its copy is.
-      seconds: time between the end of a round and the beginning of the next.
+      src: the directory, local or in a store; it need not exist yet.
+      dst: the directory of the copy.
+      seconds: the time between the end of a round and the start of the next one.
     """
 
     def __init__(self, src: str, dst: str, seconds: float) -> None:
@@ -36,15 +36,15 @@ class BackgroundSync:
         self._thread = threading.Thread(target=self._serve, name="mox-file-sync", daemon=True)
 
     def start(self) -> None:
-        """Begins; the first round comes after `seconds`."""
+        """Starts the thread; the first round comes after `seconds`."""
         self._thread.start()
         atexit.register(self.stop)
 
     def sync(self) -> int:
-        """One round now, and how many files it copied.
+        """Runs a round now, and returns the number of files copied.
 
         Raises:
-          OSError: something was not copied. The next round tries it again.
+          OSError: a file was not copied. The next round tries it again.
         """
         with self._round:
             if not is_remote(self.src) and not os.path.isdir(self.src):
@@ -62,7 +62,7 @@ class BackgroundSync:
             return len(done)
 
     def stop(self) -> None:
-        """Ends it, after a last round. Called when the program ends, too."""
+        """Runs a last round, and ends. Also called at the end of the program."""
         atexit.unregister(self.stop)
         if self._stop.is_set() or os.getpid() != self._process:
             return
@@ -90,15 +90,15 @@ def background_sync_copy(
 ) -> BackgroundSync:
     """Copies new and changed files of a directory every `seconds`, and once more at the end.
 
-    Errors are logged and the files tried again in the next round; the program goes on.
+    Errors are logged, and the next round tries the files again; the program continues.
 
     Args:
-      src_url: the directory; it may be made later.
-      dst_url: where to. Nothing is deleted there.
-      seconds: time between two rounds, above 0.
+      src_url: the directory to copy; it need not exist yet.
+      dst_url: the directory of the copy, in which nothing is deleted.
+      seconds: the time between two rounds, above 0.
 
     Returns:
-      The running copy, whose `sync()` makes a round at once and whose `stop()` ends it.
+      The running copy; its `sync()` runs a round at once, and its `stop()` ends it.
 
     Raises:
       MoxValueError: `seconds` is not above 0, or both are the same directory.

@@ -1,4 +1,4 @@
-"""Makes, removes, renames and copies files and directories."""
+"""Creates, removes, renames and copies files and directories."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from moxing.framework.file.store.protocol import Store
 from moxing.framework.file.store.serving import store_for
 from moxing.framework.file.urls import Location, PathLike, is_remote, named, parse, text
 
-# Keys that are held and deleted at a time.
+# The number of keys that are held and deleted at once.
 BATCH = 1000
 
 
 def make_dirs(url: PathLike) -> None:
-    """Makes a directory and the parents it lacks. One that is there is left as it is.
+    """Creates a directory and its missing parents. An existing directory is left unchanged.
 
     Raises:
       MoxFileExistsException: `url` is a file.
@@ -47,11 +47,11 @@ def make_dirs(url: PathLike) -> None:
 
 
 def mk_dir(url: PathLike) -> None:
-    """Makes a directory whose parent is there.
+    """Creates a directory in an existing parent.
 
     Raises:
       MoxFileNotExistsException: the parent does not exist.
-      MoxFileExistsException: `url` is there.
+      MoxFileExistsException: `url` exists.
     """
     if not is_remote(url):
         path = text(url)
@@ -75,9 +75,9 @@ def mk_dir(url: PathLike) -> None:
 
 
 def remove(url: PathLike, recursive: bool = False) -> None:
-    """Removes a file, or with `recursive` a directory with all that is in it.
+    """Removes a file or, with `recursive`, a directory with its whole content.
 
-    A bucket itself is never removed, only what is in it.
+    A bucket itself is never removed, only its content.
 
     Raises:
       MoxFileIsDirectoryException: `url` is a directory and `recursive` is false.
@@ -102,7 +102,7 @@ def remove(url: PathLike, recursive: bool = False) -> None:
 
 
 def remove_files(urls: Sequence[str]) -> None:
-    """Removes files of one bucket, in this order; those that are not there count as removed."""
+    """Removes files of one bucket, in this order; missing files count as removed."""
     for start in range(0, len(urls), BATCH):
         found = [parse(url) for url in urls[start : start + BATCH]]
         store_for(found[0]).delete(found[0], [where.key for where in found])
@@ -139,18 +139,17 @@ def rename(src_url: PathLike, dst_url: PathLike) -> None:
 
 
 def copy(src_url: PathLike, dst_url: PathLike, client_id: object = None) -> None:
-    """Copies one file; parents that the destination lacks are made.
+    """Copies one file, and creates missing parents of the destination.
 
-    The destination is replaced as a whole when all data is there. Nothing is replaced after an
-    error.
+    The destination is replaced as a whole once all data is there, and is unchanged after an error.
 
     Args:
       src_url, dst_url: local paths or URLs.
-      client_id: accepted for old scripts; without effect.
+      client_id: not used, accepted for old scripts.
 
     Raises:
       MoxFileNotExistsException: there is no `src_url`.
-      MoxFileIsDirectoryException: one of them is a directory (a `MoxFileRespException`).
+      MoxFileIsDirectoryException: one of the paths is a directory (a `MoxFileRespException`).
     """
     del client_id
     src, dst = text(src_url), named(dst_url)
@@ -173,13 +172,13 @@ def copy(src_url: PathLike, dst_url: PathLike, client_id: object = None) -> None
 
 
 def is_directory(url: str) -> bool:
-    """Whether `url` is a directory and no file."""
+    """Whether `url` is a directory and not a file."""
     found = status.find(parse(url))
     return found is not None and found.is_directory
 
 
 def _mark(store: Store, where: Location) -> None:
-    # A store has no directories; an empty object whose key ends in a slash stands for one.
+    # A store has no directories; an empty object whose key ends in a slash represents one.
     if where.key:
         store.put(where.at(where.prefix), b"")
         return
@@ -211,7 +210,7 @@ def _remove_below(store: Store, where: Location) -> None:
         if len(keys) == BATCH:
             store.delete(where, keys)
             keys = []
-    # The object that stands for the directory itself goes last, so that what a failure leaves
+    # Remove the object that represents the directory last, so that the objects left by a failure
     # can still be found.
     if where.key:
         keys.append(where.prefix)

@@ -17,16 +17,16 @@ from moxing.framework.file.store.writer import ChangedError
 from moxing.framework.file.urls import PathLike, is_remote, parse, text
 
 CHUNK = 8 << 20
-# How often to append where others append at the same time.
+# The number of attempts to append while other processes append.
 APPENDS = 10
 
 
 def read(url: PathLike, client_id: object = None, binary: bool = False) -> Any:
-    """All of a file: text, or bytes with `binary`.
+    """Returns the whole content of a file: text, or bytes with `binary`.
 
     Args:
       url: a local path or URL.
-      client_id: accepted for old scripts; without effect.
+      client_id: not used, accepted for old scripts.
       binary: whether to return bytes.
 
     Raises:
@@ -41,7 +41,7 @@ def read(url: PathLike, client_id: object = None, binary: bool = False) -> Any:
 
 
 def write(url: PathLike, data: str | bytes, binary: bool = False) -> None:
-    """Makes or replaces a file, with text, or with bytes where `binary` is true.
+    """Creates or replaces a file with text, or with bytes if `binary` is true.
 
     Raises:
       MoxTypeError: `data` is bytes and `binary` is false, or the other way round.
@@ -50,26 +50,27 @@ def write(url: PathLike, data: str | bytes, binary: bool = False) -> None:
 
 
 def append(url: PathLike, data: str | bytes, binary: bool = False) -> None:
-    """Adds to the end of a file, which is made where it is not there.
+    """Appends to a file, which is created if it does not exist.
 
-    In a store, old and new are put together by the store itself where the old is long. Where
-    somebody else changed the object meanwhile, it is read again and added to.
+    In a store, the store itself joins the old and the new content if the old content is long. If
+    the object was changed meanwhile, the operation is repeated with the new object.
 
     Raises:
-      MoxFileRespException: somebody else changes the object all the time.
+      MoxFileRespException: other processes keep changing the object.
       MoxTypeError: `data` is bytes and `binary` is false, or the other way round.
     """
     _put(url, data, binary, "a")
 
 
 def append_remote(src_url: PathLike, dst_url: PathLike) -> None:
-    """Adds all of the file `src_url` to the end of the file `dst_url`.
+    """Appends the whole file `src_url` to the file `dst_url`.
 
-    Inside a store no data comes here. `dst_url` is made where it is not there.
+    Between files of a store, no data passes through this machine. `dst_url` is created if it does
+    not exist.
 
     Raises:
       MoxFileNotExistsException: there is no `src_url`.
-      MoxFileIsDirectoryException: one of them is a directory.
+      MoxFileIsDirectoryException: one of the paths is a directory.
     """
     src, dst = text(src_url), text(dst_url)
     if is_remote(src) and is_remote(dst):
@@ -92,7 +93,7 @@ def append_remote(src_url: PathLike, dst_url: PathLike) -> None:
         transfer.assemble(store, to, spans)
         return
     with open_whole(src) as file, File(dst, "ab") as out:
-        # What it has now: a file that is added to itself would otherwise never end.
+        # Copy only the current size: otherwise a file appended to itself would never end.
         left = file.size()
         while data := file.read(min(CHUNK, left)):
             out.write(data)

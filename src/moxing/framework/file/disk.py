@@ -1,4 +1,4 @@
-"""Local files and directories, as the file API writes and tells them apart."""
+"""Writes and identifies local files and directories for the file API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moxing.framework.file.errors import MoxFileNameDuplicateException
 
 
 def is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a directory; False for a link that leads around in a circle."""
+    """Whether an entry is a directory; False for a circular link."""
     try:
         return entry.is_dir()
     except OSError:
@@ -19,23 +19,23 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def identity(path: str | os.DirEntry[str]) -> tuple[int, int]:
-    """What tells a file or directory from all others of the machine, under whatever name."""
+    """Returns the (device, inode) that identifies a file or directory under any name."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager
 def replacing(path: str, like: str | None = None) -> Iterator[int]:
-    """A file descriptor whose file takes the place of `path` when the block ends well.
+    """In the block, the descriptor of a file that replaces `path` if the block succeeds.
 
-    Missing parents are made. After an error the file at `path`, if any, is as it was.
+    Missing parents are created. After an error, the file at `path`, if any, is unchanged.
 
     Args:
-      path: where the file shall be.
-      like: a file whose permission bits it gets; by default those of any new file.
+      path: the path of the file to replace or create.
+      like: a file whose permission bits the new file gets; None: those of any new file.
 
     Raises:
-      MoxFileNameDuplicateException: a directory, or a file in the place of a parent, is there.
+      MoxFileNameDuplicateException: `path` is a directory, or a parent is a file.
     """
     parent = os.path.dirname(path) or "."
     try:
@@ -54,7 +54,7 @@ def replacing(path: str, like: str | None = None) -> Iterator[int]:
 
 
 def copy_span(src: int, start: int, size: int, dst: int, at: int, piece: int = 1 << 20) -> int:
-    """Copies bytes from one open file into another; how many there were."""
+    """Copies bytes from one open file to another; returns the number of bytes copied."""
     done = 0
     while done < size:
         data = os.pread(src, min(piece, size - done), start + done)

@@ -1,7 +1,7 @@
-"""What can go wrong with a file, here or in an object store.
+"""The errors of files on the local disk and in object stores.
 
-Every class is also the built-in exception that the same mistake causes on a local path, so code
-that catches `FileNotFoundError` or `OSError` works for both.
+Every class is also a subclass of the built-in exception for the same mistake on a local path, so
+code that catches `FileNotFoundError` or `OSError` works for both.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from moxing.errors import MoxError
 
 @dataclass(frozen=True)
 class Response:
-    """What a store answered. Holds no header and no body, and so no credentials.
+    """A store's answer, without headers and body, and so without credentials.
 
     Attributes:
-      status: HTTP status code, or None where no answer came.
+      status: the HTTP status code; None: there was no answer.
       errorCode: the store's own code, such as `"NoSuchKey"`.
-      errorMessage: the store's own words.
+      errorMessage: the store's own message.
       requestId: the store's id of the request, for its operators.
     """
 
@@ -35,9 +35,9 @@ class MoxFileError(MoxError, OSError):
     """Base class of every error of `mox.file`.
 
     Attributes:
-      filename: the path or URL concerned, or None.
+      filename: the path or URL of the file, or None.
       errno: the code of the same mistake on a local path, or None.
-      resp: the store's `Response`, or None where no store was asked.
+      resp: the store's `Response`; None: no store was involved.
     """
 
     code: ClassVar[int | None] = None
@@ -52,7 +52,7 @@ class MoxFileError(MoxError, OSError):
         self.resp = resp
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # OSError's own would lose what keywords brought.
+        # OSError's own method would lose the keyword arguments.
         return _rebuild, (type(self), self.args[0], self.filename, dict(self.__dict__))
 
 
@@ -70,13 +70,13 @@ class _MoxFileBaseRespException(MoxFileError):
 
 
 class MoxFileRespException(_MoxFileBaseRespException):
-    """The store refused a request (HTTP status 300 or above), or it was not worth sending."""
+    """The store refused a request (HTTP status 300 or above), or the request was not sent."""
 
     code = codes.EIO
 
 
 class MoxFileReadException(_MoxFileBaseRespException):
-    """The store accepted a read and then did not deliver the data."""
+    """The store accepted a read but did not deliver the data."""
 
     code = codes.EIO
 
@@ -88,44 +88,44 @@ class MoxFileNotExistsException(MoxFileRespException, FileNotFoundError):
 
 
 class MoxFileNameDuplicateException(MoxFileError, FileExistsError):
-    """A store holds a file and a directory of one name, which a local disk cannot hold."""
+    """A store has a file and a directory of the same name, which a local disk can't have."""
 
     code = codes.EEXIST
 
 
 class MoxFileExistsException(MoxFileRespException, FileExistsError):
-    """The file or directory is already there."""
+    """The file or directory exists already."""
 
     code = codes.EEXIST
 
 
 class MoxFileIsDirectoryException(MoxFileRespException, IsADirectoryError):
-    """A directory was given where a file is needed."""
+    """The path of a directory was given, but a file is needed."""
 
     code = codes.EISDIR
 
 
 class MoxFileNotDirectoryException(MoxFileRespException, NotADirectoryError):
-    """A file was given where a directory is needed."""
+    """The path of a file was given, but a directory is needed."""
 
     code = codes.ENOTDIR
 
 
 class MoxFilePermissionException(MoxFileRespException, PermissionError):
-    """The store does not let these credentials do that."""
+    """The store does not allow these credentials to do that."""
 
     code = codes.EACCES
 
 
 class MoxFileConnectionException(MoxFileRespException, ConnectionError):
-    """The store could not be reached, or went away in the middle of an answer."""
+    """The store could not be reached, or the connection broke during an answer."""
 
     code = codes.ECONNREFUSED
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One file that was not copied, and why."""
+    """A file that was not copied, and the reason."""
 
     src: str
     dst: str
@@ -133,7 +133,7 @@ class Failure:
 
 
 class MoxFileCopyException(MoxFileRespException):
-    """Some files of a tree were not copied; all others were.
+    """Some files of a tree were not copied; all other files were.
 
     Attributes:
       failed: one `Failure` for each file that is not at the destination.
@@ -147,7 +147,7 @@ class MoxFileCopyException(MoxFileRespException):
 
 
 def copy_error(failed: Sequence[Failure], total: int, dst: str) -> MoxFileCopyException:
-    """The error that names the files of `failed`, at most ten of them in its text."""
+    """Returns the error for the files of `failed`; its message names at most ten of them."""
     lines = [f"  {item.src}: {item.reason}" for item in failed[: MoxFileCopyException.SHOWN]]
     if len(failed) > len(lines):
         lines.append(f"  ... and {len(failed) - len(lines)} more (see the error's `failed`)")

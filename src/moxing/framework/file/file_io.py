@@ -1,8 +1,8 @@
 """The functions of `mox.file` under the module name that old scripts import.
 
-The names that begin with an underscore are documented cures for slow or fragile links: a script
-may assign a number to them, and the next copy uses it. None stands for the environment variable of
-that name, or its default.
+The names that begin with an underscore are documented remedies for slow or fragile links: a script
+may assign a number to them, and the next copy uses it. None means the environment variable of that
+name, or its default.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from moxing.framework.file.listing import glob, list_directory, scan_dir, walk
 from moxing.framework.file.shifting import shift
 from moxing.framework.file.status import exists, get_size, is_directory, stat
 
-# There is one way to move large files here; scripts that choose between two find it chosen.
+# Scripts may choose between two methods to move large files; here, there is only this one.
 _LARGE_FILE_METHOD: int = 2
 _LARGE_FILE_PART_SIZE: int | None = None
 _LARGE_FILE_TASK_NUM: int | None = None

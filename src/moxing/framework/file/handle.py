@@ -1,4 +1,4 @@
-"""Opens a file by path or URL; what comes back behaves as Python's own file objects do."""
+"""Opens a file by path or URL, as an object that behaves like Python's own file objects."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _unfinished: weakref.WeakSet[File] = weakref.WeakSet()
 class File:
     """A file on the local disk or in a store.
 
-    Text or bytes, buffering, encodings and newlines are as in Python's `open`, of whose arguments
-    it takes all that make sense in a store, too.
+    Text and bytes, buffering, encodings and newlines work as in Python's `open`, whose arguments
+    are supported as far as they make sense in a store.
 
-    What is written to a store goes to a local file first. `close` makes the object of it, whole,
-    and so does `flush` with what there is by then; until then the old object is there. A `with`
-    block that ends with an exception leaves the object as the last `flush` made it.
+    Data for a store is written to a local file first. `flush` and `close` create the object from
+    the whole file; until then, the old object stays. If a `with` block ends with an exception, the
+    object stays as the last `flush` made it.
 
     Args:
       name: a local path or URL.
@@ -43,9 +43,9 @@ class File:
 
     Raises:
       MoxFileNotExistsException: there is no such file.
-      MoxFileIsDirectoryException: it is a directory.
-      MoxFileExistsException: mode x and it exists.
-      MoxValueError: no such mode.
+      MoxFileIsDirectoryException: `name` is a directory.
+      MoxFileExistsException: the mode has x, and the file exists.
+      MoxValueError: the mode is unknown.
     """
 
     def __init__(
@@ -70,35 +70,35 @@ class File:
             _unfinished.add(self)
 
     def read(self, n: int | None = -1) -> Any:
-        """At most `n` characters or bytes, by default all that is left."""
+        """Reads at most `n` characters or bytes, by default the rest of the file."""
         return self._io.read(n)
 
     def readline(self, size: int = -1) -> Any:
-        """The next line, or its first `size` characters or bytes; empty at the end."""
+        """Reads the next line, or its first `size` characters or bytes; empty at the end."""
         return self._io.readline(size)
 
     def readlines(self, sizeint: int = -1) -> list[Any]:
-        """All lines that are left, or those that begin in the next `sizeint` characters."""
+        """Reads the remaining lines, or those that begin in the next `sizeint` characters."""
         return self._io.readlines(sizeint)
 
     def write(self, data: Any) -> int:
-        """Writes text or bytes; how many characters or bytes there were."""
+        """Writes text or bytes; returns the number of characters or bytes written."""
         return self._io.write(data)
 
     def writelines(self, sequence: Iterable[Any]) -> None:
-        """Writes each of `sequence`; no line ends are added."""
+        """Writes the elements of `sequence`, without adding line ends."""
         self._io.writelines(sequence)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Goes to a position, as `io.IOBase.seek` does."""
+        """Changes the position; see `io.IOBase.seek`."""
         return self._io.seek(offset, whence)
 
     def tell(self) -> int:
-        """The position, as `io.IOBase.tell` gives it."""
+        """Returns the position; see `io.IOBase.tell`."""
         return self._io.tell()
 
     def size(self) -> int:
-        """Bytes of the file, what was written and not flushed yet included."""
+        """Returns the size of the file in bytes, including written data that is not flushed yet."""
         if isinstance(self._raw, ObjectReader):
             return self._raw.size
         if self.writable():
@@ -108,20 +108,20 @@ class File:
         return os.fstat(self._io.fileno()).st_size
 
     def flush(self) -> None:
-        """Hands on what was written. In a store, makes the object of it.
+        """Flushes written data; in a store, creates the object from it.
 
-        A file that is flushed very often is sent at intervals instead, so that flushes take no
-        more than a tenth of the time; `close` sends all.
+        A file that is flushed very often is sent only at intervals, so that flushes take at most a
+        tenth of the time; `close` sends the rest.
         """
         self._io.flush()
         if isinstance(self._raw, ObjectWriter):
             self._raw.flushed()
 
     def close(self) -> None:
-        """Flushes and closes. More than once does no harm.
+        """Flushes and closes the file; repeated calls have no effect.
 
         Raises:
-          OSError: the store did not take the file; the object is as it was.
+          OSError: the store did not accept the file; the object is unchanged.
         """
         _unfinished.discard(self)
         if isinstance(self._raw, ObjectWriter) and self._raw.is_foreign:
@@ -129,25 +129,25 @@ class File:
         self._io.close()
 
     def __del__(self) -> None:
-        # Not there where the file could not be opened.
+        # `_io` is missing if the file could not be opened.
         if "_io" in self.__dict__ and not self._io.closed:
             self.close()
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed."""
+        """Whether the file is closed."""
         return self._io.closed
 
     def readable(self) -> bool:
-        """Whether it can be read."""
+        """Whether the file can be read."""
         return self._io.readable()
 
     def writable(self) -> bool:
-        """Whether it can be written."""
+        """Whether the file can be written."""
         return self._io.writable()
 
     def seekable(self) -> bool:
-        """Whether it has a position that can be changed."""
+        """Whether the position can be changed."""
         return self._io.seekable()
 
     def __getattr__(self, name: str) -> Any:
@@ -181,7 +181,7 @@ class File:
 
 
 def open_whole(url: str) -> File:
-    """Opens a file to read all of it as bytes: a store is asked for much at once."""
+    """Opens a file to read its whole content as bytes, with large requests to a store."""
     if not is_remote(url):
         return File(url, "rb")
     opened = File.__new__(File)
@@ -192,7 +192,7 @@ def open_whole(url: str) -> File:
 
 
 def _kind(mode: str) -> str:
-    """The mode in Python's usual order: one of r, w, a, x, then +, then b."""
+    """Returns the mode in a fixed order: one of r, w, a, x, then +, then b."""
     letters = set(mode) if isinstance(mode, str) else set()
     first = letters & set("rwax")
     known = letters <= set("rwax+bt") and len(letters) == len(mode)
@@ -257,7 +257,7 @@ def _wrapped(
 
 
 def _close_all() -> None:
-    """Sends what a program left open when it ended, as Python does with its own files."""
+    """Closes the files that a program left open at its end, as Python does with its own files."""
     for file in list(_unfinished):
         try:
             file.close()

@@ -1,4 +1,4 @@
-"""What to tell a user whose code gave a URL to a function that only knows local paths."""
+"""Adds hints to errors of functions that got a URL but accept only local paths."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TENSORFLOW = re.compile(r"File system scheme '\w+' not implemented \(file: '((?
 
 
 def hint(error: BaseException) -> str | None:
-    """A sentence to print below `error`, or None where it has nothing to do with URLs.
+    """Returns a sentence to print below `error`, or None if the error does not concern URLs.
 
-    For launchers: `open('s3://bucket/a')` says "No such file or directory", which does not help;
-    and TensorFlow, that it has no such file system.
+    For launchers: `open('s3://bucket/a')` only says "No such file or directory", and TensorFlow
+    only says that it has no such file system.
     """
     if found := _TENSORFLOW.search(str(error)):
         return (
@@ -40,9 +40,9 @@ def hint(error: BaseException) -> str | None:
 
 
 def install() -> None:
-    """Adds the hint to errors that end the program, before whatever shows them does.
+    """Adds the hint to errors that end the program, before they are shown.
 
-    IPython shows errors itself; there nothing is changed.
+    Changes nothing under IPython, which shows errors itself.
     """
     shows = sys.excepthook
     if hasattr(builtins, "__IPYTHON__") or getattr(shows, _MARK, False):
@@ -51,7 +51,7 @@ def install() -> None:
     def hook(
         kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
     ) -> None:
-        with contextlib.suppress(Exception):  # The error is a program's own; it may be anything.
+        with contextlib.suppress(Exception):  # A program's own error may behave arbitrarily.
             sentence = hint(error)
             if sentence and not any(_SAYS in note for note in getattr(error, "__notes__", ())):
                 error.add_note(f"{sentence}.")

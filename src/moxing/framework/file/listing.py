@@ -26,14 +26,14 @@ def list_directory(
     skip_dir: bool = False,
     remove_sep: bool = True,
 ) -> list[str]:
-    """The sorted names of what is in the directory `url`, relative to it.
+    """Returns the sorted names of the entries of a directory, relative to it.
 
     Args:
       url: a local path or URL.
-      recursive: whether to list what is in its directories, too.
+      recursive: whether to list the entries of subdirectories, too.
       skip_file: whether to leave out files.
       skip_dir: whether to leave out directories.
-      remove_sep: whether the names of a store's directories come without their closing slash.
+      remove_sep: whether to remove the trailing slash from names of a store's directories.
 
     Raises:
       MoxFileNotExistsException: there is no such directory.
@@ -57,7 +57,7 @@ def list_directory(
 
 
 class Scan(Protocol):
-    """What `os.scandir` returns: entries to iterate over, to be closed or used in a `with`."""
+    """The interface of the result of `os.scandir`, an iterator that is also a context manager."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -69,7 +69,7 @@ class Scan(Protocol):
 
 
 def scan_dir(url: PathLike) -> Scan:
-    """The entries of a directory, as `os.scandir` returns them.
+    """Returns an iterator over the entries of a directory, like `os.scandir`.
 
     Raises:
       MoxFileNotExistsException: there is no such directory.
@@ -89,14 +89,14 @@ def walk(
     onerror: Callable[[OSError], object] | None = None,
     followlinks: bool = False,
 ) -> Walk:
-    """Directory by directory, what is below `url`, as `os.walk` does.
+    """Walks the directory tree below `url`, like `os.walk`.
 
     Args:
       url: a local path or URL.
-      topdown: whether a directory comes before what is in it. If so, directories that are taken
-        out of the list of names are not entered.
-      onerror: called with the error of a directory that can't be listed, which is otherwise left
-        out in silence.
+      topdown: whether a directory comes before its entries. If so, the walk does not enter
+        directories that the caller removes from the list of names.
+      onerror: called with the error of a directory that can't be listed; None: such directories
+        are skipped silently.
       followlinks: whether links to local directories are followed.
     """
     if not is_remote(url):
@@ -105,17 +105,16 @@ def walk(
 
 
 def glob(url: PathLike, recursive: bool = False) -> list[str]:
-    """The sorted absolute paths or URLs of what matches a pattern of `*`, `?` and `[...]`.
+    """Returns the sorted absolute paths or URLs that match a pattern of `*`, `?` and `[...]`.
 
     Args:
-      url: the pattern. No wildcard stands for a slash, or for the dot that a hidden name begins
-        with.
-      recursive: whether `**` stands for any number of directories.
+      url: the pattern. Wildcards do not match a slash, or the leading dot of a hidden name.
+      recursive: whether `**` matches any number of directories.
     """
     if is_remote(url):
         where = parse(url)
         return sorted(patterns.match(store_for(where), where, recursive))
-    # Not `abspath`, which would take away the slash that asks for directories only.
+    # `abspath` would remove the trailing slash, which selects directories only.
     pattern = os.path.join(os.getcwd(), text(url))
     return sorted(local_glob.glob(pattern, recursive=recursive))
 

@@ -1,8 +1,8 @@
-"""Puts a folder of files into a store so that a part of it is never taken for the whole.
+"""Copies a folder into a store so that an incomplete copy is never taken for a complete one.
 
-A disk renames a folder in one go; a store has no folders. So while files are copied, an object
-beside them says so, and names them. Readers of data refuse a folder that holds one. Where a process
-was killed, the next one that writes the same files removes what the first one left.
+A disk can rename a folder atomically, but a store has no folders. So during the copy, a marker
+object beside the files lists their names. Readers of data refuse a folder with a marker. If a
+process was killed, the next process that writes the same files removes the incomplete copy.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ MARK = ".mox-unfinished-"
 
 
 def put(local: str, url: str, last: str | None = None) -> None:
-    """Copies all that is in a local folder into the directory `url`; files of a name are replaced.
+    """Copies the content of a local folder to the directory `url`, and replaces existing files.
 
     Args:
       local: the folder.
-      url: a directory of a store, which need not be there.
-      last: path within `local` of the file that is copied when all others are there.
+      url: a directory in a store, which need not exist.
+      last: the path, relative to `local`, of the file that is copied after all others.
 
     Raises:
-      OSError: the store fails. What was copied is removed again, as far as the store lets it.
+      OSError: the store fails. The copied files are removed as far as the store allows.
       MoxRuntimeError: another process writes the same files at the same time.
     """
     url, local = url.rstrip("/"), local.rstrip("/")
@@ -46,17 +46,17 @@ def put(local: str, url: str, last: str | None = None) -> None:
 
 @contextmanager
 def writing(url: str, names: Sequence[str]) -> Iterator[Callable[[], None]]:
-    """Marks a directory as not whole while the block writes into it.
+    """Marks a directory as incomplete while the block writes to it.
 
     Args:
       url: the directory.
-      names: of the files that the block writes, relative to it.
+      names: the names of the files that the block writes, relative to the directory.
 
     Raises:
-      OSError: the store fails. What was written is removed again, as far as the store lets it; so
-        it is where the block raises.
-      MoxRuntimeError: another process writes the same files at the same time. The function that the
-        block gets raises it too.
+      OSError: the store fails. After this or any error in the block, the written files are
+        removed as far as the store allows.
+      MoxRuntimeError: another process writes the same files at the same time. The function that
+        the block gets raises this error, too.
     """
     clear(url, names)
     mark = f"{url}/{MARK}{secrets.token_hex(8)}"
@@ -71,7 +71,7 @@ def writing(url: str, names: Sequence[str]) -> Iterator[Callable[[], None]]:
         confirm()
         changes.remove_files([mark])
     except _Taken:
-        raise  # What is there is the other's.
+        raise  # The files belong to the other process.
     except BaseException:
         with suppress(OSError):
             _undo(url, mark, names)
@@ -79,11 +79,11 @@ def writing(url: str, names: Sequence[str]) -> Iterator[Callable[[], None]]:
 
 
 def clear(url: str, names: Iterable[str] | None = None) -> None:
-    """Removes what a process left in the directory `url` that was killed while it wrote there.
+    """Removes the incomplete files that killed processes left in the directory `url`.
 
     Args:
-      url: a directory of a store; it need not be there.
-      names: only what was left of a write of any of these files; None: all.
+      url: a directory in a store, which need not exist.
+      names: only the writes of any of these files are cleared; None: all.
 
     Raises:
       OSError: the store fails.
@@ -98,14 +98,14 @@ def clear(url: str, names: Iterable[str] | None = None) -> None:
 
 
 def refuse_part(folder: str, names: Collection[str] | None = None) -> None:
-    """Raises where a folder is not whole.
+    """Raises an error if a folder is incomplete.
 
     Args:
-      folder: local or in a store.
-      names: what it holds, where that is known.
+      folder: a folder, local or in a store.
+      names: the names of its entries, if they are known; None: list them.
 
     Raises:
-      MoxValueError: it is not.
+      MoxValueError: the folder has a marker.
     """
     marks = _marks(folder) if names is None else [n for n in names if n.startswith(MARK)]
     if marks:
@@ -116,7 +116,7 @@ def refuse_part(folder: str, names: Collection[str] | None = None) -> None:
 
 
 class _Taken(MoxRuntimeError):
-    """Another process has removed the mark."""
+    """Another process has removed the marker."""
 
 
 def _undo(url: str, mark: str, names: Iterable[str]) -> None:
@@ -128,7 +128,7 @@ def _marks(folder: str) -> list[str]:
     if not is_remote(folder):
         return [os.path.basename(p) for p in glob(os.path.join(escape(folder), f"{MARK}*"))]
     where = parse(f"{folder}/")
-    with suppress(FileNotFoundError):  # There may be no such bucket yet.
+    with suppress(FileNotFoundError):  # The bucket may not exist yet.
         found = store_for(where).list(where, deep=False, start=MARK)
         return [info.key[len(where.prefix) :] for info in found]
     return []

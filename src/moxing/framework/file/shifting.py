@@ -1,7 +1,7 @@
-"""Lets ordinary code (`open`, `os`, `glob`, `shutil`) take URLs, and takes that back.
+"""Makes standard functions (`open`, `os`, `glob`, `shutil`) accept URLs, and reverts that.
 
-Every function that is replaced hands all that is not a URL to the original, with the very
-arguments it was given, so nothing changes for local paths.
+Every replaced function passes calls without URLs to the original with the same arguments, so
+nothing changes for local paths.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from moxing.framework.file.urls import is_remote
 Function = Callable[..., Any]
 
 _SIDES = ("os", "mox")
-# Sets of functions in which `os` says what each can do. Other code looks itself up there.
+# The sets in which `os` lists functions by their abilities; other code looks functions up there.
 _ABILITIES = (
     os.supports_dir_fd,
     os.supports_effective_ids,
@@ -35,14 +35,14 @@ _ABILITIES = (
 
 
 def shift(source: str, target: str) -> None:
-    """`shift('os', 'mox')` lets ordinary code take URLs; `shift('mox', 'os')` takes that back.
+    """`shift('os', 'mox')` makes standard functions accept URLs; `shift('mox', 'os')` reverts it.
 
-    Replaced are `open`, `os.listdir`, `os.scandir`, `os.walk`, `os.stat`, `os.mkdir`,
+    The replaced functions are `open`, `os.listdir`, `os.scandir`, `os.walk`, `os.stat`, `os.mkdir`,
     `os.makedirs`, `os.remove`, `os.unlink`, `os.rmdir`, `os.rename`, `os.replace`,
     `os.path.exists`, `lexists`, `isfile`, `isdir`, `getsize`, `getmtime`, `glob.glob`,
-    `glob.iglob`, `shutil.copyfile`, `copy`, `copy2`, `copytree`, `move` and `rmtree`. What was
-    taken out of its module before (`from os import listdir`) stays as it is. Local paths are
-    handled as ever. Doing it twice is doing it once.
+    `glob.iglob`, `shutil.copyfile`, `copy`, `copy2`, `copytree`, `move` and `rmtree`. Functions
+    imported from their modules before (`from os import listdir`) do not change. Local paths work as
+    before. Repeated calls have no further effect.
 
     Raises:
       MoxValueError: other arguments.
@@ -61,7 +61,7 @@ def shift(source: str, target: str) -> None:
 
 
 def _replacements() -> Iterator[tuple[Any, str, Function]]:
-    """Module, name, and what to do where the first argument is a URL."""
+    """Yields (module, name, replacement for calls with a URL)."""
     yield builtins, "open", _open
     yield io, "open", _open
     yield os, "listdir", listing.list_directory
@@ -92,7 +92,7 @@ def _replacements() -> Iterator[tuple[Any, str, Function]]:
 
 
 class _Shifted:
-    """What marks a function of ours, and keeps the one it stands for."""
+    """Marks a replacement, and keeps the original function."""
 
     MARK = "_moxing_original"
 
@@ -102,11 +102,11 @@ def _replace(place: Any, name: str, remote: Function) -> None:
     if hasattr(original, _Shifted.MARK):
         return
     if place is io:
-        # `open` and `io.open` are one function, and stay one.
+        # `open` and `io.open` are the same function, and must stay the same.
         setattr(place, name, builtins.open)
         return
     shifted = _either(original, remote)
-    # `pickle` looks a function up by these, so they must lead to the function that is there now.
+    # `pickle` looks a function up by these names, so they must lead to the replacement.
     module = place.__name__ if place is not builtins else "io"
     shifted.__module__ = module
     shifted.__qualname__ = shifted.__name__ = name
@@ -119,7 +119,7 @@ def _replace(place: Any, name: str, remote: Function) -> None:
 def _restore(place: Any, name: str) -> None:
     shifted = getattr(place, name)
     original = getattr(shifted, _Shifted.MARK, None)
-    # Somebody else may have put a function of their own over ours.
+    # Other code may have replaced the function again.
     if original is None:
         return
     setattr(place, name, original)
@@ -139,7 +139,7 @@ def _either(original: Function, remote: Function) -> Function:
 
 
 def _has_url(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    # Paths are the first two arguments of all these functions, or given by name.
+    # In all these functions, paths are among the first two arguments, or are given by name.
     if any(is_remote(value) for value in args[:2]):
         return True
     return bool(kwargs) and any(is_remote(value) for value in kwargs.values())

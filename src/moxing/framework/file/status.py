@@ -1,4 +1,4 @@
-"""Says whether a path exists, what it is and how large."""
+"""Tells whether a path exists, its kind and its size."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from moxing.framework.file.urls import Location, PathLike, is_remote, parse, tex
 
 @dataclass(frozen=True)
 class FileStat:
-    """What is known of a file or directory.
+    """The status of a file or directory.
 
     Attributes:
-      length: bytes; 0 for a directory.
-      mtime_nsec: time of the last change in nanoseconds since 1970; 0 where a store knows none.
-      is_directory: whether it is a directory.
+      length: the size in bytes; 0 for a directory.
+      mtime_nsec: the time of the last change in nanoseconds since 1970; 0 if the store has none.
+      is_directory: whether the path is a directory.
     """
 
     length: int
@@ -28,7 +28,7 @@ class FileStat:
 
     @property
     def st_size(self) -> int:
-        """As `os.stat` calls `length`."""
+        """The name of `length` in `os.stat`."""
         return self.length
 
     @property
@@ -38,16 +38,16 @@ class FileStat:
 
     @property
     def st_mtime_ns(self) -> int:
-        """As `os.stat` calls `mtime_nsec`."""
+        """The name of `mtime_nsec` in `os.stat`."""
         return self.mtime_nsec
 
     @property
     def st_mode(self) -> int:
-        """Kind and permission bits, as far as a store has them."""
+        """The kind and default permission bits."""
         return modes.S_IFDIR | 0o755 if self.is_directory else modes.S_IFREG | 0o644
 
     def as_os_stat(self) -> os.stat_result:
-        """The same as `os.stat` returns it."""
+        """Converts the status to the result of `os.stat`."""
         seconds = self.mtime_nsec // 1_000_000_000
         whole = (self.st_mode, 0, 0, 1, os.getuid(), os.getgid(), self.length) + (seconds,) * 3
         exact = (self.st_mtime,) * 3 + (self.mtime_nsec,) * 3
@@ -55,14 +55,14 @@ class FileStat:
 
 
 def exists(url: PathLike) -> bool:
-    """Whether there is a file or directory `url`; a broken link does not count."""
+    """Whether the file or directory `url` exists; a broken link does not count."""
     if not is_remote(url):
         return os.path.exists(text(url))
     return find(parse(url)) is not None
 
 
 def is_directory(url: PathLike) -> bool:
-    """Whether `url` is a directory. In a store, that is where the name of any object goes on."""
+    """Whether `url` is a directory. In a store, a directory is a prefix of any object's name."""
     if not is_remote(url):
         return os.path.isdir(text(url))
     where = parse(url)
@@ -78,7 +78,7 @@ def is_file(url: PathLike) -> bool:
 
 
 def stat(url: PathLike) -> FileStat:
-    """Size, time of the last change and kind of `url`.
+    """Returns the size, the time of the last change, and the kind of `url`.
 
     Raises:
       MoxFileNotExistsException: there is no such file or directory.
@@ -96,7 +96,9 @@ def stat(url: PathLike) -> FileStat:
 
 
 def get_size(url: PathLike, recursive: bool = False) -> int:
-    """Bytes of a file. A directory has 0, or with `recursive` what all files below it have.
+    """Returns the size of a file in bytes; 0 for a directory.
+
+    With `recursive`, the size of a directory is the sum over all files below it.
 
     Raises:
       MoxFileNotExistsException: there is no such file or directory.
@@ -116,7 +118,7 @@ def get_size(url: PathLike, recursive: bool = False) -> int:
 
 
 def find(where: Location, store: Store | None = None) -> Info | None:
-    """The file or directory `where`, or None. A file wins over a directory of its name."""
+    """Returns the file or directory `where`, or None; a file takes precedence over a directory."""
     store = store or store_for(where)
     if not where.names_directory:
         info = store.head(where)
@@ -126,7 +128,7 @@ def find(where: Location, store: Store | None = None) -> Info | None:
 
 
 def need(where: Location, store: Store | None = None) -> Info:
-    """As `find`.
+    """Returns the file or directory `where`; see `find`.
 
     Raises:
       MoxFileNotExistsException: there is no such file or directory.
@@ -138,7 +140,7 @@ def need(where: Location, store: Store | None = None) -> Info:
 
 
 def missing(path: str) -> MoxFileNotExistsException:
-    """The error for a path that does not exist; it shows the path and where it was looked for."""
+    """Returns the error for a missing path, with the path and the folder of the search."""
     message = f"{path!r} does not exist"
     if not path:
         message = "the path is empty; the flag or variable that holds it was left empty"

@@ -1,4 +1,4 @@
-"""Tells object-store URLs from local paths, and takes them apart."""
+"""Distinguishes object-store URLs from local paths, and parses them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FOLDED = re.compile(r"(s3|obs):/(?!/)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """One object, or one directory of objects, in a store.
+    """An object, or a directory of objects, in a store.
 
     Attributes:
       scheme: `"s3"` or `"obs"`; both mean the same store.
-      bucket: name of the bucket.
-      key: the object's key without a leading slash. A key that ends in a slash, and the empty key,
-        name a directory.
+      bucket: the name of the bucket.
+      key: the object's key without a leading slash. An empty key, or a key that ends in a slash,
+        names a directory.
     """
 
     scheme: str
@@ -40,12 +40,12 @@ class Location:
 
     @property
     def names_directory(self) -> bool:
-        """Whether the spelling alone says that this is a directory."""
+        """Whether the key names a directory."""
         return not self.key or self.key.endswith("/")
 
     @property
     def prefix(self) -> str:
-        """What the keys of everything below this directory begin with."""
+        """The common prefix of all keys below this directory."""
         return self.key if self.names_directory else f"{self.key}/"
 
     @property
@@ -54,16 +54,16 @@ class Location:
         return self.key.rstrip("/").rpartition("/")[2] or self.bucket
 
     def at(self, key: str) -> Location:
-        """Another key of the same bucket."""
+        """Returns the location of another key in the same bucket."""
         return Location(self.scheme, self.bucket, key)
 
     def below(self, name: str) -> Location:
-        """`name`, which may have several components, below this directory."""
+        """Returns the location of `name`, a relative path, below this directory."""
         return self.at(self.prefix + name)
 
 
 def text(path: PathLike) -> str:
-    """The path as text, with the two slashes back that `pathlib` takes from a URL.
+    """Returns the path as a string; restores the second slash that `pathlib` removes from a URL.
 
     Raises:
       MoxTypeError: `path` is neither text nor a path object.
@@ -83,11 +83,11 @@ def text(path: PathLike) -> str:
 
 
 def named(path: PathLike) -> str:
-    """The path of what shall be made, as text.
+    """Returns the path of a file or directory to create, as a string.
 
     Raises:
       MoxTypeError: `path` is neither text nor a path object.
-      MoxValueError: it is empty, or a URL that names no bucket.
+      MoxValueError: the path is empty, or is a URL without a bucket.
     """
     plain = text(path)
     if not plain:
@@ -100,7 +100,7 @@ def named(path: PathLike) -> str:
 
 
 def is_remote(path: object) -> bool:
-    """Whether `path` names something in an object store (`s3://` or `obs://`)."""
+    """Whether `path` is the URL of a file or directory in a store (`s3://` or `obs://`)."""
     if isinstance(path, str):
         return _URL.match(path) is not None
     if isinstance(path, os.PathLike):
@@ -110,7 +110,7 @@ def is_remote(path: object) -> bool:
 
 
 def parse(url: PathLike) -> Location:
-    """Takes a URL apart. Runs of slashes count as one, as they do in a local path.
+    """Parses a URL. Repeated slashes count as one, as in a local path.
 
     Raises:
       MoxValueError: the URL names no bucket.

@@ -1,8 +1,8 @@
-"""Says so when Python's own functions are given a URL of an object store.
+"""Warns when Python's own functions get the URL of an object store.
 
-`open("s3://bucket/x", "w")` writes into a local folder named `s3:`, `os.walk` finds nothing there,
-and `os.path.exists` says no: all without a word. The first such call is told of at once, and again
-when the program ends.
+`open("s3://bucket/x", "w")` silently writes to a local folder named `s3:`, `os.walk` finds nothing,
+and `os.path.exists` returns False. The first such call logs a warning at once, and another one at
+the end of the program.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _INSTEAD = (
 
 
 class _Told:
-    """What has been said in this process."""
+    """The warnings of this process."""
 
     def __init__(self) -> None:
         self.first = ""
         self.calls = 0
 
     def tell(self, function: str, url: str) -> None:
-        """Warns at the first call, and counts all."""
+        """Logs a warning at the first call, and counts all calls."""
         self.calls += 1
         if self.first:
             return
@@ -50,7 +50,7 @@ class _Told:
         )
 
     def repeat(self) -> None:
-        """The sentence of the end."""
+        """Logs the warning at the end of the program."""
         local = [name for name in ("s3:", "obs:") if os.path.isdir(name)]
         lies = f" What was written lies in {' and '.join(local)} in {os.getcwd()}." if local else ""
         logging.getLogger().warning(
@@ -61,7 +61,7 @@ class _Told:
 
 
 def install() -> None:
-    """From now on such calls are told of. Doing it twice is doing it once."""
+    """Starts to watch for such calls; repeated calls have no further effect."""
     if hasattr(os.path.exists, _MARK):
         return
     told = _Told()
@@ -90,7 +90,7 @@ def _asking(original: Callable[..., bool], told: _Told) -> Callable[..., bool]:
             told.tell(f"os.path.{original.__name__}", str(path))
         return original(path)
 
-    # `pickle` looks a function up by this, so it must lead to the function that is there now.
+    # `pickle` looks a function up by this name, so it must lead to the replacement.
     asked.__module__ = os.path.__name__
     setattr(asked, _MARK, original)
     return asked
@@ -102,7 +102,7 @@ def _to_write(args: tuple[Any, ...]) -> bool:
 
 
 def _user_line(frame: types.FrameType | None) -> str:
-    """The line outside Python's own library that made the call."""
+    """Returns the file and line outside Python's own library that made the call."""
     library = os.path.dirname(os.__file__) + os.sep
     while frame is not None:
         file = frame.f_code.co_filename

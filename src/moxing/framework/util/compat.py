@@ -6,7 +6,7 @@ from moxing.errors import MoxTypeError
 
 
 def as_str(value: bytes | str, encoding: str = "utf-8") -> str:
-    """`value` as `str`: bytes are decoded with `encoding`, text is returned as it is.
+    """Returns `value` as `str`: bytes are decoded with `encoding`, and text is returned unchanged.
 
     Raises:
       MoxTypeError: `value` is neither bytes nor text.

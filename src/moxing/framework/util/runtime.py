@@ -8,7 +8,7 @@ from moxing import logs
 
 
 def reset_logger(level: int | str | None = None) -> None:
-    """Leaves one handler on the root logger; `level`, where given, replaces the default level."""
+    """Leaves one handler on the root logger; sets `level` if it is given."""
     logs.reset_logger()
     if level is not None:
         logging.getLogger().setLevel(level)

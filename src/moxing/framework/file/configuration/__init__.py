@@ -1,1 +1,1 @@
-"""Where the object store is and how files are moved, as the environment and `set_auth` say."""
+"""The settings of the object store and of transfers, from the environment and `set_auth`."""

@@ -1,4 +1,4 @@
-"""Reads environment variables, and names the variable when its value can't be used."""
+"""Reads environment variables, with errors that name the variable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 
 
 def first(*names: str) -> str | None:
-    """The first of the variables `names` that is set and not empty."""
+    """Returns the value of the first variable that is set and not empty, or None."""
     for name in names:
         value = os.environ.get(name, "").strip()
         if value:
@@ -20,7 +20,7 @@ def first(*names: str) -> str | None:
 
 
 def boolean(name: str, default: bool) -> bool:
-    """The variable as a truth value; `default` where it is unset or empty.
+    """Returns the variable as a bool; `default` if it is unset or empty.
 
     Raises:
       MoxValueError: the value is none of 1, 0, true, false, yes, no, on, off.
@@ -36,7 +36,7 @@ def boolean(name: str, default: bool) -> bool:
 
 
 def integer(name: str, default: int, least: int = 0) -> int:
-    """The variable as an integer of at least `least`; `default` where it is unset or empty.
+    """Returns the variable as an integer of at least `least`; `default` if it is unset or empty.
 
     Raises:
       MoxValueError: the value is no such number.
@@ -48,7 +48,7 @@ def integer(name: str, default: int, least: int = 0) -> int:
 
 
 def number(name: str, default: float, least: float = 0.0) -> float:
-    """The variable as a number of at least `least`; `default` where it is unset or empty.
+    """Returns the variable as a number of at least `least`; `default` if it is unset or empty.
 
     Raises:
       MoxValueError: the value is no such number.

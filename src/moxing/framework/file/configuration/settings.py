@@ -1,4 +1,4 @@
-"""Where the object store is and how to speak to it, from the environment and `set_auth`."""
+"""The address, credentials and request settings of the object store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, near_matches
 from moxing.framework.file.configuration import environment
 
-# The names under which scripts set time limits, and the S3 operation each stands for.
+# The names under which scripts set time limits, and the S3 operations they stand for.
 OPERATIONS: Mapping[str, str] = {
     "completeMultipartUpload": "complete_multipart_upload",
     "copyPart": "upload_part_copy",
@@ -39,21 +39,21 @@ _REGION = re.compile(r"\b(?:obs|s3)[.-]([a-z]{2,}(?:-[a-z]+)+-\d+)\.")
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a client of the store needs. Keys are left out of its text.
+    """All settings that a client of the store needs; its repr leaves keys out.
 
     Attributes:
-      root: local directory that stands for the store, or None.
-      endpoint: URL of the store with its scheme, or None.
-      access_key, secret_key, token: credentials; without them requests are anonymous.
-      region: region name that requests are signed for.
-      verify: whether TLS certificates are checked; a text is the file of the authorities to trust.
-      path_style: whether the bucket stands in the path (True) or in the host name (False).
-      keep_alive: whether connections are used again.
-      retry: how often a request is tried in all.
-      retry_wait: seconds before the second try; doubled for each further one, at most 15.
-      client_timeout: seconds without a byte from the store after which a try is given up.
-      list_max_keys: keys a listing asks for at a time, 1 to 1000.
-      limits: seconds a whole try of an S3 operation may take, where the user set them.
+      root: the local directory that stands for the store, or None.
+      endpoint: the URL of the store with its scheme, or None.
+      access_key, secret_key, token: the credentials; without them, requests are anonymous.
+      region: the name of the region for which requests are signed.
+      verify: whether TLS certificates are checked; a string is the path of a CA bundle to trust.
+      path_style: whether the bucket is in the path (True) or in the host name (False).
+      keep_alive: whether connections are reused.
+      retry: the total number of attempts for a request.
+      retry_wait: seconds before the second attempt, doubled for each further one, at most 15.
+      client_timeout: seconds without a byte from the store after which an attempt fails.
+      list_max_keys: the number of keys per request of a listing, 1 to 1000.
+      limits: the maximum seconds of a whole attempt, by S3 operation, where the user set them.
     """
 
     root: str | None = None
@@ -72,7 +72,7 @@ class Settings:
     limits: tuple[tuple[str, float], ...] = ()
 
 
-# What `set_auth` was given. Replaced as a whole, so that threads need no lock.
+# The arguments of `set_auth`. The mapping is replaced as a whole, so that threads need no lock.
 _given: Mapping[str, Any] = {}
 
 
@@ -94,36 +94,36 @@ def set_auth(
     region: str | None = None,
     **unknown: object,
 ) -> None:
-    """Says where the object store is and who asks. What is left out stays as it was.
+    """Sets the address and credentials of the object store; omitted settings do not change.
 
-    What is given here wins over the environment, from the next call on, in this process and the
+    The settings override the environment from the next call on, in this process and in the
     processes that `copy_parallel` starts.
 
     Args:
-      ak: access key (else `ACCESS_KEY_ID`, `AWS_ACCESS_KEY_ID`).
-      sk: secret key (else `SECRET_ACCESS_KEY`, `AWS_SECRET_ACCESS_KEY`).
-      server: host name or URL of the store (else `S3_ENDPOINT`, `AWS_ENDPOINT_URL_S3`,
+      ak: the access key (else `ACCESS_KEY_ID`, `AWS_ACCESS_KEY_ID`).
+      sk: the secret key (else `SECRET_ACCESS_KEY`, `AWS_SECRET_ACCESS_KEY`).
+      server: the host name or URL of the store (else `S3_ENDPOINT`, `AWS_ENDPOINT_URL_S3`,
         `AWS_ENDPOINT_URL`).
-      port: port of the store, where `server` does not name one.
-      is_secure: whether to use TLS; wins over the scheme of `server`.
-      ssl_verify: whether to check the certificate, or the path of a file of authorities.
-      long_conn_mode: whether connections are used again.
-      path_style: whether the bucket is part of the path; by default it is for addresses and host
-        names without a dot, and part of the host name elsewhere.
-      retry: how often a request is tried in all, at least 1; 10 by default, which outlasts a
-        store that is away for a minute.
-      retry_wait: seconds before the second try, doubled for each further one; 0.5 by default.
-      client_timeout: seconds of silence after which a try is given up; 60 by default.
-      list_max_keys: keys asked for at a time, 1 to 1000.
-      timeout_config: seconds a whole try of one kind of request may take, by the names of
-        `OPERATIONS`, such as `{"getObjectMetadata": 10}`.
-      security_token: token of temporary keys (else `SECURITY_TOKEN`, `AWS_SESSION_TOKEN`).
-      region: region name (else `S3_REGION`, `AWS_REGION`, `AWS_DEFAULT_REGION`, or the part of the
-        host name that looks like one).
+      port: the port of the store, if `server` does not name one.
+      is_secure: whether to use TLS; overrides the scheme of `server`.
+      ssl_verify: whether to check the certificate, or the path of a CA bundle.
+      long_conn_mode: whether connections are reused.
+      path_style: whether the bucket is in the path. By default, it is in the path for IP addresses
+        and host names without a dot, and otherwise in the host name.
+      retry: the total number of attempts for a request, at least 1; 10 by default, which outlasts
+        an outage of the store of one minute.
+      retry_wait: seconds before the second attempt, doubled for each further one; 0.5 by default.
+      client_timeout: seconds of silence after which an attempt fails; 60 by default.
+      list_max_keys: the number of keys per request of a listing, 1 to 1000.
+      timeout_config: the maximum seconds of a whole attempt, by a request name in `OPERATIONS`,
+        such as `{"getObjectMetadata": 10}`.
+      security_token: the token of temporary keys (else `SECURITY_TOKEN`, `AWS_SESSION_TOKEN`).
+      region: the name of the region (else `S3_REGION`, `AWS_REGION`, `AWS_DEFAULT_REGION`, or the
+        part of the host name that looks like a region).
 
-    Raises:
-      MoxTypeError: an unknown argument.
-      MoxValueError: a value that can't be used.
+      Raises:
+        MoxTypeError: an argument is unknown.
+        MoxValueError: a value is invalid.
     """
     given = {name: value for name, value in locals().items() if name != "unknown"}
     if unknown:
@@ -137,22 +137,22 @@ def set_auth(
 
 
 def reset_auth() -> None:
-    """Forgets what `set_auth` was given; the environment alone counts again."""
+    """Discards all settings of `set_auth`, so that only the environment applies."""
     global _given
     _given = {}
 
 
 def current() -> Settings:
-    """The settings of this moment.
+    """Returns the current settings.
 
     Raises:
-      MoxValueError: an environment variable has a value that can't be used.
+      MoxValueError: the value of an environment variable is invalid.
     """
     return _build(_given)
 
 
 def needs_endpoint(settings: Settings, url: object) -> None:
-    """Raises where there is no store to ask for `url`.
+    """Raises an error if no store for `url` is configured.
 
     Raises:
       MoxRuntimeError: neither an endpoint nor a directory of buckets is configured.
@@ -221,7 +221,7 @@ def _check(settings: Settings) -> None:
 
 
 def _check_keys(settings: Settings) -> None:
-    """What is no key must not get into a request: the error for that would show it."""
+    """Refuses invalid keys before a request, whose error would show them."""
     keys = {
         "ACCESS_KEY_ID": ("ak", settings.access_key),
         "SECRET_ACCESS_KEY": ("sk", settings.secret_key),
@@ -230,7 +230,7 @@ def _check_keys(settings: Settings) -> None:
     for variable, (argument, value) in keys.items():
         if value is None:
             continue
-        # Spaces count as printable.
+        # `isprintable` accepts spaces, so they are checked separately.
         if not isinstance(value, str) or not value.isascii() or not value.isprintable():
             fault = "is no text of plain ASCII characters"
         elif " " in value:
@@ -283,7 +283,7 @@ def _endpoint(given: Mapping[str, Any]) -> str | None:
     except ValueError:
         host, port = None, None
     if not host or parts.path.strip("/") or "@" in parts.netloc:
-        # The value itself may hold a password, so it is not shown.
+        # The message does not show the value, which may contain a password.
         raise MoxValueError(
             "the object store's endpoint (S3_ENDPOINT, or server= of mox.file.set_auth) must be "
             "host, host:port or a URL of these, such as https://obs.cn-north-4.myhuaweicloud.com"
@@ -310,7 +310,7 @@ def _host(endpoint: str | None) -> str:
 
 
 def _plain_host(endpoint: str | None) -> bool:
-    """Whether no bucket can stand before the host name: an address, or a name without a dot."""
+    """Whether the host is an IP address or a name without a dot, which allow no bucket prefix."""
     host = _host(endpoint)
     try:
         ipaddress.ip_address(host)

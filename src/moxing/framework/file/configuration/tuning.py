@@ -1,4 +1,4 @@
-"""Sizes and numbers that decide how large files are moved."""
+"""The sizes and numbers that determine how large files are transferred."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moxing.framework.file.urls import is_remote
 
 MIB = 1 << 20
 GIB = 1 << 30
-# Rules of the S3 protocol: bounds of a part, and the number of parts of one object.
+# Limits of the S3 protocol: the size of a part, and the number of parts in an object.
 LEAST_PART = 5 * MIB
 MOST_PART = 5 * GIB
 MOST_PARTS = 10_000
@@ -22,18 +22,18 @@ MOST_PARTS = 10_000
 
 @dataclass(frozen=True)
 class Tuning:
-    """How large files are moved.
+    """The settings of transfers of large files.
 
     Attributes:
-      part_size: bytes of one part of an upload, and the least of one range of a download
-        (`MOX_FILE_LARGE_FILE_PART_SIZE`, 10 MiB). It grows where 10,000 parts would not do.
-      split_above: a file larger than this is moved in parts side by side
-        (`MOX_FILE_PARTIAL_MAXIMUM_SIZE`, at most 5 GiB). The default is 16 MiB: a part that fails
-        is cheaper to repeat than a file, and parts are faster.
-      tasks: parts of one file under way at once when that file is copied alone
+      part_size: the bytes in a part of an upload, and the minimum bytes in a range of a download
+        (`MOX_FILE_LARGE_FILE_PART_SIZE`, 10 MiB). It grows if 10,000 parts would not be enough.
+      split_above: a file larger than this is transferred in parallel parts
+        (`MOX_FILE_PARTIAL_MAXIMUM_SIZE`, at most 5 GiB). The default is 16 MiB, because parts are
+        faster, and a failed part is cheaper to repeat than a whole file.
+      tasks: the number of parallel parts of a file that is copied alone
         (`MOX_FILE_LARGE_FILE_TASK_NUM`, 32).
-      processes: processes that one `copy_parallel` may start
-        (`MOX_FILE_NUMBER_OF_PROCESSES`; by default one for each core).
+      processes: the maximum number of processes of one `copy_parallel`
+        (`MOX_FILE_NUMBER_OF_PROCESSES`; by default one per core).
     """
 
     part_size: int = 10 * MIB
@@ -43,15 +43,15 @@ class Tuning:
 
     @property
     def upload_above(self) -> int:
-        """As `split_above`, but bounded, as what is sent in one request is held in memory."""
+        """The limit `split_above` for uploads, bounded because a request is held in memory."""
         return min(self.split_above, 64 * MIB)
 
 
 def current() -> Tuning:
-    """The values of this moment: those set on `file_io` win over the environment.
+    """Returns the current values; values assigned on `file_io` override the environment.
 
     Raises:
-      MoxValueError: an environment variable has a value that can't be used.
+      MoxValueError: the value of an environment variable is invalid.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     part = environment.integer("MOX_FILE_LARGE_FILE_PART_SIZE", Tuning.part_size, 1)
@@ -67,12 +67,12 @@ def current() -> Tuning:
 
 
 def staging_dir() -> str:
-    """Where files wait on the local disk until they are uploaded.
+    """Returns the local directory in which files wait for their upload.
 
     `MOX_FILE_CACHE_DIR`, `DLS_LOCAL_CACHE_PATH`, or the system's directory for temporary files.
 
     Raises:
-      MoxValueError: the first of these that is set names a URL.
+      MoxValueError: the environment variable is a URL.
     """
     named = environment.first("MOX_FILE_CACHE_DIR", "DLS_LOCAL_CACHE_PATH")
     if named is None:
@@ -87,7 +87,7 @@ def staging_dir() -> str:
 
 
 def _override(name: str, value: int) -> Any:
-    """The value that a script assigned to `file_io.<name>`, a documented cure for slow links."""
+    """Returns the value that a script assigned to `file_io.<name>`, or else `value`."""
     module = sys.modules.get("moxing.framework.file.file_io")
     found = getattr(module, name, None)
     return value if found is None else found

@@ -1,1 +1,1 @@
-"""Copies files and whole directories, in parts and side by side."""
+"""Copies files and whole directories in parallel, large files in parts."""

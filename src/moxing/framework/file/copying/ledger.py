@@ -1,4 +1,4 @@
-"""Files to copy, what became of each, and a line in the log now and then."""
+"""Records the result of each file of a copy, and logs progress."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from moxing.framework.file.errors import Failure, MoxFileConnectionException, Mo
 from moxing.framework.file.store import answers
 
 TELL_EVERY = 10.0
-# A full disk does not say of itself what could not be written.
+# The error of a full disk does not name the file that could not be written.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-# What users of these systems look for in their logs is said by the root logger. Not by
-# `logging.info`, which would install a handler.
+# Users of these systems look for lines of the root logger. `logging.info` would install a handler,
+# so use the logger itself.
 ROOT = logging.getLogger()
 SKIPPED = "not tried after the errors above"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to copy.
+    """A file to copy.
 
     Attributes:
       src, dst: local paths or URLs.
-      size: bytes, as far as known; negative where nobody has looked.
-      tag: changes whenever the source does, as far as a listing tells.
-      number: tells jobs apart between processes.
+      size: the size in bytes; negative: unknown.
+      tag: a value that changes with the source, as far as a listing shows.
+      number: the index that identifies the job between processes.
     """
 
     src: str
@@ -39,13 +39,13 @@ class Job:
 
 
 class Ledger:
-    """What became of each of `total` files. Safe to use from many threads.
+    """The results of `total` files; thread-safe.
 
     Attributes:
-      files, size: how many files were copied, and their bytes.
-      failed: the files that were not.
-      errors: what kept them from it, where it happened in this process.
-      hopeless: whether an error says that no other file would fare better.
+      files, size: the number of files copied, and their total bytes.
+      failed: the files that were not copied.
+      errors: the errors of these files that occurred in this process.
+      hopeless: whether an error implies that all other files would fail, too.
     """
 
     def __init__(self, total: int) -> None:
@@ -59,14 +59,14 @@ class Ledger:
         self._began = self._told = time.monotonic()
 
     def done(self, job: Job, size: int) -> None:
-        """`job` was copied; it has `size` bytes."""
+        """Records that `job`, of `size` bytes, was copied."""
         del job
         with self._lock:
             self.files += 1
             self.size += size
 
     def fail(self, job: Job, error: Exception) -> None:
-        """`job` failed with `error`."""
+        """Records that `job` failed with `error`."""
         if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
             error.filename = job.dst
         with self._lock:
@@ -74,13 +74,13 @@ class Ledger:
         self.note(job, str(error), is_hopeless(error))
 
     def note(self, job: Job, reason: str, hopeless: bool) -> None:
-        """`job` failed, here or in another process."""
+        """Records that `job` failed, in this or another process."""
         with self._lock:
             self.failed.append(Failure(job.src, job.dst, reason))
             self.hopeless = self.hopeless or hopeless
 
     def tell(self) -> None:
-        """Logs how far it is, every ten seconds."""
+        """Logs the progress, at most every ten seconds."""
         now = time.monotonic()
         if now - self._told < TELL_EVERY:
             return
@@ -98,7 +98,7 @@ class Ledger:
 
 
 def is_hopeless(error: Exception) -> bool:
-    """Whether no other file would fare better: the store is away, or does not know the keys."""
+    """Whether all other files would fail, too: the store is unreachable or rejects the keys."""
     if isinstance(error, MoxFileConnectionException):
         return True
     code = error.resp.errorCode if isinstance(error, MoxFileError) and error.resp else ""

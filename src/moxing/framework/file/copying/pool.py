@@ -1,4 +1,4 @@
-"""Runs many small pieces of work in threads, some of which bring more work with them."""
+"""Runs many small units of work in threads; a unit may return further units."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-# A unit returns the work that it brings with it, if any.
+# A unit returns further units, if any.
 Unit = Callable[[], "Sequence[Unit] | None"]
 
 MOST_THREADS = 256
-# Seconds that work under way may take to end after Ctrl-C.
+# The maximum seconds for running work to end after Ctrl-C.
 PATIENCE = 5.0
 
 
@@ -21,16 +21,16 @@ def run(
     watch: Callable[[], None] | None = None,
     leave: Callable[[], None] | None = None,
 ) -> None:
-    """Runs `units` and all that they return in turn; returns when nothing is left.
+    """Runs `units`, and the units that they return, until none is left.
 
-    Units handle their own errors: what one raises stops all work and is raised here. Work that a
-    unit returned is done before that which waits longer, so few files are half done at a time.
+    Units handle their own errors; an error that a unit raises stops all work and is raised here.
+    Returned units run before the units that wait longer, so that few files are unfinished at once.
 
     Args:
-      units: the work.
-      threads: how many to use; 0 does everything in the calling thread.
-      watch: called about once a second from the calling thread.
-      leave: called when all work has ended early, before the error is raised.
+      units: the units of work.
+      threads: the number of threads; 0: all work runs in the calling thread.
+      watch: called about once a second in the calling thread.
+      leave: called after all work has ended early, before the error is raised.
     """
     waiting = deque(units)
     crew = _Crew(waiting, min(threads, MOST_THREADS))
@@ -70,18 +70,18 @@ class _Crew:
         ]
 
     def start(self) -> bool:
-        """Whether there are any threads now."""
+        """Starts the threads; returns whether any has started."""
         for number, thread in enumerate(self._threads):
             try:
                 thread.start()
             except RuntimeError:
-                # Later Pythons start none when the program ends; others have too many.
+                # Later Python versions start no threads at a program's end, or there are too many.
                 self._threads = self._threads[:number]
                 break
         return bool(self._threads)
 
     def work(self, watch: Callable[[], None] | None, leave: Callable[[], None] | None) -> None:
-        """Waits until all is done."""
+        """Waits until all work is done."""
         try:
             while self._wait():
                 if watch is not None:
@@ -95,7 +95,7 @@ class _Crew:
             raise
 
     def _wait(self) -> bool:
-        """Waits for about a second; whether there is still work."""
+        """Waits for about a second; returns whether there is still work."""
         until = time.monotonic() + 1.0
         with self._news:
             while not self._done() and (left := until - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""A large file whose parts are copied side by side; the last part to be done finishes it."""
+"""A large file whose parts are copied in parallel; the last part finishes the file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from moxing.framework.file.copying.pool import Unit
 
 
 class Split:
-    """One file in parts.
+    """A file that is copied in parts.
 
     Args:
       job: the file, for the ledger.
-      size: its bytes.
-      parts: the work, in any order and side by side.
-      finish: puts the whole in place; called once, when all parts are done.
-      abort: drops what was done; called once, when a part or `finish` failed.
-      ledger: is told what became of the file.
+      size: the size of the file in bytes.
+      parts: the functions that copy the parts, in any order and in parallel.
+      finish: puts the whole file in place; called once, after all parts are done.
+      abort: discards the copied parts; called once, if a part or `finish` fails.
+      ledger: records the result of the file.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class Split:
 
     @property
     def pending(self) -> bool:
-        """Whether neither `finish` nor `abort` was called."""
+        """Whether neither `finish` nor `abort` has been called."""
         return self._left > 0
 
     def units(self) -> list[Unit]:
-        """One unit for each part."""
+        """Returns a unit for each part."""
         return [self._unit(part) for part in self._parts]
 
     def drop(self) -> None:
-        """Gives the file up, once no part is under way."""
+        """Abandons the file; called when no part is running."""
         if self.pending:
             self._left = 0
             self._abort()

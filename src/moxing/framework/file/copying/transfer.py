@@ -1,4 +1,4 @@
-"""Copies files between the local disk and a store, large ones in parts side by side."""
+"""Copies files between the local disk and a store, large files in parallel parts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def run(
     ledger: Ledger,
     watch: Callable[[], None] | None = None,
 ) -> None:
-    """Copies `jobs` and writes into `ledger` what became of each. Raises for no file.
+    """Copies `jobs`, and records each result in `ledger`. A failed file raises no error.
 
     Args:
-      jobs: what to copy.
-      threads: files, or parts of files, under way at once; 0 does all in this thread.
-      settings: how to reach the store.
-      ledger: is told of every file.
+      jobs: the files to copy.
+      threads: the number of files, or parts of files, copied at once; 0: all in this thread.
+      settings: the settings of the store.
+      ledger: records the result of every file.
       watch: called about once a second.
     """
     copying = _Run(threads, settings, ledger)
@@ -43,14 +43,14 @@ def run(
 
 
 def copy_one(src: str, dst: str, settings: Settings) -> None:
-    """Copies one file, a large one in parts side by side.
+    """Copies one file, a large file in parallel parts.
 
     Raises:
-      OSError: it could not be copied; the destination is as it was.
+      OSError: the file could not be copied; the destination is unchanged.
     """
     ledger = Ledger(1)
     copying = _Run(tuning.current().tasks, settings, ledger)
-    # A small file needs no helpers: what begins it also ends it.
+    # A small file is finished by its first unit, and needs no threads.
     more = copying.unit(Job(src, dst))() or ()
     pool.run(more, min(copying.threads, len(more)), leave=copying.drop)
     if ledger.errors:
@@ -63,16 +63,16 @@ def assemble(
     spans: Sequence[Span],
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """Makes an object of `spans`, its parts side by side.
+    """Creates an object from `spans`, in parallel parts.
 
     Args:
-      store: where the object will be.
-      where: which one.
-      spans: what it is made of.
-      ready: called before the object takes its place; what it raises keeps it from that.
+      store: the store of the object.
+      where: the location of the object.
+      spans: the spans that the object consists of.
+      ready: called before the object is put in place; an error that it raises prevents that.
 
     Raises:
-      OSError: it could not be made; the object, if any, is as it was.
+      OSError: the object could not be created; the old object, if any, is unchanged.
     """
     ledger = Ledger(1)
     made = store.assemble(where, spans)
@@ -102,12 +102,12 @@ class _Run:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def drop(self) -> None:
-        """Gives up the files that are half done."""
+        """Abandons unfinished files."""
         for split in self._splits:
             split.drop()
 
     def unit(self, job: Job) -> pool.Unit:
-        """The work that `job` begins with."""
+        """Returns the first unit of `job`."""
 
         def begin() -> Sequence[pool.Unit]:
             if self.ledger.hopeless:
@@ -128,7 +128,7 @@ class _Run:
         return begin
 
     def _begin(self, job: Job) -> int | Split:
-        """Copies a small file and returns its size, or takes a large one apart."""
+        """Copies a small file and returns its size, or splits a large file into parts."""
         if is_remote(job.src):
             src = parse(job.src)
             store = store_for(src, self.settings)
@@ -167,7 +167,7 @@ class _Run:
     def _download(self, store: Store, src: Location, job: Job) -> int | Split:
         size, etag, sizes = job.size, "", tuning.current()
         if self.threads > 1 and (size < 0 or size > sizes.split_above):
-            # A listing may be late: what is cut into ranges has to be looked at itself.
+            # A listing may be outdated, so ask for the object itself before it is split.
             found = store.head(src)
             size, etag = (found.size, found.etag) if found else (0, "")
         if self.threads <= 1 or size <= sizes.split_above:
@@ -181,7 +181,7 @@ class _Run:
             with contextlib.suppress(_Dropped):
                 stack.__exit__(_Dropped, _Dropped(), None)
 
-        # One range for each thread, unless that makes ranges too small or too large.
+        # Use one range per thread, unless the ranges would be too small or too large.
         step = max(sizes.part_size, min(-(-size // self.threads), parts.COPY_PART))
         work = [
             _fetcher(store, src, fd, Span(at, min(at + step, size)), etag)
@@ -204,7 +204,7 @@ class _Run:
 
 
 class _Dropped(Exception):
-    """Tells a context that its work failed."""
+    """Signals to a context manager that its work failed."""
 
 
 def _fetcher(store: Store, src: Location, fd: int, span: Span, etag: str) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""Copies whole directories, many files at a time."""
+"""Copies whole directories, many files at once."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ THREADS = 16
 
 @dataclass
 class Plan:
-    """What copying a tree means.
+    """The plan of the copy of a tree.
 
     Attributes:
-      jobs: the files.
-      folders: directories to make, relative to the destination.
-      failed: what can't be copied whatever the store does.
+      jobs: the files to copy.
+      folders: the directories to create, relative to the destination.
+      failed: the files that can't be copied in any case.
     """
 
     jobs: list[Job] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """How many files there are."""
+        """The number of files."""
         return len(self.jobs) + len(self.failed)
 
 
@@ -53,27 +53,27 @@ def copy_parallel(
     is_processing: bool = True,
     use_queue: bool = True,
 ) -> None:
-    """Copies what is in a directory into another, which is made where it is not there.
+    """Copies the content of a directory to another one, which is created if it does not exist.
 
-    Files of the same name are replaced, each as a whole; nothing else at the destination is
-    touched. `src_url` may also be one file, which is copied to `dst_url`, or into it where that is
-    a directory.
+    Existing files are replaced, each as a whole; nothing else at the destination changes. `src_url`
+    may also be a file, which is copied to `dst_url`, or into `dst_url` if that is a directory.
 
     Args:
       src_url, dst_url: local paths or URLs, in any combination.
-      file_list: names relative to `src_url`; only these files are copied. By default all are.
-      threads: files, and parts of large files, under way at once; 0 copies one after the other in
-        the calling thread.
-      is_processing: whether processes may be started to share the work. They are where there are
-        so many files that a single process would be what limits the speed, and they don't import
-        the main module, so it needs no guard.
-      use_queue: whether such processes draw from one queue, or get equal shares at the start.
+      file_list: the names, relative to `src_url`, of the files to copy; None: all.
+      threads: the number of files, and parts of large files, copied at once; 0: one after the other
+        in the calling thread.
+      is_processing: whether to start processes if there are so many files that a single process
+        would limit the speed. The processes don't import the main module, so it needs no guard.
+      use_queue: whether these processes take files from one queue; else they get equal shares at
+        the start.
 
     Raises:
       MoxFileNotExistsException: there is no `src_url`.
-      MoxFileNameDuplicateException: a store holds a file and a directory of one name, which a
-        local disk can't. Nothing was copied.
-      MoxFileCopyException: some files were not copied; its `failed` lists them. All others were.
+      MoxFileNameDuplicateException: the store has a file and a directory of the same name, which a
+        local disk can't have. Nothing was copied.
+      MoxFileCopyException: some files were not copied; its `failed` lists them. All other files
+        were copied.
     """
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
         raise MoxValueError(f"copy_parallel(threads={threads!r}): a number from 0 on is needed")
@@ -92,14 +92,14 @@ def copy_parallel(
 
 
 def copy_files(pairs: Iterable[tuple[str, str]], threads: int = THREADS) -> None:
-    """Copies each file to the path or URL it comes with, all that can be copied.
+    """Copies each file to its own destination; a failed file does not stop the others.
 
-    For programs that know their files, such as those of a checkpoint. Each file is there whole or
-    not at all, so what is written after this returns can stand for the whole set.
+    For programs that know their files, such as the files of a checkpoint. Each destination is
+    complete or unchanged, so a file written after this call can confirm the whole set.
 
     Args:
-      pairs: source and destination of each file.
-      threads: files, and parts of large files, under way at once.
+      pairs: the source and the destination of each file, paths or URLs.
+      threads: the number of files, and parts of large files, copied at once.
 
     Raises:
       MoxFileCopyException: some files were not copied; its `failed` lists them.
@@ -111,18 +111,18 @@ def copy_files(pairs: Iterable[tuple[str, str]], threads: int = THREADS) -> None
 
 
 def copy_tree(src: str, dst: str, names: Sequence[str] | None = None) -> None:
-    """Copies what is in the directory `src` into `dst`, without a line in the log.
+    """Copies the content of the directory `src` to `dst` without log lines.
 
     Args:
       src, dst: the directories.
-      names: of the files, relative to `src`; None: all that is there.
+      names: the names of the files, relative to `src`; None: all.
     """
     plan = plan_tree(src, dst) if names is None else _plan_list(src, dst, names)
     _carry_out(plan, dst, THREADS, True, True, quiet=True)
 
 
 def is_empty(url: str) -> bool:
-    """Whether nothing is in the directory `url`."""
+    """Whether the directory `url` is empty."""
     if is_remote(url):
         where = parse(url)
         return next(iter(store_for(where).list(where, deep=True)), None) is None
@@ -131,17 +131,17 @@ def is_empty(url: str) -> bool:
 
 
 def plan_tree(src: str, dst: str) -> Plan:
-    """The plan to copy all that is in the directory `src` into `dst`.
+    """Returns the plan to copy the whole content of the directory `src` to `dst`.
 
     Raises:
-      MoxFileNameDuplicateException: the local disk can't hold all names.
+      MoxFileNameDuplicateException: the local disk can't have all the names.
     """
     plan = Plan()
     for name, size, tag in (
         _remote_names(src) if is_remote(src) else _local_names(src, "", (disk.identity(src),))
     ):
         if name.endswith("/"):
-            # Of one that is left out, the files fail and so are told of.
+            # The files of a directory that is left out here fail and are reported.
             if not _leads_out(name.removesuffix("/")):
                 plan.folders.append(name)
         else:
@@ -152,7 +152,7 @@ def plan_tree(src: str, dst: str) -> Plan:
 
 
 def run(plan: Plan, dst: str, threads: int, processes: int, use_queue: bool) -> Ledger:
-    """Carries out `plan`. What failed is in the ledger."""
+    """Carries out `plan`; the returned ledger has the failed files."""
     settings = settings_module.current()
     ledger = Ledger(plan.total)
     ledger.failed.extend(plan.failed)
@@ -165,10 +165,10 @@ def run(plan: Plan, dst: str, threads: int, processes: int, use_queue: bool) -> 
 
 
 def check(ledger: Ledger, plan: Plan, dst: str) -> None:
-    """Raises where something of `plan` was not copied.
+    """Raises an error if any file of `plan` was not copied.
 
     Raises:
-      MoxFileCopyException: its `failed` lists what was not.
+      MoxFileCopyException: some files were not copied; its `failed` lists them.
     """
     if ledger.failed:
         raise copy_error(ledger.failed, plan.total, dst)
@@ -213,7 +213,7 @@ def _plan(src: str, dst: str, file_list: Sequence[str] | None) -> Plan:
 
 
 def _same(src: str, dst: str) -> bool:
-    """Whether all is where it shall be. A store refuses to copy an object onto itself."""
+    """Whether source and destination are the same; stores refuse to copy an object onto itself."""
     if is_remote(src) and is_remote(dst):
         a, b = parse(src), parse(dst)
         return (a.bucket, a.prefix) == (b.bucket, b.prefix)
@@ -236,7 +236,7 @@ def _plan_list(src: str, dst: str, file_list: Iterable[str]) -> Plan:
     plan = Plan()
     for item in file_list:
         name = text(item)
-        # Names may come from a listing of whole URLs.
+        # The names may be whole URLs from a listing.
         if name.startswith(f"{src.rstrip('/')}/"):
             name = name[len(src.rstrip("/")) + 1 :]
         _add(plan, src, dst, name)
@@ -253,7 +253,7 @@ def _add(plan: Plan, src: str, dst: str, name: str, size: int = -1, tag: str = "
 
 
 def _leads_out(name: str) -> bool:
-    """Whether `name` may lead out of the destination: a store takes any, with ".." in it, too."""
+    """Whether `name` may lead out of the destination, because a store allows ".." in names."""
     return any(part in ("", ".", "..") for part in name.split("/"))
 
 
@@ -274,7 +274,7 @@ def _local_names(
             yield start + entry.name, *_facts(entry)
             continue
         me = disk.identity(entry)
-        # A link to a directory around it would never end.
+        # Following a link to a parent directory would never end.
         if me not in around:
             yield f"{start}{entry.name}/", 0, ""
             yield from _local_names(entry.path, f"{start}{entry.name}/", (*around, me))
@@ -284,7 +284,7 @@ def _facts(entry: os.DirEntry[str]) -> tuple[int, str]:
     try:
         found = entry.stat()
     except OSError:
-        # A link to nothing or to itself: the copy will say so.
+        # The copy reports a link to a missing file or to itself.
         return -1, ""
     return found.st_size, str(found.st_mtime_ns)
 
@@ -302,7 +302,7 @@ def _check_duplicates(plan: Plan, src: str, dst: str) -> None:
 
 
 def _make_folders(plan: Plan, dst: str) -> None:
-    """Makes the directories that no file will make: empty ones, and the destination itself."""
+    """Creates empty directories and the destination, which no copied file creates."""
     if not is_remote(dst):
         if plan.folders or not any(job.dst == dst for job in plan.jobs):
             os.makedirs(dst, exist_ok=True)

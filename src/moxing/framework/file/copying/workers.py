@@ -1,8 +1,8 @@
-"""Shares a copy of very many files among processes.
+"""Divides a copy of very many files among processes.
 
-A worker is a fresh interpreter that imports nothing but this package: no main module runs again,
-so scripts need no `if __name__ == "__main__"`, and nothing is inherited by a fork. Jobs and results
-are lines of JSON on its standard input and output.
+A worker is a new interpreter that imports only this package: it does not run the main module again,
+so scripts need no `if __name__ == "__main__"`, and it inherits nothing through a fork. Jobs and
+results are lines of JSON on its standard input and output.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from moxing.framework.file.configuration.settings import Settings
 from moxing.framework.file.copying import transfer
 from moxing.framework.file.copying.ledger import ROOT, Job, Ledger, is_hopeless
 
-# A process takes about half a second to start, in which another one moves some hundred files.
+# A process needs about half a second to start, in which another one copies some hundred files.
 FILES_PER_PROCESS = 2000
 SHARE = 200
-# Seconds that a worker may take to end when it is told to.
+# The maximum seconds for a worker to end when it is told to.
 PATIENCE = 5.0
 _MAIN = (
     "import sys; sys.path.insert(0, {root!r}); "
@@ -35,7 +35,7 @@ _MAIN = (
 
 
 def how_many(files: int, threads: int, most: int) -> int:
-    """Processes that are worth while: at most `most`, one for each 2,000 files, none idle."""
+    """Returns the useful number of processes: at most `most`, and one per 2,000 files."""
     return max(1, min(most, threads, files // FILES_PER_PROCESS))
 
 
@@ -47,17 +47,17 @@ def run(
     ledger: Ledger,
     use_queue: bool = True,
 ) -> None:
-    """Copies `jobs` with `processes` processes, which have `threads` threads between them.
+    """Copies `jobs` with `processes` processes, which share `threads` threads.
 
-    What a process leaves undone when it dies is copied by this one.
+    This process copies the files that a worker leaves uncopied when it dies.
 
     Args:
-      jobs: what to copy.
-      processes: how many to start, at least 1.
-      threads: files under way at once in all processes together.
-      settings: how to reach the store.
-      ledger: is told of every file.
-      use_queue: whether processes draw from one queue or get equal shares.
+      jobs: the files to copy.
+      processes: the number of processes to start, at least 1.
+      threads: the number of files copied at once in all processes together.
+      settings: the settings of the store.
+      ledger: records the result of every file.
+      use_queue: whether processes take files from one queue; else they get equal shares.
     """
     queue = _Queue(jobs, SHARE if use_queue else -(-len(jobs) // processes))
     crew = _start(processes, settings, max(1, threads // processes))
@@ -81,7 +81,7 @@ def run(
 
 
 def serve(source: IO[str], sink: IO[str]) -> None:
-    """The main program of a worker: copies what it is told to until its input ends."""
+    """The main program of a worker: copies the jobs that it reads until its input ends."""
     from moxing import logs
 
     logs.reset_logger()
@@ -97,7 +97,7 @@ def serve(source: IO[str], sink: IO[str]) -> None:
 
 
 class _Telling(Ledger):
-    """A ledger that is kept at the other end of the pipe."""
+    """A ledger that sends its records through the pipe to the parent process."""
 
     def __init__(self, total: int, sink: IO[str], lock: threading.Lock) -> None:
         super().__init__(total)
@@ -120,7 +120,7 @@ class _Telling(Ledger):
 
 
 class _Queue:
-    """Jobs by number, handed out in shares, and those not heard of again."""
+    """Gives out jobs in shares, and keeps track of the jobs without a result."""
 
     def __init__(self, jobs: Sequence[Job], share: int) -> None:
         self._jobs = [dataclasses.replace(job, number=n) for n, job in enumerate(jobs)]
@@ -147,30 +147,30 @@ class _Queue:
 
 
 class _Worker:
-    """The other end of one process."""
+    """The parent's connection to one worker process."""
 
     def __init__(self, settings: Settings, threads: int) -> None:
         self._hello = {"settings": dataclasses.asdict(settings), "threads": threads}
-        # Where the package can be imported from.
+        # The folder from which the package can be imported.
         root = os.path.dirname(os.path.dirname(os.path.abspath(moxing.__file__)))
         self.process = subprocess.Popen(
-            # -P keeps modules of the working directory from hiding those of the library.
+            # -P keeps modules in the working directory from shadowing library modules.
             [sys.executable, "-P", "-c", _MAIN.format(root=root)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            # Ctrl-C is for the parent, which then ends its workers.
+            # Only the parent gets Ctrl-C, and then ends its workers.
             start_new_session=True,
         )
 
     def drive(self, queue: _Queue, ledger: Ledger) -> None:
-        """Feeds the process until the queue is empty or the process is gone."""
+        """Sends jobs to the process until the queue is empty or the process has ended."""
         source, sink = self.process.stdout, self.process.stdin
         assert source is not None
         assert sink is not None
         with contextlib.suppress(OSError, ValueError):
-            # Keys go through the pipe, where no list of processes shows them.
+            # Send the keys through the pipe, so that no process list shows them.
             _send(sink, self._hello)
             while not ledger.hopeless and (share := queue.take()):
                 _send(sink, [dataclasses.astuple(job) for job in share])

@@ -1,1 +1,1 @@
-"""Object stores: what each must be able to do, and the stores that can do it."""
+"""Object stores: their common protocol, and its implementations."""

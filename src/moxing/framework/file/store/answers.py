@@ -1,4 +1,4 @@
-"""Turns what a store or the network answered into one of our errors, and says if it may pass."""
+"""Translates errors of a store or the network to openmox's errors, and marks transient ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moxing.framework.file.errors import (
     Response,
 )
 
-# Client errors (HTTP 4xx) that another try can mend.
+# Client errors (HTTP 4xx) that another attempt can resolve.
 _PASSING = frozenset(
     {
         "BadDigest",
@@ -32,23 +32,23 @@ _PASSING = frozenset(
 _GONE = frozenset({"NoSuchKey", "NoSuchBucket", "404", "NotFound"})
 _REFUSED = frozenset({"AccessDenied", "403", "Forbidden", "AllAccessDisabled"})
 _BAD_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"})
-# What makes further requests for other files pointless.
+# Errors that make requests for other files pointless.
 HOPELESS = _BAD_KEYS | {"NoSuchBucket"}
 
-# What OpenSSL says, versions apart, where the other side answers in plain HTTP, and where a file
-# of authorities is not there or holds none.
+# Parts of OpenSSL's messages, in various versions, if the server speaks plain HTTP, and if a CA
+# bundle is missing or empty.
 _NO_TLS = ("wrong version number", "record layer failure", "packet length too long", "http request")
 _NO_AUTHORITIES = ("no such file", "no certificate", "is a directory", "permission denied")
 
 
 def translate(error: Exception, doing: str, url: str, settings: Settings) -> MoxFileError:
-    """The error to raise for `error`; its `transient` says whether another try may succeed.
+    """Returns the error to raise for `error`; its `transient` is true if a retry may succeed.
 
     Args:
-      error: what botocore raised.
+      error: the error that botocore raised.
       doing: the S3 operation, such as `"get_object"`.
-      url: what the request was for.
-      settings: the settings of the client that asked.
+      url: the URL of the request.
+      settings: the settings of the client.
     """
     from botocore import exceptions
 
@@ -83,7 +83,7 @@ def translate(error: Exception, doing: str, url: str, settings: Settings) -> Mox
 
 
 def _tls(error: Exception, settings: Settings) -> str:
-    """Why no TLS connection came about, and what to do."""
+    """Returns the reason why a TLS connection failed, and what to do."""
     said = str(error).lower().replace("_", " ")
     if any(sign in said for sign in _NO_TLS):
         return (
@@ -102,14 +102,14 @@ def _tls(error: Exception, settings: Settings) -> str:
 
 
 def is_mistake(error: Exception) -> bool:
-    """Whether the request was so wrong, a bucket name perhaps, that it was not sent."""
+    """Whether the request was not sent because it is invalid, for example its bucket name."""
     from botocore import exceptions
 
     return isinstance(error, exceptions.ParamValidationError | exceptions.InvalidRegionError)
 
 
 def is_network(error: Exception) -> bool:
-    """Whether `error` comes from the store or the way to it, and not from a mistake of ours."""
+    """Whether `error` comes from the store or the network, and not from a bug."""
     from botocore import exceptions
 
     kinds = (

@@ -1,4 +1,4 @@
-"""Objects in a real store: what `Store` asks for, as S3 requests."""
+"""Implements `Store` with S3 requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BucketStore:
         self.client = client
 
     def head(self, where: Location) -> Info | None:
-        """The object at exactly this key, or None."""
+        """Returns the object with exactly this key, or None."""
         try:
             answer = self.client.call("head_object", str(where), **_of(where))
         except MoxFileNotExistsException:
@@ -39,7 +39,7 @@ class BucketStore:
         return _info(where.key, answer, answer.get("ContentLength", 0))
 
     def is_directory(self, where: Location) -> bool:
-        """Whether anything is below `where`, an empty object that stands for it counting too."""
+        """Whether any object is below `where`, including an empty object that represents it."""
         try:
             if not where.key:
                 self.client.call("head_bucket", where.top, Bucket=where.bucket)
@@ -56,7 +56,7 @@ class BucketStore:
         return bool(page.get("Contents"))
 
     def list(self, where: Location, deep: bool, start: str = "") -> Iterator[Info]:
-        """What is below the directory `where`, in the order of keys, a page at a time."""
+        """Yields the entries below the directory `where` in the order of keys, page by page."""
         arguments: dict[str, Any] = {
             "Bucket": where.bucket,
             "Prefix": where.prefix + start,
@@ -78,13 +78,13 @@ class BucketStore:
             if token == arguments.get("ContinuationToken"):
                 raise _stuck(where, last)
             arguments["ContinuationToken"] = token
-        # Stores that know only the first version of this request, OBS among them, take the second
-        # for it.
+        # Stores that have only the first version of this request, such as OBS, treat the second
+        # version like the first.
         arguments.pop("ContinuationToken", None)
         yield from self._list_on(where, last, arguments)
 
     def _list_on(self, where: Location, last: str, arguments: dict[str, Any]) -> Iterator[Info]:
-        """What comes after the key `last`, by the first version of the request."""
+        """Yields the entries after the key `last`, with the first version of the request."""
         arguments["Marker"] = last
         while True:
             page = self.client.call("list_objects", str(where), **arguments)
@@ -103,7 +103,7 @@ class BucketStore:
                 raise _stuck(where, last)
 
     def read(self, where: Location, start: int, stop: int | None, etag: str) -> tuple[Info, bytes]:
-        """Bytes of an object, fewer at its end, and the size and tag of the whole."""
+        """Reads bytes of an object, fewer at its end; also returns its size and tag."""
         try:
             answer, data = self.client.read(str(where), **_range(where, start, stop, etag))
         except MoxFileRespException as error:
@@ -113,7 +113,7 @@ class BucketStore:
     def read_ahead(
         self, where: Location, start: int, stop: int, etag: str
     ) -> Future[tuple[Info, bytes]]:
-        """As `read`, while the caller does something else; tried only once."""
+        """Reads in the background, with only one attempt; see `read`."""
         done: Future[tuple[Info, bytes]] = Future()
 
         def finish(future: Future[tuple[dict[str, Any], bytes]]) -> None:
@@ -129,9 +129,9 @@ class BucketStore:
         return done
 
     def fetch(self, where: Location, fd: int, span: Span | None = None, etag: str = "") -> None:
-        """Writes an object, or a span of it, to the same place of the local file `fd`.
+        """Writes an object, or a span of it, to the same position in the local file `fd`.
 
-        A broken answer is taken up where it broke.
+        After a broken answer, the transfer continues where it broke.
         """
         at = span.start if span else 0
         stop = span.stop if span else None
@@ -163,7 +163,7 @@ class BucketStore:
             raise MoxFileReadException(f"{where} ended at byte {at}", url=str(where))
 
     def put(self, where: Location, data: bytes) -> None:
-        """Makes or replaces an object."""
+        """Creates or replaces an object."""
         self.client.call("put_object", str(where), Body=data, **_of(where))
 
     def copy(self, src: Location, dst: Location, info: Info) -> None:
@@ -173,7 +173,7 @@ class BucketStore:
         self.client.call("copy_object", str(dst), CopySource=source, **match, **_of(dst))
 
     def assemble(self, where: Location, spans: Sequence[Span]) -> Assembly:
-        """Begins to make an object of `spans`, one after the other."""
+        """Starts to create an object from the concatenation of `spans`."""
         sizes = tuning.current()
         whole = sum(span.size for span in spans)
         inside = any(span.where is not None and span.size >= tuning.LEAST_PART for span in spans)
@@ -182,7 +182,7 @@ class BucketStore:
         return _InParts(self, where, planning.plan(spans, sizes.part_size))
 
     def delete(self, bucket: Location, keys: Sequence[str]) -> None:
-        """Deletes objects; those that are not there count as deleted."""
+        """Deletes objects; missing objects count as deleted."""
         if len(keys) == 1:
             where = bucket.at(keys[0])
             self.client.call("delete_object", str(where), **_of(where))
@@ -202,7 +202,7 @@ class BucketStore:
                 )
 
     def data(self, part: planning.Part) -> bytes:
-        """The bytes of one part, read from where they are."""
+        """Returns the bytes of one part, read from their sources."""
         return b"".join(self._bytes(span) for span in part)
 
     def _bytes(self, span: Span) -> bytes:
@@ -290,7 +290,7 @@ class _InParts:
                 raise
 
     def _is_there(self, error: MoxFileRespException) -> bool:
-        """Whether an earlier try made the object and only its answer was lost."""
+        """Whether an earlier attempt created the object and only its answer was lost."""
         if error.resp is None or error.resp.errorCode not in ("NoSuchUpload", "404"):
             return False
         found = self._store.head(self._where)
@@ -301,12 +301,12 @@ class _InParts:
         try:
             self._store.client.call("abort_multipart_upload", self._url, **self._upload)
         except MoxFileError:
-            # The error that led here is the one to report.
+            # Report the error that led to the abort, not this one.
             return
 
 
 def read_exactly(fd: int, start: int, size: int) -> bytes:
-    """`size` bytes of a local file from `start`, fewer only where the file ends."""
+    """Reads `size` bytes of a local file from `start`, fewer only at the end of the file."""
     pieces: list[bytes] = []
     while size > 0:
         data = os.pread(fd, size, start)
@@ -338,13 +338,13 @@ def _info(key: str, answer: dict[str, Any], size: int) -> Info:
 
 
 def _whole(answer: dict[str, Any], start: int, got: int) -> int:
-    """Bytes of the whole object, of which a range was asked for."""
+    """Returns the size of the whole object from the answer to a range request."""
     total = str(answer.get("ContentRange", "")).rpartition("/")[2]
     return int(total) if total.isdigit() else start + got
 
 
 def _page(page: dict[str, Any]) -> list[Info]:
-    """Files and directories of one page in the order of keys."""
+    """Returns the files and directories of one page, in the order of keys."""
     found = [_info(item["Key"], item, item.get("Size", 0)) for item in page.get("Contents", [])]
     found += [Info(item["Prefix"]) for item in page.get("CommonPrefixes", [])]
     found.sort(key=lambda item: item.key)
@@ -361,7 +361,7 @@ def _stuck(where: Location, last: str) -> MoxFileRespException:
 def _past_end(
     store: BucketStore, where: Location, error: MoxFileRespException, start: int, etag: str
 ) -> Info:
-    """The object's facts, where the range that was asked for begins at its end or behind it."""
+    """Returns the object's Info if the requested range starts at or after its end."""
     if error.resp is not None and error.resp.errorCode == "InvalidRange":
         found = store.head(where)
         if found is not None and found.size <= start and etag in ("", found.etag):

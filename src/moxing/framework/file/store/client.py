@@ -1,6 +1,6 @@
-"""Speaks S3 over botocore: one call is one request, tried again while the error may pass.
+"""Sends S3 requests with botocore, and retries them after transient errors.
 
-botocore is imported when the first client is made, not before.
+botocore is imported when the first client is made.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ MOST_CONNECTIONS = 256
 
 
 class Client:
-    """A connection pool to one store with one set of keys. Safe to use from many threads."""
+    """A connection pool to one store with one set of keys; thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         _quiet()
         self.settings = settings
         self._general = _connect(settings, settings.client_timeout)
-        # Whoever sets a limit for one kind of request gets a pool with that limit for it.
+        # Each operation with its own time limit has its own connection pool.
         self._special = {name: _connect(settings, limit) for name, limit in settings.limits}
 
     def call(self, operation: str, url: str, **arguments: Any) -> Any:
-        """The answer to one S3 request.
+        """Returns the answer to one S3 request.
 
         Args:
-          operation: botocore's name of it, such as `"head_object"`.
-          url: what to name in an error.
-          **arguments: the request's own.
+          operation: botocore's name of the request, such as `"head_object"`.
+          url: the URL to name in an error.
+          **arguments: the arguments of the request.
 
         Raises:
-          MoxFileError: the store refused it, or could not be reached in all tries.
+          MoxFileError: the store refused the request, or no attempt reached the store.
         """
         return self.persist(lambda: self._request(operation, arguments), operation, url)
 
     def read(self, url: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
-        """The answer to a `get_object` request and its whole body."""
+        """Returns the answer to a `get_object` request and its whole body."""
         return self.persist(lambda: self._read(arguments), "get_object", url)
 
     def submit_read(self, **arguments: Any) -> Future[tuple[dict[str, Any], bytes]]:
-        """One try of `read`, under way while the caller does something else."""
+        """Starts one attempt of `read` in the background."""
         future: Future[tuple[dict[str, Any], bytes]] = Future()
 
         def go() -> None:
@@ -68,7 +68,7 @@ class Client:
         try:
             threading.Thread(target=go, name="mox-file-ahead", daemon=True).start()
         except RuntimeError as error:
-            # Later Pythons start no thread when the program ends.
+            # Later Python versions start no threads at the end of a program.
             future.set_exception(error)
         return future
 
@@ -79,9 +79,9 @@ class Client:
         chunk: int,
         **arguments: Any,
     ) -> None:
-        """Hands the answer to a `get_object` request to `begin`, and its body to `take` in pieces.
+        """Passes the answer to a `get_object` request to `begin`, and its body to `take` in pieces.
 
-        One try only: the caller knows where to take it up.
+        Makes only one attempt, because the caller knows where to continue.
         """
         answer = self._request("get_object", arguments)
         with contextlib.closing(answer["Body"]) as body:
@@ -90,12 +90,12 @@ class Client:
                 take(data)
 
     def close(self) -> None:
-        """Lets the connections go."""
+        """Closes the connections."""
         for client in (self._general, *self._special.values()):
             client.close()
 
     def persist(self, once: Callable[[], T], operation: str, url: str) -> T:
-        """The result of `once`, tried again while its error may pass."""
+        """Returns the result of `once`, which is retried after transient errors."""
 
         def explain(error: Exception) -> MoxFileError:
             if answers.is_mistake(error):
@@ -109,26 +109,26 @@ class Client:
     def _request(self, operation: str, arguments: dict[str, Any]) -> Any:
         data = arguments.get("Body")
         if data is not None:
-            # Sent in small blocks, each with a time limit of its own, however slow the link is.
+            # Send the body in small blocks, each with its own time limit, for slow links.
             arguments = {**arguments, "Body": io.BytesIO(data)}
         return getattr(self._special.get(operation, self._general), operation)(**arguments)
 
     def _read(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         answer = self._request("get_object", arguments)
-        # Entered itself, the body would give the raw stream, whose errors are not botocore's.
+        # As a context manager, the body returns the raw stream, whose errors are not botocore's.
         with contextlib.closing(answer["Body"]) as body:
             return answer, body.read()
 
 
 class _Clients:
-    """The clients of this process, by their settings. Temporary keys change, so old ones go."""
+    """The clients of this process by settings; old ones go, because temporary keys change."""
 
     KEPT = 4
 
     def __init__(self) -> None:
         self._renew()
         if hasattr(os, "register_at_fork"):
-            # Connections and lock of the parent are of no use in a child.
+            # A child process can't use the parent's connections and lock.
             os.register_at_fork(after_in_child=self._renew)
 
     def _renew(self) -> None:
@@ -148,7 +148,7 @@ _CLIENTS = _Clients()
 
 
 def client_for(settings: Settings) -> Client:
-    """The client of this process for `settings`; made once."""
+    """Returns this process's client for `settings`, made at the first call."""
     return _CLIENTS.get(settings)
 
 
@@ -161,11 +161,11 @@ def _connect(settings: Settings, limit: float) -> Any:
         connect_timeout=min(CONNECT_TIMEOUT, limit),
         read_timeout=limit,
         max_pool_connections=MOST_CONNECTIONS,
-        # `retry` is the one place that decides about further tries.
+        # Only the module `retry` decides about further attempts.
         retries={"total_max_attempts": 1},
         s3={"addressing_style": "path" if settings.path_style else "virtual"},
-        # The newer default, checksums in trailers, is unknown to most S3-compatible stores. The
-        # body is covered by the signature.
+        # Most S3-compatible stores do not support the newer default, checksums in trailers. The
+        # signature covers the body.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         **keys,
@@ -181,7 +181,7 @@ def _connect(settings: Settings, limit: float) -> Any:
         config=config,
     )
     events = client.meta.events
-    # OBS and others want the older digest for this one request.
+    # OBS and other stores require the older digest for this request.
     events.register("before-call.s3.DeleteObjects", _add_md5)
     if not settings.keep_alive:
         events.register("before-send.s3", _ask_to_close)
@@ -192,7 +192,7 @@ def _connect(settings: Settings, limit: float) -> Any:
 
 @functools.cache
 def _session() -> Any:
-    """What clients share: the description of the protocol, which takes time and memory to load."""
+    """Returns a session, whose protocol description, slow to load, all clients share."""
     import botocore.session
 
     session = botocore.session.Session()
@@ -202,7 +202,7 @@ def _session() -> Any:
 
 
 def _moment(value: Any) -> datetime.datetime:
-    """A time of an answer. botocore's own way guesses the format and takes most of a listing."""
+    """Parses a time in an answer; botocore's own slow parser would dominate a listing's time."""
     try:
         return datetime.datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -212,7 +212,7 @@ def _moment(value: Any) -> datetime.datetime:
 
 
 def _quiet() -> None:
-    """Keeps signed requests out of the log of a program that logs everything."""
+    """Keeps signed requests out of a program's debug log."""
     for name in ("botocore", "urllib3"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
@@ -220,7 +220,7 @@ def _quiet() -> None:
 
 
 def _list_plainly(events: Any) -> None:
-    """Does not ask for encoded names: OBS then returns the same page for ever."""
+    """Keeps botocore from requesting encoded names, for which OBS repeats the same page forever."""
     from botocore import handlers
 
     for operation in ("ListObjects", "ListObjectsV2"):

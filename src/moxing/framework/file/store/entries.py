@@ -1,4 +1,4 @@
-"""What a directory of a store holds, in the shape of `os.DirEntry`, and whole trees of it."""
+"""Lists directories and trees of a store, with entries like `os.DirEntry`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from moxing.framework.file.urls import Location
 
 
 class RemoteEntry:
-    """One file or directory of a store, with the interface of `os.DirEntry`.
+    """A file or directory in a store, with the interface of `os.DirEntry`.
 
     Attributes:
-      name: its name in its directory.
-      path: its URL.
+      name: the name of the entry in its directory.
+      path: the URL of the entry.
     """
 
     __slots__ = ("_info", "name", "path")
@@ -32,32 +32,32 @@ class RemoteEntry:
         return f"<RemoteEntry {self.name!r}>"
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a directory."""
+        """Whether the entry is a directory."""
         del follow_symlinks
         return self._info.is_directory
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a file."""
+        """Whether the entry is a file."""
         del follow_symlinks
         return not self._info.is_directory
 
     def is_symlink(self) -> bool:
-        """False: a store has no links."""
+        """Returns False: a store has no links."""
         return False
 
     def inode(self) -> int:
-        """0: a store has no inodes."""
+        """Returns 0: a store has no inodes."""
         return 0
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Size and time of the last change, without another request."""
+        """Returns the size and the time of the last change, without another request."""
         del follow_symlinks
         info = self._info
         return FileStat(info.size, info.mtime_ns, info.is_directory).as_os_stat()
 
 
 class RemoteScan:
-    """The entries of one directory, with the interface of the iterator of `os.scandir`."""
+    """An iterator over the entries of a directory, with the interface of `os.scandir`."""
 
     def __init__(self, store: Store, directory: Location) -> None:
         self._entries = (
@@ -83,10 +83,10 @@ class RemoteScan:
 
 
 def reachable(found: Iterable[Info], directory: Location) -> Iterator[Info]:
-    """Those of `found` that a URL can name.
+    """Yields the entries of `found` that a URL can name.
 
-    Runs of slashes in a URL count as one, so a key with an empty component has no URL. Its
-    directory would seem to be inside itself.
+    Repeated slashes in a URL count as one, so a key with an empty component has no URL. Its
+    directory would seem to contain itself.
     """
     start = len(directory.prefix)
     for info in found:
@@ -95,10 +95,10 @@ def reachable(found: Iterable[Info], directory: Location) -> Iterator[Info]:
 
 
 def tree(store: Store, directory: Location) -> Iterator[Info]:
-    """Everything below `directory` in the order of keys, each directory before what is in it.
+    """Yields everything below `directory` in the order of keys, directories before their content.
 
-    A store lists only objects; the directories are read off their names. All keys of a directory
-    come together, so only the directories around the present key are held.
+    A store lists only objects, whose names imply the directories. All keys of a directory are
+    adjacent, so only the parents of the current key are held.
     """
     start = len(directory.prefix)
     around: list[str] = []

@@ -1,7 +1,7 @@
-"""A local directory that stands for a store, for tests and laptops (`MOX_FILE_S3_ROOT`).
+"""A local directory that replaces a store, for tests and laptops (`MOX_FILE_S3_ROOT`).
 
-The bucket `b` is the directory `b` in it, the object `a/x` the file `b/a/x`. Buckets are made by
-the first write. Unlike in a store, a directory stays when its last file goes.
+The bucket `b` is the directory `b` in it, and the object `a/x` is the file `b/a/x`. The first write
+creates a bucket. Unlike in a store, a directory stays when its last file is deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FolderStore:
         self._root = os.path.abspath(root)
 
     def head(self, where: Location) -> Info | None:
-        """The object at exactly this key, or None."""
+        """Returns the object with exactly this key, or None."""
         path = self._path(where)
         try:
             found = os.stat(path)
@@ -41,7 +41,7 @@ class FolderStore:
         return os.path.isdir(self._path(where))
 
     def list(self, where: Location, deep: bool, start: str = "") -> Iterator[Info]:
-        """What is below the directory `where`, in the order of keys."""
+        """Yields the entries below the directory `where`, in the order of keys."""
         for item in self._scan(self._path(where), where.prefix, deep):
             if item.key.startswith(where.prefix + start):
                 yield item
@@ -63,7 +63,7 @@ class FolderStore:
                 yield from self._scan(entry.path, key, deep)
 
     def read(self, where: Location, start: int, stop: int | None, etag: str) -> tuple[Info, bytes]:
-        """Bytes of an object, fewer at its end, and the size and tag of the whole."""
+        """Reads bytes of an object, fewer at its end; also returns its size and tag."""
         with self._open(where, etag) as (fd, info):
             end = info.size if stop is None else min(stop, info.size)
             pieces: list[bytes] = []
@@ -78,7 +78,7 @@ class FolderStore:
     def read_ahead(
         self, where: Location, start: int, stop: int, etag: str
     ) -> Future[tuple[Info, bytes]]:
-        """As `read`, at once: the disk is near."""
+        """Reads immediately, because the disk is fast; see `read`."""
         done: Future[tuple[Info, bytes]] = Future()
         try:
             done.set_result(self.read(where, start, stop, etag))
@@ -87,14 +87,14 @@ class FolderStore:
         return done
 
     def fetch(self, where: Location, fd: int, span: Span | None = None, etag: str = "") -> None:
-        """Writes an object, or a span of it, to the same place of the local file `fd`."""
+        """Writes an object, or a span of it, to the same position in the local file `fd`."""
         with self._open(where, etag) as (src, info):
             wanted = span or Span(0, info.size)
             if disk.copy_span(src, wanted.start, wanted.size, fd, wanted.start) != wanted.size:
                 raise _changed(where)
 
     def put(self, where: Location, data: bytes) -> None:
-        """Makes or replaces an object; a key that ends in a slash makes a directory."""
+        """Creates or replaces an object; a key that ends in a slash creates a directory."""
         path = self._path(where)
         if where.names_directory:
             os.makedirs(path, exist_ok=True)
@@ -110,7 +110,7 @@ class FolderStore:
         self.assemble(dst, [Span(0, info.size, where=src, etag=info.etag)]).finish()
 
     def assemble(self, where: Location, spans: Sequence[Span]) -> Assembly:
-        """Begins to make an object of `spans`, one after the other."""
+        """Starts to create an object from the concatenation of `spans`."""
         return _Joined(lambda: self._join(where, spans))
 
     def _join(self, where: Location, spans: Sequence[Span]) -> None:
@@ -130,8 +130,8 @@ class FolderStore:
         return done
 
     def delete(self, bucket: Location, keys: Sequence[str]) -> None:
-        """Deletes objects; those that are not there count as deleted."""
-        # Deepest first, so that a directory is empty when its turn comes.
+        """Deletes objects; missing objects count as deleted."""
+        # Delete the deepest keys first, so that a directory is empty when it is deleted.
         for key in sorted(keys, reverse=True):
             path = self._path(bucket.at(key))
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -168,7 +168,7 @@ class FolderStore:
 
 
 class _Joined:
-    """An object made in one go when it is finished."""
+    """An object that `finish` creates in one step."""
 
     def __init__(self, make: Callable[[], None]) -> None:
         self.parts: Sequence[Callable[[], None]] = ()

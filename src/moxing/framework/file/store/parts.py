@@ -1,4 +1,4 @@
-"""Plans the parts of an object that is made of pieces, within the rules of the S3 protocol."""
+"""Plans the parts of an assembled object within the limits of the S3 protocol."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from moxing.framework.file.configuration.tuning import LEAST_PART, MIB, MOST_PARTS
 from moxing.framework.file.store.protocol import Span
 
-# A copy inside the store costs no memory here, so its parts can be larger.
+# A copy inside the store needs no local memory, so its parts can be larger.
 COPY_PART = 256 * MIB
 
 Part = tuple[Span, ...]
 
 
 def fitting(part_size: int, total: int, parts: int = MOST_PARTS) -> int:
-    """`part_size`, or more where `total` bytes would need more than `parts` parts of it."""
+    """Returns `part_size`, or more if `total` bytes would need more than `parts` parts."""
     return max(part_size, -(-total // parts))
 
 
 def plan(spans: Sequence[Span], part_size: int) -> list[Part]:
-    """Cuts `spans` into parts; each is one span, or several small ones to be joined.
+    """Divides `spans` into parts; each part is one span, or several small spans to join.
 
-    Every part but the last has at least 5 MiB. A part that is one span of an object, and is not
-    smaller than that or is the last, can be copied inside the store (`copied_inside`).
+    Every part except the last has at least 5 MiB. A part that is a single span of an object, and
+    has this size or is the last part, can be copied inside the store (`copied_inside`).
     """
     spans = [span for span in spans if span.size > 0]
     total = sum(span.size for span in spans)
-    # Each span may end with a short part, so leave room for these.
+    # Each span may end with a short part, so reserve that many parts.
     room = MOST_PARTS - len(spans)
     sent = max(LEAST_PART, fitting(part_size, total, room))
     inside = max(COPY_PART, fitting(part_size, total, room))
@@ -53,13 +53,13 @@ def plan(spans: Sequence[Span], part_size: int) -> list[Part]:
 def copied_inside(part: Part) -> bool:
     """Whether the store can copy this part from one of its own objects.
 
-    A part below 5 MiB is only ever the last one, for which the store has no least size.
+    A part below 5 MiB is always the last one, which has no minimum size.
     """
     return len(part) == 1 and part[0].where is not None
 
 
 def _top_up(held: list[Span], span: Span) -> Span | None:
-    """Takes from `span` what `held` lacks to be a part; the rest, or None where nothing is left."""
+    """Moves bytes from `span` to `held` until it is a part; returns the rest of `span`, or None."""
     if not held:
         return span
     lacking = LEAST_PART - sum(item.size for item in held)

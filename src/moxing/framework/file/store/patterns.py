@@ -1,4 +1,4 @@
-"""Finds what matches a pattern of names in a store, as `glob` does on the local disk."""
+"""Finds the names in a store that match a pattern, like `glob` on the local disk."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 def match(store: Store, pattern: Location, recursive: bool) -> Iterator[str]:
-    """The URLs of what matches the key of `pattern`; the bucket is taken as it is.
+    """Yields the URLs that match the key of `pattern`; its bucket is not a pattern.
 
     Args:
-      store: where to look.
+      store: the store to search.
       pattern: a location whose key may have `*`, `?` and `[...]`.
-      recursive: whether `**` stands for any number of directories.
+      recursive: whether `**` matches any number of directories.
     """
     names = pattern.key.split("/") if pattern.key else []
     seen: set[str] = set()
@@ -53,7 +53,7 @@ def _below(store: Store, base: Location, names: list[str], recursive: bool) -> I
 
 
 def _inside(store: Store, base: Location, rest: list[str], recursive: bool) -> Iterator[str]:
-    # A pattern that ends in a slash asks for the directories themselves.
+    # A pattern that ends in a slash matches the directories themselves.
     if rest == [""]:
         yield str(base)
     else:

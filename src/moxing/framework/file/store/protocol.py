@@ -1,4 +1,4 @@
-"""What every object store must be able to do."""
+"""The protocol that every object store implements."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from moxing.framework.file.urls import Location
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """One object, or one directory of a listing.
+    """An object, or a directory in a listing.
 
     Attributes:
-      key: its key; a directory's ends in a slash.
-      size: bytes, 0 for a directory.
-      mtime_ns: time of its last change in nanoseconds since 1970, 0 where none is known.
-      etag: changes whenever the object does; empty for a directory.
+      key: the key; the key of a directory ends in a slash.
+      size: the size in bytes; 0 for a directory.
+      mtime_ns: the time of the last change in nanoseconds since 1970; 0 if it is unknown.
+      etag: a tag that changes with the object; empty for a directory.
     """
 
     key: str
@@ -28,13 +28,13 @@ class Info:
 
     @property
     def is_directory(self) -> bool:
-        """Whether this is a directory, or the empty object that stands for one."""
+        """Whether this is a directory, or the empty object that represents one."""
         return self.key.endswith("/")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Bytes `start` to `stop` of an object (`where`, `etag`) or of an open local file (`fd`)."""
+    """The bytes `start` to `stop` of an object (`where`, `etag`) or an open local file (`fd`)."""
 
     start: int
     stop: int
@@ -44,68 +44,68 @@ class Span:
 
     @property
     def size(self) -> int:
-        """Bytes it has."""
+        """The number of bytes in the span."""
         return self.stop - self.start
 
     def cut(self, start: int, stop: int) -> Span:
-        """Bytes `start` to `stop` of this span."""
+        """Returns the bytes `start` to `stop` of this span."""
         return Span(self.start + start, self.start + stop, self.fd, self.where, self.etag)
 
 
 class Assembly(Protocol):
-    """An object in the making. It is there, whole, once `finish` has returned, and not before."""
+    """An object under construction, which exists, complete, only after `finish` has returned."""
 
     @property
     def parts(self) -> Sequence[Callable[[], None]]:
-        """Work that may be done in any order and side by side."""
+        """The functions to call, in any order and in parallel, before `finish`."""
         ...
 
     def finish(self) -> None:
-        """Makes the object, once all `parts` are done."""
+        """Creates the object, after all `parts` are done."""
         ...
 
     def abort(self) -> None:
-        """Drops what was done. Never raises."""
+        """Discards the finished parts. Never raises an error."""
         ...
 
 
 class Store(Protocol):
-    """A flat space of objects by bucket and key."""
+    """A flat namespace of objects by bucket and key."""
 
     def head(self, where: Location) -> Info | None:
-        """The object at exactly this key, or None."""
+        """Returns the object with exactly this key, or None."""
         ...
 
     def list(self, where: Location, deep: bool, start: str = "") -> Iterator[Info]:
-        """What is below the directory `where`, in the order of keys, a page at a time.
+        """Yields the entries below the directory `where` in the order of keys, page by page.
 
         Args:
           where: a directory.
-          deep: every object below it, or only its own files and directories.
-          start: only names that start so.
+          deep: whether to list all objects below the directory; else only its own entries.
+          start: a prefix of the names to list.
         """
         ...
 
     def is_directory(self, where: Location) -> bool:
-        """Whether anything is below `where`, an empty object that stands for it counting too."""
+        """Whether any object is below `where`, including an empty object that represents it."""
         ...
 
     def read(self, where: Location, start: int, stop: int | None, etag: str) -> tuple[Info, bytes]:
-        """Bytes of an object, fewer at its end, and the size and tag of the whole."""
+        """Reads bytes of an object, fewer at its end; also returns its size and tag."""
         ...
 
     def read_ahead(
         self, where: Location, start: int, stop: int, etag: str
     ) -> Future[tuple[Info, bytes]]:
-        """As `read`, while the caller does something else; tried only once."""
+        """Reads in the background, with only one attempt; see `read`."""
         ...
 
     def fetch(self, where: Location, fd: int, span: Span | None = None, etag: str = "") -> None:
-        """Writes an object, or a span of it, to the same place of the local file `fd`."""
+        """Writes an object, or a span of it, to the same position in the local file `fd`."""
         ...
 
     def put(self, where: Location, data: bytes) -> None:
-        """Makes or replaces a small object."""
+        """Creates or replaces a small object."""
         ...
 
     def copy(self, src: Location, dst: Location, info: Info) -> None:
@@ -113,9 +113,9 @@ class Store(Protocol):
         ...
 
     def assemble(self, where: Location, spans: Sequence[Span]) -> Assembly:
-        """Begins to make an object of `spans`, one after the other."""
+        """Starts to create an object from the concatenation of `spans`."""
         ...
 
     def delete(self, bucket: Location, keys: Sequence[str]) -> None:
-        """Deletes objects; those that are not there count as deleted."""
+        """Deletes objects; missing objects count as deleted."""
         ...

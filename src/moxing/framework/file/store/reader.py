@@ -1,4 +1,4 @@
-"""Reads an object as a raw stream: in blocks that grow, the next one fetched while one is used."""
+"""Reads an object as a raw stream, in growing blocks with prefetching."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ AHEAD_LIMIT = 120.0
 
 
 class ObjectReader(io.RawIOBase):
-    """The bytes of one object, as they were when it was opened.
+    """The bytes of an object at the time when it was opened.
 
-    A block that follows the one before is twice as large, up to 8 MiB, and the next is asked for
-    at once. After a jump, blocks are small again. So a whole read is fast and a look at an index
-    cheap, and at most three blocks are held.
+    In sequential reads, each block is twice as large as the previous one, up to 8 MiB, and the next
+    block is prefetched. After a jump, blocks are small again. So a whole read is fast, a small read
+    is cheap, and at most three blocks are held.
 
     Args:
-      store: where the object is.
-      where: which one.
-      first: bytes of the first block.
+      store: the store of the object.
+      where: the location of the object.
+      first: the size of the first block in bytes.
 
     Raises:
       MoxFileNotExistsException: there is no such object.
-      MoxFileIsDirectoryException: it is a directory.
+      MoxFileIsDirectoryException: `where` is a directory.
     """
 
     def __init__(self, store: Store, where: Location, first: int = FIRST_BLOCK) -> None:
@@ -58,7 +58,7 @@ class ObjectReader(io.RawIOBase):
 
     @property
     def size(self) -> int:
-        """Bytes of the object."""
+        """The size of the object in bytes."""
         return self._info.size
 
     def readable(self) -> bool:
@@ -70,12 +70,12 @@ class ObjectReader(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """The position of the next byte."""
+        """Returns the position of the next byte."""
         self._check()
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Goes to a position; one behind the end is allowed."""
+        """Changes the position, which may be after the end."""
         self._check()
         if whence not in (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END):
             raise ValueError(f"seek(whence={whence!r}): 0, 1 or 2 is needed")
@@ -86,7 +86,7 @@ class ObjectReader(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: memoryview | bytearray) -> int:  # type: ignore[override]
-        """Fills `buffer` as far as the present block reaches; 0 at the end."""
+        """Fills `buffer` from the current block; returns the number of bytes, 0 at the end."""
         self._check()
         if self._at >= self.size or not len(buffer):
             return 0
@@ -99,7 +99,7 @@ class ObjectReader(io.RawIOBase):
         return len(data)
 
     def readall(self) -> bytes:
-        """All that is left."""
+        """Reads the rest of the object."""
         self._check()
         pieces: list[bytes] = []
         while self._at < self.size:
@@ -110,7 +110,7 @@ class ObjectReader(io.RawIOBase):
         return b"".join(pieces)
 
     def close(self) -> None:
-        """Drops what is held."""
+        """Releases the held blocks."""
         self._ahead = None
         self._block = b""
         super().close()
@@ -130,14 +130,14 @@ class ObjectReader(io.RawIOBase):
             self._ahead = (after, asked)
 
     def _taken(self, at: int) -> bytes | None:
-        """The block that was asked for ahead, if it is the right one and came well."""
+        """Returns the prefetched block if it has the right position and was read without error."""
         ahead, self._ahead = self._ahead, None
         if ahead is None or ahead[0] != at:
             return None
         try:
             data = ahead[1].result(AHEAD_LIMIT)[1]
         except Exception:
-            # It was one try; the caller now makes as many as the settings allow.
+            # This was a single attempt; the caller now makes as many as the settings allow.
             return None
         return data or None
 

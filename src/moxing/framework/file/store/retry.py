@@ -1,4 +1,4 @@
-"""Tries a request again, waiting longer each time, while the error may pass."""
+"""Retries a request after transient errors, with growing waits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from moxing.framework.file.errors import MoxFileError
 T = TypeVar("T")
 LONGEST_WAIT = 15.0
 _LOG = logging.getLogger(__name__)
-# Our own, so that a program's seeded random numbers stay what they are.
+# A separate generator, so that a program's seeded random numbers do not change.
 _RANDOM = random.Random()
 
 
 def pause(tries: int, first: float) -> float:
-    """Seconds to wait after `tries` failed tries: `first * 2**(tries-1)`, at most 15, +-25%.
+    """Returns the wait after `tries` failed attempts: `first * 2**(tries-1)`, at most 15 s, +-25%.
 
-    The spread keeps many workers that failed together from coming back together.
+    The random spread keeps workers that failed together from retrying at the same time.
     """
     return min(first * 2.0 ** min(tries - 1, 30), LONGEST_WAIT) * _RANDOM.uniform(0.75, 1.25)
 
@@ -31,17 +31,17 @@ def persist(
     tries: int,
     first_wait: float,
 ) -> T:
-    """The result of `work`, which is tried up to `tries` times.
+    """Returns the result of `work`, which is attempted up to `tries` times.
 
     Args:
-      work: one try.
-      explain: turns what `work` raised into one of our errors, whose `transient` decides. It
-        raises where the error is none of the store's.
-      tries: how often to try in all.
-      first_wait: seconds before the second try.
+      work: makes one attempt.
+      explain: converts an error of `work` to a MoxFileError, whose `transient` decides about a
+        retry. It raises an error that is not the store's.
+      tries: the total number of attempts.
+      first_wait: seconds before the second attempt.
 
     Raises:
-      MoxFileError: the last try's error, when tries are used up or another one can't help.
+      MoxFileError: the error of the last attempt, if no attempts are left or a retry can't help.
     """
     for tried in range(1, tries + 1):
         try:
@@ -53,7 +53,7 @@ def persist(
             if tried == tries:
                 raise _spent(error, tries) from None
         wait = pause(tried, first_wait)
-        # The first failure is everyday business of a busy store; a second one is news.
+        # A first failure is normal for a busy store; log a warning only from the second one on.
         level = logging.DEBUG if tried == 1 else logging.WARNING
         _LOG.log(level, "%s; trying again in %.1f s (%d of %d)", error, wait, tried + 1, tries)
         time.sleep(wait)

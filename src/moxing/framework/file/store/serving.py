@@ -1,8 +1,8 @@
-"""Which object store serves a URL."""
+"""Selects the object store for a URL."""
 
 from __future__ import annotations
 
-# Imported now, as Python refuses to when the program ends, and a last upload needs it.
+# Import this now: a last upload needs it, and Python can't import it at the end of a program.
 import concurrent.futures.thread  # noqa: F401
 
 from moxing.framework.file.configuration import settings as settings_module
@@ -14,7 +14,7 @@ from moxing.framework.file.urls import Location
 
 
 def store_for(where: Location, settings: Settings | None = None) -> Store:
-    """The store that holds `where`.
+    """Returns the store that holds `where`.
 
     Raises:
       MoxRuntimeError: no store is configured.
@@ -24,7 +24,7 @@ def store_for(where: Location, settings: Settings | None = None) -> Store:
     if chosen.root is not None:
         return FolderStore(chosen.root)
     from moxing.framework.file.store.client import (
-        client_for,  # Needs botocore, which takes its time.
+        client_for,  # This needs botocore, which imports slowly.
     )
 
     return BucketStore(client_for(chosen))

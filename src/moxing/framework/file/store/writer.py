@@ -1,4 +1,4 @@
-"""Writes an object by way of a local file, so that it is there whole or not at all."""
+"""Writes an object through a local file, so that the object is complete or unchanged."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from moxing.framework.file.errors import (
 from moxing.framework.file.store.protocol import Info, Span, Store
 from moxing.framework.file.urls import Location
 
-# A longer object is not fetched to append to it: the store puts old and new together.
+# To append to a longer object, the store joins old and new content without a download.
 FETCHED_TO_APPEND = 8 * tuning.MIB
-# Seconds that flushes may take at once, and the share of all time that they may take later.
+# The seconds that flushes may take at first, and the share of the total time after that.
 FLUSH_ALLOWANCE, FLUSH_SHARE = 2.0, 0.1
 
 
 class ChangedError(MoxFileRespException):
-    """An object was changed by somebody else while it was open for appending."""
+    """Another process changed an object while it was open for appending."""
 
 
 class ObjectWriter(io.FileIO):
-    """A file on the local disk that becomes the object `where` when it is closed.
+    """A file on the local disk that is uploaded as the object `where` when it is closed.
 
     Args:
-      store: where the object will be.
-      where: which one.
-      mode: as of `open`, binary: one of r+, w, w+, a, a+, x, x+ with a `b`.
+      store: the store of the object.
+      where: the location of the object.
+      mode: a binary mode of `open`: one of r+, w, w+, a, a+, x, x+, with a `b`.
 
     Raises:
-      MoxFileNotExistsException: mode r+ and there is no such object.
-      MoxFileExistsException: mode x and there is one.
-      MoxFileIsDirectoryException: it is a directory.
+      MoxFileNotExistsException: the mode has r+, and the object does not exist.
+      MoxFileExistsException: the mode has x, and the object exists.
+      MoxFileIsDirectoryException: `where` is a directory.
     """
 
     def __init__(self, store: Store, where: Location, mode: str) -> None:
@@ -63,7 +63,7 @@ class ObjectWriter(io.FileIO):
             raise MoxFileExistsException(f"{where} exists", url=str(where))
         if mode[0] == "r" and found is None:
             raise _no_file(store, where)
-        # Beside the file that is written to, one descriptor to send it from.
+        # A second descriptor of the local file, from which it is uploaded.
         self._source, path = tempfile.mkstemp(prefix="mox-", dir=tuning.staging_dir())
         try:
             append = mode[0] == "a" and "+" not in mode
@@ -77,18 +77,18 @@ class ObjectWriter(io.FileIO):
             os.close(self._source)
             raise
         finally:
-            # The open file is all that is needed; without a name it can't be left behind.
+            # Only the open file is needed; without a name, it can't be left behind.
             os.unlink(path)
         self.name = str(where)
         self._dirty = found is None or mode[0] == "w"
-        # Who appends must not take away what somebody else has appended meanwhile.
+        # An append must not overwrite data that another process has appended meanwhile.
         self._appends = mode[0] == "a"
         self._seen = found
 
     def write(self, data) -> int:  # type: ignore[override]  # noqa: ANN001 (as FileIO's)
-        """Writes to the local file; at its end where the mode is a."""
+        """Writes to the local file; in mode a, at its end."""
         if self.is_foreign:
-            # What a forked child writes would go into the file that its parent sends.
+            # Data from a forked child would go into the file that its parent uploads.
             if self._dropped:
                 return len(data)
             raise io.UnsupportedOperation(f"{self.name} was opened by another process")
@@ -100,7 +100,7 @@ class ObjectWriter(io.FileIO):
             return super().write(data)
 
     def truncate(self, size: int | None = None) -> int:  # type: ignore[override]
-        """Cuts the file at `size` bytes, by default where it stands."""
+        """Truncates the file to `size` bytes, by default to the current position."""
         at = self.tell() if size is None else size
         if self._base is not None:
             if at < self._base.size:
@@ -114,26 +114,26 @@ class ObjectWriter(io.FileIO):
         return at
 
     def tell(self) -> int:
-        """The position in the object."""
+        """Returns the position in the object."""
         if self._base is None:
             return super().tell()
         return self._base.size + super().tell() if self._before is None else self._before
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Goes to a position in the object. In mode a, it is at the end again before a write."""
+        """Changes the position in the object. In mode a, every write goes to the end."""
         if self._base is None:
             return super().seek(offset, whence)
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self.length()}[whence]
         target = start + offset
         if target < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        # What was there before is not in the local file, so a position in it is only remembered.
+        # The old content is not in the local file, so a position in it is only remembered.
         self._before = target if target < self._base.size else None
         super().seek(max(target - self._base.size, 0))
         return target
 
     def length(self) -> int:
-        """Bytes that the object would have now."""
+        """Returns the size in bytes that the object would have now."""
         return os.fstat(self._source).st_size + (self._base.size if self._base else 0)
 
     @property
@@ -142,13 +142,13 @@ class ObjectWriter(io.FileIO):
         return os.getpid() != self._process
 
     def publish(self, last: bool = False) -> None:
-        """Makes the object of what was written so far, at once.
+        """Creates the object immediately from the data written so far.
 
         Args:
-          last: whether nothing follows.
+          last: whether no more data follows.
 
         Raises:
-          ChangedError: the file is open for appending and somebody else changed it meanwhile.
+          ChangedError: the file is open for appending, and another process has changed the object.
         """
         if not self._dirty or self._dropped or self.is_foreign:
             return
@@ -171,7 +171,7 @@ class ObjectWriter(io.FileIO):
         self._spent += time.monotonic() - began
 
     def _check_unchanged(self) -> None:
-        # Not every store heeds a condition that goes with the request itself.
+        # Not every store supports conditional requests, so check the object first.
         found = self._store.head(self._where)
         if (found.etag if found else "") != (self._seen.etag if self._seen else ""):
             raise ChangedError(
@@ -181,10 +181,10 @@ class ObjectWriter(io.FileIO):
             )
 
     def flushed(self) -> None:
-        """As `publish`, unless flushes take more than a tenth of the time.
+        """Calls `publish`, unless flushes take more than a tenth of the time.
 
-        A log that flushes every line would otherwise send its whole file for each. What is put off
-        goes with a later flush, at the latest with `close`.
+        Otherwise, a log that flushes every line would upload its whole file for each line. Deferred
+        data is sent with a later flush, at the latest with `close`.
         """
         allowed = FLUSH_ALLOWANCE + FLUSH_SHARE * (time.monotonic() - self._opened)
         if self._spent <= allowed:
@@ -192,7 +192,7 @@ class ObjectWriter(io.FileIO):
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[None]:
-        """Names the local disk in its errors; a file of which a part is missing is never sent."""
+        """In the block, errors name the local disk; an incomplete file is never uploaded."""
         try:
             yield
         except MoxFileError:
@@ -208,11 +208,11 @@ class ObjectWriter(io.FileIO):
             raise self._failed from error
 
     def drop(self) -> None:
-        """Leaves the object as it is when this is closed."""
+        """Makes `close` leave the object unchanged."""
         self._dropped = True
 
     def close(self) -> None:
-        """Makes the object, then lets the local file go."""
+        """Creates the object, and then releases the local file."""
         if self.closed:
             return
         try:
@@ -223,7 +223,7 @@ class ObjectWriter(io.FileIO):
 
 
 def _reopened(mode: str) -> str:
-    """The mode for the local file, which is there already."""
+    """Returns the mode to open the local file, which exists already."""
     first = {"x": "w"}.get(mode[0], mode[0])
     return f"{first}+b" if "+" in mode else f"{first}b"
 
