@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -41,6 +42,18 @@ def test_kubernetes(capsys: pytest.CaptureFixture[str]) -> None:
         spec["template"]["spec"]["containers"][0].get("resources") for spec in replicas.values()
     ]
     assert limits == [{"limits": {"nvidia.com/gpu": 4}}, None]
+
+
+def test_the_name_of_a_file_adds_no_line_to_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    script = "a\n#SBATCH --wrap=reboot\n;b.py"
+
+    assert launch.main(["--emit=slurm", "--workers=2", script]) == 0
+
+    # Slurm reads no option behind the first command.
+    lines = itertools.takewhile(lambda x: x.startswith("#"), capsys.readouterr().out.splitlines())
+    options = [line for line in lines if line.startswith("#SBATCH")]
+    assert "#SBATCH --job-name=a-SBATCH-wrap-reboot-b" in options
+    assert [line for line in options if "--wrap" in line] == []
 
 
 def test_only_pods_of_the_job_reach_its_ports(capsys: pytest.CaptureFixture[str]) -> None:

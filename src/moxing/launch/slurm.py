@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from pathlib import PurePath
 
@@ -140,7 +141,8 @@ def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
         )
     gpus = f"#SBATCH --gpus-per-node={plan.num_gpus}\n" if plan.num_gpus else ""
     return _SCRIPT.format(
-        name=PurePath(plan.script).stem.replace(" ", "-"),
+        # A line of its own, such as #SBATCH --wrap=..., must not hide in the name of a file.
+        name=re.sub(r"[^\w.+]+", "-", PurePath(plan.script).stem),
         workers=plan.workers,
         gpus=gpus,
         grace=min(math.ceil(grace), _MOST_GRACE),

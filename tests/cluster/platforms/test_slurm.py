@@ -36,6 +36,29 @@ def test_several_tasks_a_node_and_a_job_number():
     )
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"SLURM_NTASKS": "99999999"},
+        {"SLURM_NTASKS": "9" * 5000},
+        {"SLURM_PROCID": "9" * 5000},
+        {"SLURM_JOB_NODELIST": "gpu[1-99999999]"},
+        {"SLURM_JOB_NODELIST": "gpu[1-1000]-[1-1000]"},
+        {"SLURM_JOB_NODELIST": ",".join(["gpu[1-60000]"] * 4)},
+        {"SLURM_JOB_NODELIST": "[1]" * 5000},
+        {"SLURM_JOB_NODELIST": f"gpu[1-{'9' * 5000}]"},
+        {"SLURM_TASKS_PER_NODE": ",".join(["1(x60000)"] * 4)},
+        {"SLURM_TASKS_PER_NODE": "9" * 5000},
+    ],
+    ids=lambda given: "-".join(given),
+)
+def test_sizes_that_would_fill_the_memory_are_refused_at_once(given: dict[str, str]) -> None:
+    with pytest.raises(MoxValueError) as told:
+        read({**JOB, **given})
+
+    assert len(str(told.value)) < 500
+
+
 def test_the_step_counts_before_the_job():
     step = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "gpu09,gpu11", "SLURM_PROCID": "1"}
     cluster = read({**JOB, **step})

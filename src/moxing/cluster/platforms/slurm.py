@@ -13,7 +13,9 @@ SOURCE = "the Slurm variables"
 _FIRST_PORT = 20000
 _PORTS = 10000
 _PORTS_A_JOB = 16
-_MOST_NODES = 100_000
+_NUMBER = "[0-9]{1,18}"
+_MOST_RANGES = 16  # In the name of a node.
+_MOST = 100_000  # Nodes or tasks: more are a mistake, and would fill the memory.
 
 
 def read(environ: Mapping[str, str]) -> Cluster | None:
@@ -29,6 +31,8 @@ def read(environ: Mapping[str, str]) -> Cluster | None:
     if count < 2 or not node_list:
         return None
     index = _number(environ, "SLURM_PROCID")
+    if count > _MOST:
+        raise MoxValueError(f"Slurm's variables say {count} tasks; no more than {_MOST} can meet.")
     nodes = expand(node_list)
     port = _FIRST_PORT + _number(environ, "SLURM_JOB_ID", missing=0) * _PORTS_A_JOB % _PORTS
     places = _places(environ, len(nodes), count)
@@ -53,6 +57,8 @@ def expand(node_list: str) -> list[str]:
     names: list[str] = []
     for part in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", node_list):
         names += _expanded(part, node_list)
+        if len(names) > _MOST:
+            raise MoxValueError(f"The node list {shown(node_list)} of Slurm is too long.")
     if not names or node_list.count("[") != node_list.count("]"):
         raise MoxValueError(f"The node list {shown(node_list)} of Slurm can't be read.")
     return names
@@ -62,14 +68,20 @@ def _expanded(part: str, whole: str) -> list[str]:
     match = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
     if match is None:
         return [part.strip()]
-    names = []
+    if part.count("[") > _MOST_RANGES:
+        raise MoxValueError(f"The node list {shown(whole)} of Slurm has too many ranges.")
+    names: list[str] = []
+    rests = _expanded(match[3], whole)
     for span in match[2].split(","):
-        ends = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", span)
+        ends = re.fullmatch(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*", span)
         first, last = (ends[1], ends[2] or ends[1]) if ends else ("1", "0")
-        if not 0 <= int(last) - int(first) < _MOST_NODES:
-            raise MoxValueError(f"The node list {shown(whole)} of Slurm can't be read: {span!r}.")
+        count = int(last) - int(first) + 1
+        if not 0 < count <= _MOST or count * len(rests) + len(names) > _MOST:
+            raise MoxValueError(
+                f"The node list {shown(whole)} of Slurm can't be read: {shown(span)}."
+            )
         middles = [f"{n:0{len(first)}d}" for n in range(int(first), int(last) + 1)]
-        names += [match[1] + m + rest for m in middles for rest in _expanded(match[3], whole)]
+        names += [match[1] + m + rest for m in middles for rest in rests]
     return names
 
 
@@ -88,8 +100,8 @@ def _places(environ: Mapping[str, str], nodes: int, count: int) -> list[tuple[in
 def _counts(text: str) -> list[int]:
     counts: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part.strip())
-        if match is None or int(match[2] or 1) > _MOST_NODES:
+        match = re.fullmatch(rf"({_NUMBER})(?:\(x({_NUMBER})\))?", part.strip())
+        if match is None or int(match[2] or 1) + len(counts) > _MOST:
             raise MoxValueError(f"Slurm's tasks per node {shown(text)} can't be read.")
         counts += [int(match[1])] * int(match[2] or 1)
     return counts
@@ -103,6 +115,6 @@ def _number(environ: Mapping[str, str], *names: str, missing: int | None = None)
     text = _first(environ, *names)
     if not text and missing is not None:
         return missing
-    if not text.isascii() or not text.isdigit():
+    if not re.fullmatch(_NUMBER, text):
         raise MoxValueError(f"{' or '.join(names)} is {shown(text)}, not a number; Slurm sets it.")
     return int(text)
