@@ -1,1 +1,1 @@
-"""The program's command line: tf.flags, tf.app and argparse beside openmox's own flags."""
+"""The program's command line: tf.flags, tf.app and argparse together with openmox's own flags."""

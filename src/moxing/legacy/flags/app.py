@@ -12,23 +12,23 @@ from moxing.legacy.flags.tolerant_flags import TolerantFlags
 
 
 def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoReturn]:
-    """`tf.app.run` for these flags."""
+    """Returns the `tf.app.run` for these flags."""
 
     def run(
         main: Callable[..., Any] | None = None,
         argv: Sequence[str] | None = None,
         flags_parser: Any = None,
     ) -> NoReturn:
-        """Calls `main(argv)` and ends the program with what it returns.
+        """Calls `main(argv)`, and ends the program with its result.
 
         Args:
-            main: default: the function `main` of the main program.
-            argv: the command line, program's name first; default `sys.argv`. `main` gets what no
-                flag has taken of it.
-            flags_parser: accepted and not used.
+            main: the function to call; default: the function `main` of the main program.
+            argv: the command line, starting with the program's name; default: `sys.argv`. `main`
+                gets the arguments that are not flags.
+            flags_parser: not used.
 
         Raises:
-            SystemExit: always, with what `main` returns if that is a number or text.
+            SystemExit: always, with the result of `main` if that is a number or a string.
             MoxAttributeError: there is no `main`.
             MoxValueError: a flag of the command line is a typo of one that the program defines.
         """
@@ -41,7 +41,7 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
         rest = flags(sys.argv if argv is None else argv)
         command_line.check_unknown()
         result = main(rest)
-        # Anything else, such as what mox.run returns, would count as a failure.
+        # Any other result, such as that of mox.run, would count as a failure.
         sys.exit(result if isinstance(result, int | str) else None)
 
     return run

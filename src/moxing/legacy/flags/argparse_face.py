@@ -1,7 +1,7 @@
 """Lets `argparse` programs run with flags that belong to openmox or to the platform.
 
-Runtime flags are taken from the command line before a program starts; a parser that defines one of
-them gets it back. A parser of the user's own goes on where a flag is unknown to it.
+Runtime flags are removed from the command line before a program starts; a parser that defines one
+of them gets it back. A parser of the user's own code ignores unknown flags.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def install(command_line: CommandLine, is_users: Callable[[types.FrameType], boo
     """Changes `argparse.ArgumentParser` for the rest of the process.
 
     Args:
-        command_line: of the program.
+        command_line: the command line of the program.
         is_users: whether a frame runs the user's own code.
     """
     real_known = argparse.ArgumentParser.parse_known_args
@@ -51,7 +51,7 @@ def install(command_line: CommandLine, is_users: Callable[[types.FrameType], boo
 
 
 def _caller() -> types.FrameType:
-    """The frame that called argparse."""
+    """Returns the frame that called argparse."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename == argparse.__file__:
         frame = frame.f_back
@@ -64,7 +64,7 @@ def _knows_nothing(name: str) -> bool:
 
 
 def _only_flags(extras: Sequence[str]) -> bool:
-    """Whether what a parser did not know are long flags, with or without values."""
+    """Whether a parser's unknown arguments are only long flags, with or without values."""
     before = ""
     for extra in extras:
         is_value = before.startswith("--") and "=" not in before and not is_flag(extra)
@@ -94,7 +94,7 @@ def _arguments(action: argparse.Action, name: str, text: str) -> list[str]:
 
 
 def _subparser_with(parser: Any, option: str) -> Any:
-    """A parser below `parser`, of whatever depth, that defines `option`."""
+    """Returns a subparser of `parser`, at any depth, that defines `option`; None: none."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for child in action.choices.values():
@@ -109,7 +109,7 @@ def _subparser_with(parser: Any, option: str) -> Any:
 def _record(
     parser: Any, arguments: Sequence[str], extras: Sequence[str], command_line: CommandLine
 ) -> None:
-    """Notes which flags the parser took, which it defines, and which of them are empty."""
+    """Records the flags that the parser took and defines, and warns of empty ones."""
     options = parser._option_string_actions
     command_line.define(option.lstrip("-") for option in options)
     unknown = {name for name, _ in flags_in(extras)}

@@ -1,4 +1,4 @@
-"""The command line of a program: which flags nobody defined, which are typos, which came empty."""
+"""The command line of a program, with checks for undefined, misspelled and empty flags."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from moxing import logs
 from moxing.errors import MoxValueError, near_matches
 
-# Platforms append these flags whether a program defines them or not, so they are no typos of flags
-# with like names.
+# Platforms append these flags even if a program does not define them, so they are not misspellings
+# of flags with similar names.
 _APPENDED = frozenset(
     [
         *("data_url", "train_url", "checkpoint_url", "eval_url", "init_method", "rank"),
         *("world_size", "data_dir", "output_dir", "work_dir", "log_dir"),
     ]
 )
-_LEAST_LETTERS = 4  # Of names that differ by a typo; shorter ones are too often alike.
+_LEAST_LETTERS = 4  # Shorter names are too often similar to be typos.
 _NUMBER_START = frozenset("0123456789.")
 
 
 class CommandLine:
-    """The arguments of a program and who has taken them.
+    """The arguments of a program, and the flags that parsers have taken.
 
     Attributes:
-        arguments: what the program finds in `sys.argv[1:]`.
-        given: text of each runtime flag that was on the command line; they are no longer in
+        arguments: the arguments that the program finds in `sys.argv[1:]`.
+        given: the text of each runtime flag on the command line. These flags are not in
             `sys.argv`, but a parser of the program that defines one of them gets it back.
-        runtime: names of all runtime flags.
+        runtime: the names of all runtime flags.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class CommandLine:
         runtime: Collection[str],
         quiet: bool = False,
     ) -> None:
-        """Args: arguments: those left to the program. quiet: warn of nothing."""
+        """Args: arguments: the program's arguments. quiet: whether to suppress warnings."""
         self.given = dict(given)
         self.runtime = frozenset(runtime)
         self.arguments = list(arguments)
@@ -48,15 +48,15 @@ class CommandLine:
         self._quiet = quiet
 
     def take(self, names: Iterable[str]) -> None:
-        """A parser has found these flags of the command line among its own."""
+        """Records flags of the command line that a parser has taken."""
         self._taken.update(names)
 
     def define(self, names: Iterable[str]) -> None:
-        """A parser defines these flags; typing errors are compared with them."""
+        """Records flags that a parser defines, with which unknown flags are compared."""
         self._defined.update(names)
 
     def tolerate(self, knows: Callable[[str], bool]) -> None:
-        """A parser has gone on in spite of flags that it does not know.
+        """Records that a parser has ignored unknown flags.
 
         Args:
             knows: whether that parser knows a flag; asked when the warning is due.
@@ -65,7 +65,7 @@ class CommandLine:
             self._tolerant.append(knows)
 
     def unknown(self) -> list[str]:
-        """Names of the flags that no parser of the program knows."""
+        """Returns the names of the flags that no parser of the program knows."""
         names = dict.fromkeys(name for name, _ in flags_in(self.arguments))
         return [
             name
@@ -74,7 +74,7 @@ class CommandLine:
         ]
 
     def check_unknown(self) -> None:
-        """Refuses typos and warns of other unknown flags, where all flags should be defined.
+        """Refuses typos and warns of other unknown flags, once all flags should be defined.
 
         Raises:
             MoxValueError: a flag that no parser knows differs by one letter, or in case or dashes,
@@ -91,7 +91,7 @@ class CommandLine:
         self.warn_unknown()
 
     def warn_unknown(self) -> None:
-        """Says once, in one line, which flags were ignored; nothing if no parser was tolerant."""
+        """Warns once, in one line, of ignored flags; does nothing if no parser was tolerant."""
         names = self._to_say()
         if not names:
             return
@@ -103,7 +103,7 @@ class CommandLine:
         )
 
     def remind(self) -> None:
-        """Says at the end of a program which flags were ignored before, in lines long gone by."""
+        """Repeats at the end of a program which flags were ignored."""
         if self._ignored:
             logs.warn("not used: %s", ", ".join(f"--{name}" for name in self._ignored))
 
@@ -113,7 +113,7 @@ class CommandLine:
         return [name for name in self.unknown() if name not in self._said]
 
     def note_empty(self, name: str, default: object) -> None:
-        """Says that an empty value stands in for the default; nothing if that is empty too."""
+        """Warns that an empty value replaces the default, unless the default is empty, too."""
         if default != "" and name not in self._said and not self._quiet:
             self._said.add(name)
             logs.warn("flag %s is empty: the script's default is not used", name)
@@ -124,7 +124,7 @@ class CommandLine:
 
 
 def _is_typo(name: str, known: str) -> bool:
-    """Whether a name is another by one wrong, missing, added or swapped letter, case or dashes."""
+    """Whether two names differ only by case, dashes, or one wrong, missing or swapped letter."""
     left, right = (text.lower().replace("-", "_") for text in (name, known))
     if left == right:
         return True
@@ -136,15 +136,15 @@ def _is_typo(name: str, known: str) -> bool:
     )
     a, b = left[at:], right[at:]
     if a[:1].isdigit() and b[:1].isdigit():
-        return False  # As in conv1 and conv2, which are two flags.
+        return False  # conv1 and conv2, for example, are different flags.
     swapped = a[:2] == b[1::-1] and a[2:] == b[2:] and len(a) > 1
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or swapped
 
 
 def flags_in(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Name and value, if it holds one, of each argument that looks like a flag.
+    """Yields the name and the value, or None, of each argument that looks like a flag.
 
-    Numbers below zero are values, and nothing after a bare `--` is a flag.
+    Negative numbers are values, and no argument after a bare `--` is a flag.
     """
     for argument in arguments:
         if argument == "--":
@@ -155,6 +155,6 @@ def flags_in(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 
 
 def is_flag(argument: str) -> bool:
-    """Whether an argument is `-name`, `--name` or one of those with a value."""
+    """Whether an argument is `-name` or `--name`, with or without a value."""
     name = argument.lstrip("-")
     return argument.startswith("-") and bool(name) and name[0] not in _NUMBER_START

@@ -1,4 +1,4 @@
-"""Splits a command line into the flags that a table knows and everything else."""
+"""Splits a command line into known flags and other arguments."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _TRUTH = frozenset(("true", "false"))
 def split(
     arguments: Sequence[str], find: Callable[[str], Any]
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Finds flags wherever they stand.
+    """Finds flags at any position.
 
     Args:
-        arguments: without the program's name.
-        find: the absl flag of a name, or None.
+        arguments: the arguments without the program's name.
+        find: returns the absl flag of a name, or None.
 
     Returns:
-        (name, text) of each known flag in order, and the other arguments in order. What follows a
-        bare `--` is no flag, and the `--` itself is dropped.
+        (name, text) of each known flag in order, and the other arguments in order. Arguments after
+        a bare `--` are not flags, and the `--` itself is dropped.
 
     Raises:
-        MoxValueError: a flag without its value.
+        MoxValueError: the value of a flag is missing.
     """
     found: list[tuple[str, str]] = []
     rest: list[str] = []
@@ -46,7 +46,7 @@ def split(
 
 
 def _following(flag: Any, waiting: list[str]) -> str:
-    """The value of a flag that was given without `=`."""
+    """Returns the value of a flag that was given without `=`."""
     if flag.boolean:
         # `--flag False` sets the flag, as it did before TensorFlow 1.5.
         return waiting.pop(0) if waiting and waiting[0].lower() in _TRUTH else "true"

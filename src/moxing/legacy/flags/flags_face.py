@@ -12,17 +12,17 @@ from absl import flags as absl_flags
 from moxing.errors import MoxValueError
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
 
-# Definitions are attributed to the module that calls, not to this one; help lists them there.
+# Attribute definitions to the calling module, not to this one, so that help lists them there.
 absl_flags.disclaim_key_flags()
 
 _OLD_NAMES = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
 def names(flags: TolerantFlags) -> dict[str, Callable[[], Any]]:
-    """What `tf.flags` shows in place of absl's: every DEFINE function, and FLAGS.
+    """Returns the names of `tf.flags` that replace absl's: every DEFINE function, and FLAGS.
 
     Args:
-        flags: where definitions go.
+        flags: the flags to which definitions are added.
     """
     found: dict[str, Callable[[], Any]] = {"FLAGS": lambda: flags}
     for name in dir(absl_flags):
@@ -56,7 +56,7 @@ def _define(function: Callable[..., Any], flags: TolerantFlags) -> Callable[...,
 def _whole_default(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """An integer flag's default may be written 1e5."""
+    """Converts an integer flag's default that is written as 1e5 to an int."""
     default = args[1] if len(args) > 1 else kwargs.get("default")
     if isinstance(default, float) and default.is_integer():
         if len(args) > 1:

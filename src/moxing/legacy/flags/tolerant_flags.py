@@ -1,4 +1,4 @@
-"""absl's global flags as TensorFlow 1.4 had them: read at any time, tolerant of the unknown."""
+"""absl's global flags with the behavior of TensorFlow 1.4: readable at any time, tolerant."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _EXPECTED = {"bool": "true or false", "string": "text"}
 class TolerantFlags(absl_flags.FlagValues):
     """Another view of absl's flags, by default of `absl.flags.FLAGS`: the same flags and values.
 
-    A flag gets its value from the command line at the moment it is defined, so it can be read from
-    then on. Flags that nobody defines are left alone.
+    A flag gets its value from the command line when it is defined, so it can be read from then on.
+    Undefined flags are ignored.
     """
 
     __slots__ = ("_applied", "_command_line", "_own", "_verified")
@@ -28,7 +28,7 @@ class TolerantFlags(absl_flags.FlagValues):
     def __init__(
         self, command_line: CommandLine, flags: absl_flags.FlagValues = absl_flags.FLAGS
     ) -> None:
-        """Args: command_line: of the program. flags: what this is a view of."""
+        """Args: command_line: the program's command line. flags: the flags behind this view."""
         # FlagValues keeps everything in __dict__ and guards plain assignment.
         object.__setattr__(self, "__dict__", flags.__dict__)
         object.__setattr__(self, "_command_line", command_line)
@@ -45,11 +45,11 @@ class TolerantFlags(absl_flags.FlagValues):
                     f"flag {name!r} is defined twice: with the default {old.default!r} at"
                     f" {self._own[name]}, and with {flag.default!r} at {_place()}. Rename one."
                 )
-            # A module that is imported twice, or a notebook cell that is run again.
+            # A module was imported twice, or a notebook cell was run again.
             flag.value, flag.present = old.value, old.present
             flag.using_default_value = old.using_default_value
         if old is not None:
-            # Flags of openmox and of libraries give way to the program's own.
+            # The program's own flags replace flags of openmox and of libraries.
             self.__delattr__(name)
         super().__setitem__(name, flag)
         self._own[name] = _place()
@@ -62,7 +62,7 @@ class TolerantFlags(absl_flags.FlagValues):
     def __getattr__(self, name: str) -> Any:
         flag = self._flags().get(name)
         if flag is None:
-            # Python itself asks for names with underscores, to copy or to print an object.
+            # Python itself looks up names with underscores, to copy or print an object.
             error = AttributeError if name.startswith("_") else MoxAttributeError
             raise error(f"flag {name!r} is not defined.{near_matches(name, self._flags())}")
         if flag.name not in self._verified:
@@ -80,11 +80,11 @@ class TolerantFlags(absl_flags.FlagValues):
         """Reads a command line whose first item is the program's name.
 
         Returns:
-            The program's name and every argument that is no known flag.
+            The program's name and every argument that is not a known flag.
 
         Raises:
-            MoxValueError: a value of the wrong type, a missing one, or one that a validator of the
-                program refuses.
+            MoxValueError: a value has the wrong type, is missing, or is refused by a validator of
+                the program.
         """
         del known_only
         self._answer_help()
@@ -95,20 +95,20 @@ class TolerantFlags(absl_flags.FlagValues):
         return [*list(argv)[:1], *rest]
 
     def _parse_flags(self, args: Sequence[str] | None = None) -> list[str]:
-        """TensorFlow 1.4's way to read the command line; returns what is left of it."""
+        """Reads the command line, like TensorFlow 1.4; returns the remaining arguments."""
         return self._read(sys.argv[1:] if args is None else list(args))
 
     def _find(self, name: str) -> Any:
         return self._flags().get(name)
 
     def _read(self, arguments: Sequence[str], only: str | None = None) -> list[str]:
-        """Gives flags their values; returns the other arguments."""
+        """Sets the values of flags; returns the other arguments."""
         found, rest = flag_tokens.split(arguments, self._find)
         texts: dict[str, list[str]] = {}
         for name, text in found:
             texts.setdefault(name, []).append(text)
         for name, values in texts.items():
-            # A value that the program assigned meanwhile stays.
+            # Keep a value that the program has assigned meanwhile.
             if only in (None, name) and self._applied.get(name) != values:
                 self._apply(self._flags()[name], values)
                 self._applied[name] = values

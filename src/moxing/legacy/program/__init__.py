@@ -1,1 +1,1 @@
-"""Runs the program in this process and says why it ended."""
+"""Runs a program in this process, and reports why it ended."""

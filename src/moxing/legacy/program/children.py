@@ -1,7 +1,7 @@
-"""Python programs that the program starts itself see what it sees.
+"""Runs the Python programs that the program starts with the same modules as the program.
 
-A program that calls `subprocess.run([sys.executable, "evaluate.py"])` or names `python` expects
-its own interpreter and its own TensorFlow; so the new process runs `mox run evaluate.py`.
+A program that calls `subprocess.run([sys.executable, "evaluate.py"])`, or starts `python`, expects
+its own interpreter and its own TensorFlow. So the new process runs `mox run evaluate.py`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _WITH_VALUE = ("-W", "-X")
 
 
 def install(owns: Callable[[str], bool], named: Collection[str] = ()) -> None:
-    """From now on processes of the user's Python files are started under `mox run`.
+    """Makes later processes of the user's Python files run under `mox run`.
 
     Args:
         owns: whether a file is the user's.
-        named: installed packages that see the face too.
+        named: installed packages that also see the v1 face.
     """
     popen: Any = subprocess.Popen
     start = popen.__init__
@@ -53,16 +53,16 @@ def install(owns: Callable[[str], bool], named: Collection[str] = ()) -> None:
 def command(
     args: Sequence[Any], owns: Callable[[str], bool], named: Collection[str], folder: Any = None
 ) -> tuple[list[str], str] | None:
-    """The command that starts a program of the user's under `mox run`.
+    """Returns the command that starts a user's program under `mox run`.
 
     Args:
-        args: the command that the program gave.
+        args: the command of the program.
         owns: whether a file is the user's.
-        named: installed packages that see the face too.
-        folder: where the process will run; None: here.
+        named: installed packages that also see the v1 face.
+        folder: the working directory of the new process; None: the current one.
 
     Returns:
-        That command and the program's name, or None where the command is to stay as it is.
+        The command and the program's name; None: the command needs no change.
     """
     words = [os.fsdecode(word) for word in args if isinstance(word, str | bytes | os.PathLike)]
     if len(words) != len(args) or not words or not _is_python(words[0]):
@@ -93,7 +93,7 @@ def _is_python(word: str) -> bool:
 
 
 def _options(words: Sequence[str]) -> int:
-    """Where Python's own options end."""
+    """Returns the index of the first word after Python's own options."""
     count = 1
     while count < len(words):
         word = words[count]

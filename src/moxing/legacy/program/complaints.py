@@ -1,4 +1,4 @@
-"""Tells the user why a program ended: one sentence where that is enough, else the traceback."""
+"""Tells the user why a program ended: in one sentence if that is enough, else by a traceback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAILED, INTERRUPTED = 1, 130
 
 
 def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> int:
-    """Prints what ended the program.
+    """Prints the error that ended the program.
 
     Args:
         error: any exception but SystemExit.
@@ -25,7 +25,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
     Returns:
         The exit code.
     """
-    # What runs at exit finds here how the program ended, as under plain Python.
+    # Exit handlers find the error here, as under plain Python.
     sys.last_value = error
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
@@ -44,7 +44,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
 
 
 def _show(error: BaseException) -> None:
-    """Gives the error to the program's excepthook, or to Python's where that is none or fails."""
+    """Passes the error to the program's excepthook, or to Python's if that is missing or fails."""
     hook = getattr(sys, "excepthook", None)
     if callable(hook) and hook is not sys.__excepthook__:
         try:
@@ -58,13 +58,13 @@ def _show(error: BaseException) -> None:
 
 
 def say(text: str) -> None:
-    """Prints to stderr in the name of the command."""
+    """Prints a line to stderr that starts with the command's name."""
     sys.stdout.flush()
     print(f"mox: {text}", file=sys.stderr, flush=True)
 
 
 def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) -> str:
-    """The whole story in one sentence, where it is one."""
+    """Returns a sentence that fully explains the error, or an empty string."""
     if isinstance(error, MoxError):
         return "\n  ".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, SyntaxError) and error.filename and owns(error.filename):
@@ -74,7 +74,7 @@ def _sentence(error: BaseException, users: bool, owns: Callable[[str], bool]) ->
 
 
 def about_syntax(error: SyntaxError) -> str:
-    """The sentence on a file that Python 3 cannot read."""
+    """Returns a sentence about a file that Python 3 cannot read."""
     place = f"{error.filename}, line {error.lineno}" if error.lineno else str(error.filename)
     if advice.is_encoding(error):
         return (

@@ -1,4 +1,4 @@
-"""What to add to errors that users of these programs meet again and again."""
+"""Hints for errors that are common in these programs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _STORES = ("s3://", "obs://")
 
 
 def hints(error: BaseException, folder: str, users: bool) -> list[str]:
-    """Sentences that help with an error.
+    """Returns sentences that help with an error.
 
     Args:
-        error: what ended the program.
-        folder: folder of the script, which is searched for modules.
-        users: whether the user's own code raised it, not a library.
+        error: the error that ended the program.
+        folder: the folder of the script, which is searched for modules.
+        users: whether the user's own code, not a library, raised the error.
     """
     found = [_about_store(error)]
     if users:
@@ -37,7 +37,7 @@ def _about_store(error: BaseException) -> str:
 
 
 def _about_relative(error: BaseException) -> str:
-    """How to run a file that takes itself for a part of a package."""
+    """Returns how to run a file that uses relative imports, as part of its package."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if not main or not isinstance(error, ImportError):
         return ""
@@ -54,7 +54,7 @@ def _about_relative(error: BaseException) -> str:
 
 
 def _about_module(error: BaseException, folder: str) -> str:
-    """Where a module was looked for, and where it may be instead."""
+    """Returns where a missing module was searched for, and where it may be instead."""
     if not isinstance(error, ModuleNotFoundError) or not error.name or advice.about(error):
         return ""
     top = error.name.partition(".")[0]
@@ -78,7 +78,7 @@ def _is_users(entry: str, folder: str) -> bool:
 
 
 def _somewhere_near(name: str, folder: str) -> str | None:
-    """A folder above or just below the script's that holds the module."""
+    """Returns a folder above or directly below the script's folder that has the module."""
     parent = os.path.dirname(folder)
     try:
         below = sorted(entry.path for entry in os.scandir(folder) if entry.is_dir())

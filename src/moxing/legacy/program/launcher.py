@@ -1,4 +1,4 @@
-"""Runs a program written for TensorFlow 1.x, as `python script.py` would, with the v1 face."""
+"""Runs a program written for TensorFlow 1.x with the v1 face, like `python script.py`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def run(
     """Runs a program in this process.
 
     Args:
-        script: path of a Python file, or the dotted name of a module.
-        arguments: the rest of the command line, the program's own flags and openmox's.
-        as_module: whether it is a module: it belongs to its package, and the current folder is
-            searched for modules instead of its own.
-        named: installed packages that see what the program sees.
+        script: the path of a Python file, or the dotted name of a module.
+        arguments: the rest of the command line, with the program's own flags and openmox's.
+        as_module: whether `script` is a module name. A module belongs to its package, and the
+            current folder, instead of the module's own, is searched for modules.
+        named: installed packages that see the same modules as the program.
 
     Returns:
         The exit code: 0, 1 after an error, 2 if it could not start, 130 after Ctrl-C.
@@ -38,7 +38,7 @@ def run(
         SystemExit: the program ended itself.
     """
     try:
-        # Before TensorFlow, which takes seconds to import.
+        # Read the program before the import of TensorFlow, which takes seconds.
         spec = modules.find(script) if as_module else None
         script = str(spec.origin) if spec else script
         code = reading.read_program(script)
@@ -48,10 +48,10 @@ def run(
                 complaints.say(f"{arrival.told(found)}.")
             return modern.run(script, arguments, spec.name if spec else "")
         if found.eager:
-            # The real strategies of tf.distribute look there.
+            # The real strategies of tf.distribute read TF_CONFIG.
             arguments = modern.take_cluster(arguments)
         if found.keras == 2 or not found.eager:
-            # So that tf.keras and tf.layers are those of TensorFlow 1.x; read as it is imported.
+            # TensorFlow reads this at its import; it selects the tf.keras and tf.layers of 1.x.
             os.environ["TF_USE_LEGACY_KERAS"] = "1"
         quiet.before_tensorflow()
         command_line = own_flags.take_runtime_flags(arguments)
@@ -75,13 +75,13 @@ def run(
             _execute(code, users, spec)
         command_line.remind()
     except Exception as error:
-        # What was ignored may be why it failed.
+        # An ignored flag may be the cause of the error.
         command_line.warn_unknown()
         return complaints.report(error, code.co_filename, users.owns)
     except KeyboardInterrupt as error:
         return complaints.report(error, code.co_filename, users.owns)
     except SystemExit as error:
-        sys.last_value = error  # As for other errors: what runs at exit looks here.
+        sys.last_value = error  # Exit handlers look here, as for other errors.
         if not error.code:
             command_line.remind()
         raise
@@ -91,7 +91,7 @@ def run(
 
 
 def _put_first_on_path(folder: str) -> None:
-    # What stands first is the folder of `mox` itself, or the current one with `python -m`.
+    # The first entry is the folder of `mox` itself, or the current folder with `python -m`.
     if sys.flags.safe_path or not sys.path:
         sys.path.insert(0, folder)
     else:
@@ -99,7 +99,7 @@ def _put_first_on_path(folder: str) -> None:
 
 
 def _is_current(code: types.CodeType, found: Dialect) -> bool:
-    """Whether a program is to run as plain Python would run it."""
+    """Whether to run a program like plain Python, without the v1 face."""
     if modern.is_modern(code):
         return found.keras == 3 or not found.why
     return dialect.is_plain_keras_3(found)

@@ -1,7 +1,7 @@
-"""Runs programs of current TensorFlow under `mox run`: those that import `moxing.keras`.
+"""Runs programs for the current TensorFlow, which import `moxing.keras`, under `mox run`.
 
-They are not written for TensorFlow 1.x and would not run with its face. They get the cluster, which
-`mox launch` passes as flags, in TF_CONFIG, and the rest of the command line is theirs.
+These programs are not written for TensorFlow 1.x and would not run with the v1 face. They get the
+cluster, which `mox launch` passes as flags, in TF_CONFIG; the other arguments stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
     """Runs such a program in this process.
 
     Args:
-        script: its path.
+        script: the path of the program.
         arguments: the rest of the command line.
-        module: its name, if it is run as a module.
+        module: the name of the module, if the program is run as a module.
 
     Returns:
         The exit code: 0, 1 after an error, 130 after Ctrl-C, or that of a lost process's error.
@@ -63,7 +63,7 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
 
 
 def take_cluster(arguments: Sequence[str]) -> list[str]:
-    """Puts the flags that describe a cluster into TF_CONFIG.
+    """Converts the flags that describe a cluster to TF_CONFIG.
 
     Returns:
         The other arguments.

@@ -1,4 +1,4 @@
-"""Finds the file of `mox run -m package.module`, before anything of the program is imported."""
+"""Finds the file of `mox run -m package.module`, before the program imports anything."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Spec = importlib.machinery.ModuleSpec
 
 
 def find(name: str) -> Spec:
-    """The module to run, searched first in the current folder, as `python -m` does.
+    """Finds the module to run, first in the current folder, like `python -m`.
 
     Args:
-        name: dotted; a package stands for its `__main__`.
+        name: the dotted name of the module; a package stands for its `__main__`.
 
     Returns:
-        What Python knows of it; `origin` is its file. Its packages are not imported.
+        The spec of the module, whose `origin` is its file. Its packages are not imported.
 
     Raises:
-        MoxValueError: there is no such module, or it is no Python file.
+        MoxValueError: there is no such module, or it is not a Python file.
     """
     if not name:
         raise MoxValueError("the name of the module is empty: mox run -m PACKAGE.MODULE [flags]")
@@ -65,14 +65,14 @@ def _search(name: str) -> Spec:
         if count < len(parts) - 1:
             if spec.submodule_search_locations is None:
                 raise MoxValueError(f"{whole} ({spec.origin}) is a module, not a package.")
-            # That of a namespace below another would ask for the module of the other.
+            # The path object of a nested namespace package would import its parent.
             found_in = spec.submodule_search_locations
             places = list(getattr(found_in, "_path", found_in))
     return spec
 
 
 def _ask(name: str, places: Sequence[str] | None, entries: Sequence[str]) -> Spec | None:
-    """Asks the finders as an import statement would, with `entries` in place of `sys.path`."""
+    """Queries the finders like an import statement, with `entries` in place of `sys.path`."""
     for finder in sys.meta_path:
         path = places
         if places is None and finder is importlib.machinery.PathFinder:
@@ -81,7 +81,7 @@ def _ask(name: str, places: Sequence[str] | None, entries: Sequence[str]) -> Spe
         try:
             spec = find_spec(name, path) if find_spec is not None else None
         except KeyError:
-            # A namespace in a namespace: Python looks for the module of the outer.
+            # For a namespace in a namespace, Python looks up the outer module.
             spec = Spec(name, None, is_package=True)
             leaf = name.rpartition(".")[2]
             spec.submodule_search_locations = [os.path.join(place, leaf) for place in path or ()]

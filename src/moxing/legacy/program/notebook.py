@@ -1,4 +1,4 @@
-"""`%load_ext moxing`: cells of a notebook, and programs that `%run` runs, see TensorFlow 1.x."""
+"""`%load_ext moxing`: shows TensorFlow 1.x to notebook cells, and to programs run by `%run`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from moxing.legacy.sessions import quiet
 
 
 def load(shell: Any) -> None:
-    """Shows the face to the user's code in IPython's shell, from the next statement on.
+    """Shows the v1 face to the user's code in IPython's shell, from the next statement on.
 
     Raises:
-        MoxRuntimeError: TensorFlow was imported before, as its current self.
+        MoxRuntimeError: TensorFlow is already imported, as TensorFlow 2.x.
     """
     if getattr(shell, "mox_users", None) is not None:
         return
@@ -34,14 +34,14 @@ def load(shell: Any) -> None:
     new_main_module = shell.new_main_mod
 
     def new_main_mod(*arguments: Any, **named: Any) -> types.ModuleType:
-        # IPython has put the words behind %run into sys.argv.
+        # IPython has put the arguments of %run into sys.argv.
         sys.argv[1:] = own_flags.take_runtime_flags(sys.argv[1:]).arguments
         module = new_main_module(*arguments, **named)
         module.__dict__["__builtins__"] = users.builtins
         return module
 
     def before_each_cell(*_: Any) -> None:
-        # `get_ipython` and `display` come and go with the cell; %run puts back what was there.
+        # `get_ipython` and `display` change with the cell; %run restores the old values.
         for name in ("get_ipython", "display"):
             if name in builtins.__dict__:
                 users.builtins.__dict__[name] = builtins.__dict__[name]

@@ -1,4 +1,4 @@
-"""Takes openmox's flags out of a program's command line, and out of the flag files it names."""
+"""Takes openmox's flags from a program's command line, and from the flag files it names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from moxing.legacy.flags.command_line import CommandLine
 
 
 def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
-    """Gives openmox its flags; what is left of the command line is the program's.
+    """Sets openmox's flags, and leaves the other arguments to the program.
 
     Args:
         arguments: the command line without the script.
-        quiet: warn of nothing that the program does with the rest.
+        quiet: whether to suppress warnings about the program's own arguments.
 
     Raises:
-        MoxError: a value that a runtime flag cannot have, or a flag file that cannot be read.
+        MoxError: the value of a runtime flag is invalid, or a flag file cannot be read.
     """
     from absl import flags as absl_flags
 
@@ -35,7 +35,7 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
 
 
 def _file_read(error: UnicodeDecodeError) -> str:
-    """Name of the flag file that absl was reading; one may name another, and the error none."""
+    """Returns the flag file that absl was reading; the error does not name it."""
     name, trace = "the file", error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_locals.get("filename", name)

@@ -1,4 +1,4 @@
-"""Reads and compiles the file of a program, or says why it is none."""
+"""Reads and compiles the file of a program, or raises an error that says why it can't."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def read_program(script: str) -> types.CodeType:
     """Compiles a program.
 
     Raises:
-        MoxValueError: there is no such file, or it is no Python file that can be read.
-        SyntaxError: it is neither Python 3 nor Python 2.
+        MoxValueError: there is no such file, or it is not a readable Python file.
+        SyntaxError: the program is neither Python 3 nor Python 2.
     """
     if not script:
         raise MoxValueError("the name of the script is empty: mox run SCRIPT.py [flags]")
@@ -26,7 +26,7 @@ def read_program(script: str) -> types.CodeType:
     if not script.endswith(".py"):
         raise MoxValueError(f"{script} is not a Python program: its name does not end in .py.")
     if not os.path.isfile(script):
-        # Opening a pipe would wait for who writes to it.
+        # Opening a pipe would wait for a writer.
         raise MoxValueError(f"{script} is not a regular file.")
     try:
         with io.open_code(os.path.abspath(script)) as file:

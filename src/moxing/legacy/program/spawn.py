@@ -1,7 +1,7 @@
-"""Lets processes that the program spawns run its modules with the v1 face too.
+"""Shows the v1 face to processes that the program spawns.
 
-A spawned process is a new Python that imports the main program under the name `__mp_main__`. What
-the parent sends it first gets one more item, which shows the face when it is unpickled.
+A spawned process is a new interpreter that imports the main program under the name `__mp_main__`.
+The parent's preparation data gets one more item, which shows the face when it is unpickled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEY = "mox_v1_face"
 
 
 class _Face:
-    """Unpickled in a new process, shows the face there."""
+    """An object that shows the face when it is unpickled in a new process."""
 
     def __init__(self, command_line: CommandLine, found: Dialect, named: Collection[str]) -> None:
         self._arguments = (
@@ -36,7 +36,7 @@ class _Face:
 
 
 def install(command_line: CommandLine, found: Dialect, named: Collection[str]) -> None:
-    """From now on spawned processes get the face."""
+    """Makes later spawned processes show the face."""
     real = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def install(command_line: CommandLine, found: Dialect, named: Collection[str]) -
 def enter(
     arguments: Sequence[str], given: Mapping[str, str], found: Dialect, named: Collection[str]
 ) -> None:
-    """Shows the face in a process that was just spawned, before it imports the main program."""
+    """Shows the face in a newly spawned process, before it imports the main program."""
     if found.keras == 2 or not found.eager:
         os.environ["TF_USE_LEGACY_KERAS"] = "1"
     quiet.before_tensorflow()

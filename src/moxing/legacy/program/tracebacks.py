@@ -1,4 +1,4 @@
-"""Tracebacks that begin with the user's own code and leave out the frames of the launcher."""
+"""Trims tracebacks to start with the user's own code, without the launcher's frames."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LONGEST = 160
 
 
 def cut(line: str) -> str:
-    """A line of source, without what exceeds 160 characters."""
+    """Returns a line of source, shortened to at most 160 characters."""
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of source that was running."""
+    """A line of source that was running when an error occurred."""
 
     file: str
     number: int
@@ -31,7 +31,7 @@ class Line:
 
 
 def innermost(error: BaseException, owns: Callable[[str], bool]) -> Line | None:
-    """The line of the user's files that was running last when the error came."""
+    """Returns the innermost line of the user's files in the traceback; None: there is none."""
     lines = [
         Line(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         for trace in _entries(error.__traceback__)
@@ -41,14 +41,14 @@ def innermost(error: BaseException, owns: Callable[[str], bool]) -> Line | None:
 
 
 def came_from(error: BaseException, owns: Callable[[str], bool]) -> bool:
-    """Whether the user's own code raised the error, not a library that it called."""
+    """Whether the user's own code, not a library, raised the error."""
     files = [trace.tb_frame.f_code.co_filename for trace in _entries(error.__traceback__)]
     files = [file for file in files if not file.startswith(_OURS)]
     return bool(files) and owns(files[-1])
 
 
 def trim(error: BaseException, script: str) -> None:
-    """Takes the launcher's frames out of the traceback of an error and of those behind it."""
+    """Removes the launcher's frames from the tracebacks of an error and of its causes."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -77,7 +77,7 @@ def _trimmed(trace: types.TracebackType | None, script: str) -> types.TracebackT
 
 
 def _hidden(file: str, last: bool) -> bool:
-    # Where the error was raised is worth showing, unless that is only an import passed on.
+    # Show the frame that raised the error, unless it only forwards an import.
     return file == _IMPORTER or (file.startswith(_OURS) and not last)
 
 

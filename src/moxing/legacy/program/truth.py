@@ -1,4 +1,4 @@
-"""Lets a variable of a graph be true, as any object is, and as it was in TensorFlow 1.x."""
+"""Makes graph variables true in conditions, like any object, as in TensorFlow 1.x."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def install() -> None:
-    """From now on `if variable:` asks whether there is one; eagerly it asks for its value."""
+    """Makes `if variable:` true for any graph variable; in eager mode, it tests the value."""
     from tensorflow.python.eager import context
     from tensorflow.python.ops import resource_variable_ops
 

@@ -1,4 +1,4 @@
-"""Shows the modules of a program TensorFlow, and the libraries around it, as of their time."""
+"""Shows the modules of a program the TensorFlow and libraries that it was written for."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ V1_PROGRAM = Dialect()
 def show_v1_face(
     command_line: CommandLine, found: Dialect = V1_PROGRAM, named: Collection[str] = ()
 ) -> importer.UserCode:
-    """Changes this process so that the user's modules see TensorFlow as of their time.
+    """Changes this process so that the user's modules see the TensorFlow they were written for.
 
     Args:
-        command_line: the program's.
-        found: what TensorFlow and Keras it is written for.
-        named: installed packages that see it too.
+        command_line: the program's command line.
+        found: the TensorFlow and Keras that the program is written for.
+        named: installed packages that also see the face.
 
     Returns:
-        What belongs to the program.
+        The description of the program's own code.
     """
     with native_noise.dropped():
         import tensorflow.compat.v1 as tf
@@ -45,7 +45,7 @@ def show_v1_face(
         if not found.eager:
             tf.disable_v2_behavior()
             truth.install()
-    # Says so when the program hands a URL to Python's own functions.
+    # This import warns when the program passes a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")
     if found.eager:
         from moxing.estimator import strategies
@@ -57,14 +57,14 @@ def show_v1_face(
     argparse_face.install(command_line, users.is_user_frame)
     children.install(users.owns, named)
     notices.before_first_run(command_line.check_unknown)
-    # Of Python 2; "as many steps as there is data" in many programs.
+    # From Python 2: many programs use it for "as many steps as there is data".
     sys.maxint = sys.maxsize  # type: ignore[attr-defined]
     return users
 
 
 @contextlib.contextmanager
 def quiet_about_version() -> Iterator[None]:
-    """Without the news that TensorFlow 1.x is deprecated, on which its programs cannot act."""
+    """In the block, drops deprecation warnings of TensorFlow 1.x, on which programs can't act."""
     from tensorflow.python.util import deprecation
 
     with deprecation.silence(), warnings.catch_warnings():
