@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from filelock import FileLock, Timeout
 
 from moxing.errors import MoxRuntimeError, MoxValueError
-from moxing.framework import file
+from moxing.framework import file, private
 from moxing.framework.file import publish
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import held
@@ -65,13 +65,14 @@ def local_copy(
 
     Args:
         folder: the folder to copy, local or remote.
-        cache_dir: the folder for copies; 'ENV' means `$DLS_LOCAL_CACHE_PATH`; None: the directory
-            for the temporary files of mox.file.
+        cache_dir: the folder for copies; 'ENV' means `$DLS_LOCAL_CACHE_PATH`; None: a folder of
+            this user's alone in the directory for the temporary files of mox.file.
         remove: whether to delete the copy when the last process on this machine that uses it ends.
         names: the names of the files to copy; None: all.
 
     Raises:
         MoxValueError: cache_dir is a URL, or 'ENV' without the environment variable.
+        MoxRuntimeError: another user may have made the copies.
         OSError: files can't be copied.
     """
     root = copies(cache_dir)
@@ -100,7 +101,7 @@ def copies(cache_dir: str | os.PathLike[str] | None) -> str:
     if cache_dir is None:
         from moxing.framework.file.configuration import tuning
 
-        return os.path.join(tuning.staging_dir(), "moxing-datasets")
+        return private.folder(tuning.staging_dir(), "moxing-datasets")
     if file.is_remote(cache_dir):
         raise MoxValueError(
             f"cache_dir={str(cache_dir)!r}: copies are kept on this machine. Pass a local folder."

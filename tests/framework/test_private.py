@@ -1,0 +1,57 @@
+"""Nobody else's files are taken for this user's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from moxing.errors import MoxRuntimeError
+from moxing.framework import private
+from moxing.tensorflow.datasets import storage
+
+
+def test_it_is_made_for_this_user_alone_and_found_again(tmp_path: Path) -> None:
+    path = private.folder(str(tmp_path), "copies")
+
+    assert path == f"{tmp_path}/copies-{os.geteuid()}"
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
+    assert private.folder(str(tmp_path), "copies") == path
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        ("link", "it is no folder"),
+        ("file", "it is no folder"),
+        ("open", "its mode 0777 lets others write to it"),
+        ("foreign", "it belongs to the user with the number 65534"),
+    ],
+)
+def test_what_another_user_may_have_made_is_refused(
+    kind: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"moxing-datasets-{os.geteuid()}"
+    if kind == "link":
+        (tmp_path / "theirs").mkdir()
+        path.symlink_to(tmp_path / "theirs")
+    elif kind == "file":
+        path.touch()
+    else:
+        path.mkdir()
+        path.chmod(0o777 if kind == "open" else 0o700)
+    if kind == "foreign":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(path, 65534, 65534)
+    monkeypatch.setenv("MOX_FILE_CACHE_DIR", str(tmp_path))
+
+    with pytest.raises(MoxRuntimeError) as told:
+        storage.copies(None)
+
+    assert str(told.value) == (
+        f"{path} can't be trusted: {problem}. Remove it, or name another place for copies with"
+        " MOX_FILE_CACHE_DIR."
+    )
