@@ -38,6 +38,19 @@ def test_alone_everything_is_as_it_is(initialized: None) -> None:
     assert hvd.DistributedGradientTape(tape).gradient(loss, [weight])[0] == 4.0
 
 
+def test_factors_apply_to_every_kind_of_tensor(initialized: None) -> None:
+    dense, slices = tf.constant([1.0, 2.0]), tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3]))
+    factors = {"prescale_factor": 3.0, "postscale_factor": 2.0}
+
+    for found in (
+        [hvd.allreduce(t, **factors) for t in (dense, slices)],
+        hvd.grouped_allreduce([dense, slices], **factors),
+    ):
+        np.testing.assert_array_equal(found[0], [6.0, 12.0])
+        np.testing.assert_array_equal(found[1].values, [[6.0, 6.0]])
+        np.testing.assert_array_equal(found[1].indices, [3])
+
+
 def test_what_is_refused(initialized: None) -> None:
     with pytest.raises(MoxValueError, match="root_rank=1, and there are 1 ranks"):
         hvd.broadcast(tf.constant(1.0), 1)

@@ -40,7 +40,7 @@ def allreduce(
         compression: a member of `Compression`.
         op: Average, Sum, Min, Max or Product; None: Average. Slices allow Average and Sum only.
         prescale_factor, postscale_factor: factors of the tensor before and of the result after the
-            reduction; not applied to slices.
+            reduction.
         name: the same in all processes; distinguishes concurrent reductions.
         **others: not used.
 
@@ -62,11 +62,17 @@ def grouped_allreduce(
     device_sparse: str = "",
     compression: Any = Compression.none,
     op: str | None = None,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    name: str | None = None,
     **others: Any,
 ) -> list[Any]:
     """Reduces several tensors at once; see `allreduce`."""
-    del device_dense, device_sparse
-    return reduced(list(tensors), _op(average, op), compression, others.get("name") or "group")
+    del device_dense, device_sparse, others
+    op = _op(average, op)
+    return reduced(
+        list(tensors), op, compression, name or "group", prescale_factor, postscale_factor
+    )
 
 
 def reduced(
@@ -86,7 +92,7 @@ def reduced(
     results = list(tensors)
     for n, tensor in enumerate(tensors):
         if isinstance(tensor, tf.IndexedSlices):
-            results[n] = _slices(tensor, op, f"{name}/{n}")
+            results[n] = _slices(tensor, op, f"{name}/{n}", before * after)
     packed = [compression.compress(tf.convert_to_tensor(tensors[n])) for n in dense]
     given = [tensor if before == 1.0 else tensor * before for tensor, _ in packed]
 
@@ -233,7 +239,7 @@ def _gathered(array: np.ndarray, name: str) -> np.ndarray:
     return np.concatenate([held[n, : rows[n]] for n in range(size)])
 
 
-def _slices(slices: Any, op: str, name: str) -> Any:
+def _slices(slices: Any, op: str, name: str, factor: float) -> Any:
     if op not in (Average, Sum):
         raise MoxNotSupportedError(f"op={op} of a tf.IndexedSlices is not there; use Average.")
     values, indices = (
@@ -242,6 +248,8 @@ def _slices(slices: Any, op: str, name: str) -> Any:
     )
     if op == Average:
         values = values / tf.cast(world.size(), values.dtype)
+    if factor != 1.0:
+        values = values * factor
     return tf.IndexedSlices(values, indices, slices.dense_shape)
 
 
