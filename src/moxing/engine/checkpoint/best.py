@@ -16,15 +16,16 @@ _BEST = "best"
 
 
 class BestCheckpoint:
-    """The best checkpoint of a training, in `<log_dir>/best`.
+    """The best checkpoint of a training run, kept in `<log_dir>/best`.
 
-    It is committed as every other one, with its value in the manifest, so that a run that is
-    resumed knows what there is to beat. To be made inside the graph before that is final.
+    It is committed like every other checkpoint. Its manifest holds the value of the metric, so
+    that a resumed run knows the value to beat. Make this object inside the graph, before the graph
+    is finalized.
 
     Args:
-        log_dir: of the run.
+        log_dir: directory of the run.
         metric: name of the metric.
-        grows: whether more is better.
+        grows: whether a larger value is better.
     """
 
     def __init__(self, log_dir: str, metric: str, grows: bool) -> None:
@@ -39,14 +40,14 @@ class BestCheckpoint:
         self.value, self.step = self._known()
 
     def offer(self, session: tf.Session, value: float) -> bool:
-        """Saves the variables as they are now if the value is better than any before.
+        """Saves the current values of the variables if `value` is better than any before.
 
         Args:
-            session: of the graph.
-            value: of the metric, with these variables.
+            session: session of the graph.
+            value: the metric, computed with the current values of the variables.
 
         Returns:
-            Whether it was.
+            Whether `value` was better, so that a checkpoint was saved.
         """
         better = self.value is None or self._sign * value > self._sign * self.value
         if not math.isfinite(value) or not better:

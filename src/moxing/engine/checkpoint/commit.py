@@ -1,4 +1,4 @@
-"""Brings a staged checkpoint to its place, so that it is there wholly or not at all."""
+"""Moves a staged checkpoint to its final place atomically: as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, data_suffixes
 
 
 def commit(staged: str, final: str, record: Manifest) -> None:
-    """Renames the staged files to `final`; the rename of the manifest, the last, is the commit.
+    """Renames the staged files to `final`; renaming the manifest comes last and is the commit.
 
-    A checkpoint of the same name that is there already stays valid, as it is or with `replaced.`
-    before its name, until the new one is committed. Where this fails it is put back.
+    An existing checkpoint of the same name stays valid until the new one is committed, under its
+    own name or under that name with `replaced.` in front. If the commit fails, the existing
+    checkpoint is put back.
 
     Args:
-        staged: prefix of the files, synced, in a stage inside the directory of `final`.
-        final: prefix that they get.
+        staged: prefix of the synced files, in a stage inside the directory of `final`.
+        final: prefix that the files get.
         record: the manifest to write.
     """
     durable.write(staged + MANIFEST, manifest.encode(record))
@@ -35,16 +36,16 @@ def commit(staged: str, final: str, record: Manifest) -> None:
     except BaseException:
         _take_back(final, old, record)
         raise
-    with suppress(OSError):  # Committed is committed; what is left over here does no harm.
+    with suppress(OSError):  # The checkpoint is committed; files left over here do no harm.
         for suffix in set(data_suffixes(final)) - set(record.files):
             os.remove(final + suffix)
         remove(old)
 
 
 def remove(prefix: str) -> None:
-    """Deletes a checkpoint, its index first: half deleted, it is none to any program.
+    """Deletes a checkpoint, its index first: no program takes a half-deleted one for a checkpoint.
 
-    Its manifest goes last, so that a later run sees what remains to be deleted.
+    The manifest is deleted last, so that a later run sees which files remain to be deleted.
     """
     for suffix in (INDEX, *data_suffixes(prefix), META, MANIFEST):
         with suppress(FileNotFoundError):
@@ -57,7 +58,7 @@ def _replaced(final: str) -> str:
 
 
 def _is_same(staged: str, final: str, record: Manifest) -> bool:
-    """Whether the files are there already, byte for byte, as when a resumed run saves at once."""
+    """Whether `final` already has the same bytes, as when a resumed run saves immediately."""
     try:
         return all(filecmp.cmp(staged + s, final + s, shallow=False) for s in record.files)
     except FileNotFoundError:
@@ -65,7 +66,7 @@ def _is_same(staged: str, final: str, record: Manifest) -> bool:
 
 
 def _duplicate(final: str, old: str, aside: str) -> None:
-    """Gives a checkpoint a second name, under which it is as valid as under the first."""
+    """Gives a checkpoint a second name, under which it is valid too."""
     remove(old)
     try:
         for suffix in (*data_suffixes(final), INDEX):
@@ -80,7 +81,7 @@ def _duplicate(final: str, old: str, aside: str) -> None:
 
 
 def _exchange(staged: str, final: str, record: Manifest) -> None:
-    # A manifest never stands beside files that it does not describe.
+    # Remove the old manifest first: a manifest must never lie beside files it does not describe.
     with suppress(FileNotFoundError):
         os.remove(final + MANIFEST)
     for suffix in sorted(record.files, key=lambda suffix: suffix == INDEX):
@@ -95,7 +96,7 @@ def _crown(staged: str, final: str) -> None:
 
 
 def _take_back(final: str, old: str, record: Manifest) -> None:
-    """Undoes an exchange that did not reach its commit, as far as the disk lets us."""
+    """Undoes an exchange that did not reach its commit, as far as the disk allows."""
     there = manifest.read(final)
     if there is not None and there.serial == record.serial:
         return

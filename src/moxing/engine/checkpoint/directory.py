@@ -10,11 +10,11 @@ from moxing.errors import MoxRuntimeError, MoxValueError
 
 
 def ensure_directory(path: str, what: str | None = None) -> None:
-    """Makes a directory and those above it, and makes sure that files can be written there.
+    """Makes a directory and its parents, and makes sure that files can be written there.
 
     Args:
-        path: of the directory, which may exist.
-        what: what the user knows it as; None: as the directory of the run.
+        path: path of the directory, which may exist.
+        what: name of the directory in messages; None: the name of the option `log_dir`.
 
     Raises:
         MoxValueError: the path is empty, or a file is in the way.
@@ -42,7 +42,7 @@ def ensure_directory(path: str, what: str | None = None) -> None:
 
 
 def refuse_file(path: str, what: str) -> None:
-    """Raises where a path can't be a directory, and makes nothing.
+    """Raises if a path can't be a directory; creates nothing.
 
     Raises:
         MoxValueError: a file is in the way.

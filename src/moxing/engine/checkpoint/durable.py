@@ -50,7 +50,7 @@ def sync_directory(path: str) -> None:
 
 
 def link_or_copy(source: str, target: str) -> None:
-    """A second name for a file; a copy of it on file systems that know no hard links."""
+    """Makes a hard link `target` to a file, or a copy on file systems without hard links."""
     try:
         os.link(source, target)
     except OSError as error:
@@ -63,9 +63,9 @@ def link_or_copy(source: str, target: str) -> None:
 def digest(path: str) -> str:
     """`crc32:` and eight hexadecimal digits, computed while streaming the file.
 
-    It guards against damage, not against intent, as TensorFlow's own CRC of each tensor does. A
-    CRC-32 reads several gigabytes a second on any processor; SHA-256 does so only on those with
-    instructions for it, and would be paid at each save and each start.
+    Like TensorFlow's own CRC of each tensor, it guards against damage, not against tampering. A
+    CRC-32 processes several gigabytes per second on any processor. SHA-256 does so only on
+    processors with instructions for it, and its cost would be paid at each save and each start.
     """
     value = 0
     buffer = bytearray(_CHUNK)

@@ -14,11 +14,11 @@ class Entry:
     """One variable, or one slice of a partitioned variable.
 
     Attributes:
-        variable: of the graph.
-        name: under which it, or the whole that it is a slice of, is saved.
-        shape: of that whole; None: the graph does not know it.
-        dtype: without reference.
-        slice_spec: which part of the whole it is, in TensorFlow's notation; empty: all of it.
+        variable: the variable, or the slice, in the graph.
+        name: the name under which the variable is saved; slices share their variable's name.
+        shape: shape of the whole variable; None: the graph does not know it.
+        dtype: base dtype, never a reference type.
+        slice_spec: which part of the whole variable this is, in TensorFlow's notation; empty: all.
     """
 
     variable: tf.Variable
@@ -37,7 +37,7 @@ def flat(variables: Iterable[Any]) -> list[tf.Variable]:
     """The variables, with each partitioned variable replaced by its slices."""
     result: list[tf.Variable] = []
     for item in variables:
-        # v1's own tf.Variable is no base class of resource variables.
+        # v1's own tf.Variable is not a base class of resource variables.
         if isinstance(item, tf.compat.v2.Variable):
             result.append(item)
         else:

@@ -1,4 +1,4 @@
-"""Turns what the operating system says while saving into an error for the user."""
+"""Turns errors of the operating system during a save into an error for the user."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _REMEDIES = {
     errno.ENOENT: "The directory, or a part of its path, has been removed during the run.",
     errno.EIO: "The disk may be failing.",
 }
-# TensorFlow gives the text of a system error, not its number.
+# Error numbers to look for by their text: TensorFlow gives a system error's text, not its number.
 _NUMBERS = (*_REMEDIES, errno.ENOTDIR, errno.EBADF, errno.ESTALE, errno.EISDIR, errno.ENAMETOOLONG)
 
 
 @contextmanager
 def told_as(prefix: str) -> Iterator[None]:
-    """Raises system errors of the block as a `CheckpointError` on the checkpoint `prefix`."""
+    """Raises system errors of the block as a `CheckpointError` about the checkpoint `prefix`."""
     try:
         yield
     except OSError as error:
@@ -37,7 +37,7 @@ def told_as(prefix: str) -> Iterator[None]:
     except tf.errors.OpError as error:
         number = _number_in(error.message)
         if number is None:
-            raise  # Not of the disk: a variable without a value, memory, a lost device.
+            raise  # Not a disk error: an uninitialized variable, no memory, a lost device.
         raise CheckpointError(_message(prefix, number, os.strerror(number))) from error
 
 

@@ -1,4 +1,4 @@
-"""Patterns that say which variables to restore, and the pattern to suggest where one is needed."""
+"""Patterns that say which variables to restore, and the pattern to suggest after a mismatch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SHOWN = 10
 class Filter:
     """Names to restore: those that match any of `include` (all, if empty) and none of `exclude`.
 
-    Patterns are regular expressions, searched for anywhere in a name; each argument is a sequence
-    of them, or one string with commas between.
+    Patterns are regular expressions, searched for anywhere in a name. Each argument is a sequence
+    of patterns, or one string of patterns separated by commas.
 
     Raises:
-        MoxValueError: a pattern is no regular expression.
+        MoxValueError: a pattern is not a regular expression.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Filter:
         return not any(pattern.search(name) for pattern in self.exclude)
 
     def idle(self, names: Sequence[str]) -> list[str]:
-        """The patterns that match none of these names, most likely misspelled."""
+        """The patterns that match none of these names; most likely they are misspelled."""
         return [
             pattern.pattern
             for pattern in (*self.include, *self.exclude)
@@ -42,9 +42,10 @@ class Filter:
         ]
 
     def line_excluding(self, bad: Sequence[str], good: Sequence[str]) -> str:
-        """The flag that skips what is skipped already and `bad` besides, and none of `good`.
+        """The command-line flag that also skips the variables in `bad`, and none in `good`.
 
-        The head of a published classifier, a scope such as `logits`, is skipped as a whole.
+        The flag keeps the exclude patterns of this filter. It skips the head of a published
+        classifier, a scope such as `logits`, as a whole.
         """
         known = [pattern.pattern for pattern in self.exclude]
         patterns = ",".join([*known, *_cover(list(bad), list(good))])
@@ -93,13 +94,13 @@ def _heads(bad: list[str], good: list[str]) -> list[str]:
         next((part for part in name.split("/")[:-1] if "logits" in part.lower()), "")
         for name in bad
     } - {""}
-    # A whole model may live in a scope of such a name.
+    # A scope with such a name may hold the whole model; then it can't be skipped.
     small = [head for head in heads if any(head not in name for name in good)]
     return sorted(small, key=lambda head: (len(head), head))
 
 
 def _widest(bad: list[str], good: list[str]) -> str | None:
-    """The part of a name that the most of `bad` have, and none of `good`; the shortest of these."""
+    """The name part that most of `bad` contain and none of `good`; among equals, the shortest."""
     best, score = None, (0, 0)
     for part in sorted({part for name in bad for part in _parts(name)}):
         if any(part in name for name in good):
@@ -111,7 +112,7 @@ def _widest(bad: list[str], good: list[str]) -> str | None:
 
 
 def _parts(name: str) -> list[str]:
-    """Its components, and its enclosing scopes with their slash: `a/b/c`: a, b, c, a/, a/b/."""
+    """A name's components, and its scopes with their slash: `a/b/c` gives a, b, c, a/ and a/b/."""
     components = name.split("/")
     scopes = ["/".join(components[:depth]) + "/" for depth in range(1, len(components))]
     return components + scopes

@@ -1,4 +1,4 @@
-"""Lets one run at a time train in a directory."""
+"""Lets only one run at a time train in a directory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOLDER = ".mox.lock.json"
 
 
 class Held:
-    """A lock as it was taken.
+    """A lock that this process has taken, and the identity of its file at that time.
 
     Args:
         path: the lock file.
@@ -30,10 +30,10 @@ class Held:
         self._file = _identity(path)
 
     def check(self) -> None:
-        """Raises if the directory is not the one that was locked any more.
+        """Raises if the directory is no longer the one that was locked.
 
         Raises:
-            MoxRuntimeError: it was removed, and perhaps made anew by another run.
+            MoxRuntimeError: the directory was removed, and perhaps made again by another run.
         """
         if self._file != _identity(self._path):
             raise MoxRuntimeError(
@@ -53,20 +53,21 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 @contextmanager
 def lock(directory: str | Path) -> Iterator[Held]:
-    """Holds the exclusive lock of a directory for the block; the kernel ends it with the process.
+    """Holds the exclusive lock of a directory for the block.
 
-    On a file system without locks it warns and goes on. Before each save, `check` what is held.
+    The kernel releases the lock when the process ends. On a file system without locks, a warning is
+    logged and the block runs without a lock. Call `Held.check` before each save.
 
     Args:
         directory: an existing directory.
 
     Raises:
-        MoxRuntimeError: another run, or another one of this process, holds it.
+        MoxRuntimeError: another run, of this process or of another one, holds the lock.
     """
     import filelock  # Takes 0.2 s after TensorFlow, and only training needs it.
 
     root = os.fspath(directory)
-    # A soft lock, which is a mere file, would outlive a killed process.
+    # A soft lock, which is only a file, would outlive a killed process.
     held = filelock.FileLock(
         os.path.join(root, _LOCK), blocking=False, thread_local=False, fallback_to_soft=False
     )
@@ -90,13 +91,13 @@ def lock(directory: str | Path) -> Iterator[Held]:
         yield taken
     finally:
         with suppress(OSError, MoxRuntimeError):
-            taken.check()  # Else the note is another run's.
+            taken.check()  # Raises where the directory, and so the note, is another run's.
             os.remove(holder)
         held.release()
 
 
 def _introduce(path: str) -> None:
-    """Writes who holds the lock, for the one who does not get it; nothing depends on it."""
+    """Notes which process holds the lock, for the error of the next run; nothing depends on it."""
     since = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The manifest of a checkpoint: written last, it is what commits the checkpoint."""
+"""The manifest of a checkpoint. It is written last, and writing it commits the checkpoint."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Manifest:
     """What a committed checkpoint consists of.
 
     Attributes:
-        step: its global step.
-        serial: counts the commits in a directory. Steps may go back (someone returns to an older
-            checkpoint) and clocks too; this never does.
-        files: suffix of each file's name, such as `.index`, to its size and digest.
-        variables: names of the variables in it.
-        extra: what the run wants to have back on resuming.
+        step: global step of the checkpoint.
+        serial: number of this commit in its directory. A step may go back, when a user returns to
+            an older checkpoint, and so may a clock; the serial number never does.
+        files: size and digest of each file, by the suffix of its name, such as `.index`.
+        variables: names of the variables in the checkpoint.
+        extra: values that a resumed run gets back.
     """
 
     step: int
@@ -47,7 +47,7 @@ def encode(manifest: Manifest) -> bytes:
     """The manifest as JSON with a checksum of its own.
 
     Raises:
-        TypeError: `extra` holds something that JSON can't.
+        TypeError: `extra` holds a value that JSON can't represent.
     """
     body = {
         "format": FORMAT,
@@ -75,7 +75,7 @@ def read(prefix: str) -> Manifest | None:
 
 
 def manifests(directory: str) -> list[tuple[str, Manifest]]:
-    """Every readable manifest of a directory with its prefix, the last commit first."""
+    """Every readable manifest of a directory, after its checkpoint's prefix; last commit first."""
     found = []
     for name in os.listdir(directory):
         if name.endswith(MANIFEST) and not name.startswith("."):

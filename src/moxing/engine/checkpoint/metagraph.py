@@ -8,13 +8,13 @@ from moxing.engine.checkpoint import durable
 from moxing.engine.checkpoint.names import META
 from moxing.logs import TENSORFLOW
 
-LARGEST = 64 << 20  # Bytes; beyond that the graph holds data, which a checkpoint should not.
+LARGEST = 64 << 20  # Bytes; a larger graph holds data, which does not belong in a checkpoint.
 
 
 class MetaGraph:
-    """Writes the graph once in a run, which does not change any more, and links it from then on.
+    """Writes the final graph once in a run, and links that file at each later save.
 
-    Exporting a graph takes longer than saving a small model, so it is not repeated.
+    Exporting a graph takes longer than saving a small model, so the export is not repeated.
     """
 
     def __init__(self, saver: tf.train.Saver, graph: tf.Graph) -> None:
@@ -24,10 +24,10 @@ class MetaGraph:
         self._written: str | None = None
 
     def put(self, staged: str, final: str) -> None:
-        """Puts the file beside the staged checkpoint that is to become `final`.
+        """Puts the `.meta` file beside the staged checkpoint that is to become `final`.
 
         Raises:
-            OSError: it can't be written.
+            OSError: the file can't be written.
         """
         if self._given_up:
             return
@@ -42,7 +42,7 @@ class MetaGraph:
         self._written = final
 
     def _link(self, staged: str) -> bool:
-        """False: the last one is gone, as after a clean-up by hand."""
+        """Links the last `.meta` file; False if it is gone, as after a clean-up by hand."""
         try:
             durable.link_or_copy(f"{self._written}{META}", staged + META)
         except FileNotFoundError:
@@ -60,7 +60,7 @@ class MetaGraph:
                     strip_default_attrs=True,
                 )
             content = graph.SerializeToString()
-        # A graph over 2 GB: protocol buffers have no exception of their own for it.
+        # A graph over 2 GB can't be serialized, and protobuf has no exception class for that.
         except Exception as error:
             TENSORFLOW.debug("No %s file is written: %s", META, error)
             return None

@@ -1,4 +1,4 @@
-"""How the files of a checkpoint are called, and what their names say."""
+"""The names of a checkpoint's files, and what can be read from these names."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ class Checkpoint:
     """One checkpoint on disk.
 
     Attributes:
-        prefix: what its files' names begin with, such as `/x/model.ckpt-50`; the path of the file
-            itself where the checkpoint is a single file of TensorFlow's V1 format.
-        step: its global step as far as its name tells.
-        resume: whether it is the run's own, found in its log_dir: then everything is restored.
+        prefix: the common beginning of its files' paths, such as `/x/model.ckpt-50`; the path of
+            the file itself if the checkpoint is a single file of TensorFlow's V1 format.
+        step: the global step in its name; None if the name has none.
+        resume: whether the checkpoint is the run's own, found in its log_dir. If so, all variables
+            are restored.
     """
 
     prefix: str
@@ -40,22 +41,22 @@ def step_of(prefix: str) -> int | None:
 
 
 def prefix_of(path: str) -> str:
-    """The prefix that a path belongs to: `.index`, `.meta` and the like are cut off."""
+    """The checkpoint prefix of a file's path: `.index`, `.meta` and so on are cut off."""
     return _MEMBER.sub("", path)
 
 
 def present(prefix: str) -> bool:
-    """Whether there is a checkpoint of this prefix, whole or not, of either format."""
+    """Whether a checkpoint with this prefix exists, in either format, complete or damaged."""
     return os.path.isfile(prefix + INDEX) or is_single_file(prefix)
 
 
 def is_single_file(prefix: str) -> bool:
-    """Whether the prefix is itself a file: the V1 format."""
+    """Whether the prefix is itself a file, as in TensorFlow's V1 format."""
     return os.path.isfile(prefix) and not os.path.isfile(prefix + INDEX)
 
 
 def data_suffixes(prefix: str) -> list[str]:
-    """`.data-00000-of-00001` and so on, as far as these files exist, in order."""
+    """The suffixes of the data files that exist, such as `.data-00000-of-00001`, in order."""
     paths = glob.glob(glob.escape(prefix) + ".data-*")
     return sorted(path[len(prefix) :] for path in paths if _DATA.fullmatch(path[len(prefix) :]))
 
@@ -76,7 +77,7 @@ def missing_data(prefix: str) -> str | None:
 def indexed_prefixes(directory: str) -> list[str]:
     """The prefixes of the `.index` files in a directory, the highest step first, unnumbered last.
 
-    An unnumbered one without data is left out: many programs call a file `something.index`.
+    An unnumbered prefix without data files is left out: other programs also write `*.index` files.
     """
     prefixes = [
         os.path.join(directory, name[: -len(INDEX)])

@@ -1,4 +1,4 @@
-"""Finds the newest checkpoint of a directory that is whole."""
+"""Finds the newest undamaged checkpoint of a directory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from moxing.logs import TENSORFLOW
 
 
 def newest(directory: str | Path) -> Checkpoint | None:
-    """The newest checkpoint of a log directory that is whole; None where it holds none.
+    """The newest undamaged checkpoint of a log directory; None if there are no checkpoints.
 
-    The pointer file decides where it was written after the last commit, as by a user who goes back
-    to an older step. Else the last commit counts, then checkpoints of other programs. What is
-    damaged is skipped, with one warning that says what and why.
+    The pointer file decides if it was written after the last commit, for example by a user who goes
+    back to an older step. Otherwise the last commit comes first, then checkpoints of other
+    programs. Damaged checkpoints are skipped; one warning names them and the reasons.
 
     Raises:
-        CheckpointError: there are checkpoints but none is whole. A run that started afresh here
-            would take the place of one that may still be saved.
+        CheckpointError: there are checkpoints but all are damaged. A run that started from scratch
+            here would overwrite one that can perhaps be repaired.
     """
     root = os.fspath(directory)
     if not os.path.isdir(root):
@@ -46,11 +46,11 @@ def newest(directory: str | Path) -> Checkpoint | None:
 
 
 def candidates(root: str, target: pointer.Pointer | None) -> Iterator[str]:
-    """Prefixes in `root` that may be checkpoints, the likeliest newest first.
+    """Prefixes in `root` that may be checkpoints, in the order in which to try them.
 
     Args:
         root: the directory.
-        target: its pointer.
+        target: the directory's pointer file; None: there is none.
     """
     seen: set[str] = set()
     for prefix in _ranked(root, target):
@@ -60,7 +60,7 @@ def candidates(root: str, target: pointer.Pointer | None) -> Iterator[str]:
 
 
 def _ranked(root: str, target: pointer.Pointer | None) -> Iterator[str]:
-    """Prefixes that may be checkpoints, the likeliest newest first, some of them twice."""
+    """The prefixes of `candidates`, in the same order; some prefixes occur twice."""
     committed = [prefix for prefix, _ in manifest.manifests(root)]
     if target is not None and target.fault is None:
         if not committed or _is_later(target, committed[0]):
@@ -74,10 +74,10 @@ def _ranked(root: str, target: pointer.Pointer | None) -> Iterator[str]:
 
 
 def _is_later(target: pointer.Pointer, last_commit: str) -> bool:
-    """Whether the pointer's writer knew of the last commit.
+    """Whether the pointer was written after the last commit.
 
-    If not, the process died between its commit and the pointer, and the commit is the newer one.
-    Times tell, unless the files were copied without them: then the pointer's own list does.
+    If not, the process died after the commit and before it wrote the pointer, so the commit is
+    newer. The pointer is later if it lists the commit; otherwise the files' times decide.
     """
     if last_commit in target.listed:
         return True

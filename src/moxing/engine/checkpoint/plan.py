@@ -1,4 +1,4 @@
-"""Decides which variable is restored from which entry of a checkpoint, and which is not."""
+"""Decides which variables are restored, and from which entries of a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Match:
 
 @dataclass
 class Plan:
-    """What to restore, and what to initialize.
+    """Which variables to restore, and which to initialize.
 
     Attributes:
         matches: variables with a value in the checkpoint.
         initialized: variables that get their initial value.
-        missing: names that the checkpoint should hold and does not.
-        unfit: name of each variable whose value does not fit, to the sentence that says why.
+        missing: names of variables that the checkpoint should hold and does not.
+        unfit: for each variable whose stored value does not fit, the sentence that says why.
     """
 
     matches: list[Match] = field(default_factory=list)
@@ -44,10 +44,10 @@ class Plan:
 
 
 def resume_plan(stored: Stored, entries: Sequence[Entry]) -> Plan:
-    """A run goes on where it stopped: every variable must be there.
+    """The plan of a run that goes on where it stopped: the checkpoint must have every variable.
 
     Raises:
-        CheckpointError: one is not, or does not fit.
+        CheckpointError: a variable is missing, or its stored value does not fit.
     """
     plan = Plan()
     for entry in entries:
@@ -61,17 +61,19 @@ def resume_plan(stored: Stored, entries: Sequence[Entry]) -> Plan:
 def warm_plan(
     stored: Stored, entries: Sequence[Entry], wanted: Filter, optional: Collection[int]
 ) -> Plan:
-    """A run starts from another's weights; what the filter leaves out is initialized.
+    """The plan of a run that starts from another run's weights.
+
+    Variables that the filter leaves out are initialized.
 
     Args:
         stored: the checkpoint.
         entries: the graph's variables.
-        wanted: which of them to restore.
+        wanted: the filter that says which variables to restore.
         optional: `id` of each variable that may be absent, such as an optimizer's slots.
 
     Raises:
-        CheckpointError: a variable that is not optional is missing or does not fit, or none is
-            there.
+        CheckpointError: a variable that is not optional is missing or does not fit, or the
+            checkpoint has no variable of the model.
     """
     plan = Plan()
     names = [entry.name for entry in entries]
@@ -80,7 +82,7 @@ def warm_plan(
     left_out = tuple(name + "/" for name in names if not wanted.wants(name))
     for entry in entries:
         may_lack = id(entry.variable) in optional or _is_step(entry.name)
-        # The momentum of a weight that starts afresh starts afresh, too.
+        # A weight that is initialized must not get its old momentum: its slots are initialized too.
         fresh_slot = may_lack and entry.name.startswith(left_out)
         if fresh_slot or not wanted.wants(entry.name):
             plan.initialized.append(entry)
@@ -106,7 +108,7 @@ def _place(plan: Plan, stored: Stored, entry: Entry, optional: bool) -> None:
 
 
 def _source(stored: Stored, name: str) -> str | None:
-    """The name in the file. MoXing kept the step in its optimizer's scope: `Adam/global_step`."""
+    """A variable's name in the file. MoXing kept the step in a scope, as in `Adam/global_step`."""
     if name in stored.shapes or not _is_step(name):
         return name if name in stored.shapes else None
     steps = [other for other in stored.shapes if _is_step(other)]

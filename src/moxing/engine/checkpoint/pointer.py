@@ -16,14 +16,14 @@ from moxing.engine.checkpoint.names import POINTER, present
 
 @dataclass(frozen=True)
 class Pointer:
-    """What the pointer file of a directory says.
+    """The contents of a directory's pointer file.
 
     Attributes:
-        path: of the pointer file.
-        fault: why nothing can be learned from it; None: it is fine.
-        newest: prefix of the checkpoint that it names.
+        path: path of the pointer file.
+        fault: why the pointer file can't be used; None: it can.
+        newest: prefix of the checkpoint that the pointer file names as the newest.
         listed: prefixes of all checkpoints that its writer kept, oldest first.
-        written: time of its last change, in nanoseconds.
+        written: modification time of the pointer file, in nanoseconds.
     """
 
     path: str
@@ -36,7 +36,7 @@ class Pointer:
 def read(directory: str) -> Pointer | None:
     """The pointer of a directory; None where there is none."""
     path = os.path.join(directory, POINTER)
-    if os.path.exists(path) and not os.path.isfile(path):  # To open a pipe would wait for a writer.
+    if os.path.exists(path) and not os.path.isfile(path):  # Opening a pipe would block.
         return Pointer(path, fault="is no file")
     try:
         with open(path, "rb") as file:
@@ -60,7 +60,7 @@ def read(directory: str) -> Pointer | None:
 
 
 def write(directory: str, names: Sequence[str], aside: str) -> None:
-    """Points at the last of these names; they are relative, so that a directory can be moved."""
+    """Writes a pointer to the last of these names; relative names let the directory be moved."""
     state = _empty_state()
     state.model_checkpoint_path = names[-1]
     state.all_model_checkpoint_paths.extend(names)
@@ -69,10 +69,11 @@ def write(directory: str, names: Sequence[str], aside: str) -> None:
 
 
 def _resolve(directory: str, entry: str) -> str:
-    """The prefix that an entry means.
+    """The checkpoint prefix that an entry of the pointer file refers to.
 
-    Entries of other programs are often absolute. Where a file of that name lies beside the pointer
-    it is meant: the directory was moved or copied, and the original may live on elsewhere.
+    Entries that other programs write are often absolute paths. If a checkpoint of that name lies
+    beside the pointer file, that checkpoint is meant: the directory was moved or copied, and the
+    original may still exist elsewhere.
     """
     beside = os.path.join(directory, os.path.basename(entry))
     if os.path.isabs(entry) and present(beside):

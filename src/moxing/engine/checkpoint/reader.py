@@ -14,12 +14,12 @@ from moxing.errors import CheckpointError
 
 @dataclass(frozen=True)
 class Stored:
-    """What a checkpoint holds.
+    """The names, shapes and dtypes of the variables in a checkpoint.
 
     Attributes:
-        prefix: of the checkpoint.
-        shapes: of its variables, by name.
-        dtypes: of its variables, by name.
+        prefix: prefix of the checkpoint.
+        shapes: shapes of its variables, by name.
+        dtypes: dtypes of its variables, by name.
     """
 
     prefix: str
@@ -31,17 +31,17 @@ def stored(prefix: str) -> Stored:
     """Reads the names, shapes and dtypes of a checkpoint, not its values.
 
     Raises:
-        CheckpointError: it can't be opened.
+        CheckpointError: the checkpoint can't be opened.
     """
     reader = _open(prefix)
     return Stored(prefix, reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map())
 
 
 def read_through(prefix: str) -> int:
-    """Reads every value, which compares its CRC, and returns how many variables there are.
+    """Reads every value, so that TensorFlow checks its CRC; returns the number of variables.
 
     Raises:
-        CheckpointError: something can't be read.
+        CheckpointError: a value can't be read.
     """
     reader = _open(prefix)
     names = sorted(reader.get_variable_to_shape_map())
@@ -54,7 +54,7 @@ def read_through(prefix: str) -> int:
 
 
 def unreadable(prefix: str, error: Exception) -> CheckpointError:
-    """What to raise where TensorFlow fails to read a checkpoint."""
+    """The error to raise when TensorFlow fails to read a checkpoint."""
     text = error.message if isinstance(error, tf.errors.OpError) else str(error)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     first = lines[0] if lines else type(error).__name__
@@ -65,6 +65,6 @@ def unreadable(prefix: str, error: Exception) -> CheckpointError:
 def _open(prefix: str) -> Any:
     try:
         return tf.train.load_checkpoint(prefix)
-    # It raises IndexError, RuntimeError or an OpError, as its C++ status happens to map.
+    # TensorFlow raises IndexError, RuntimeError or an OpError, depending on its C++ status.
     except Exception as error:
         raise unreadable(prefix, error) from error

@@ -16,25 +16,25 @@ from moxing.logs import TENSORFLOW
 
 
 class Restorer:
-    """Operations that restore variables; made inside the graph before it is final.
+    """Operations that restore variables. Make it inside the graph, before the graph is finalized.
 
     Args:
         checkpoint: from `choose`, `locate` or `newest`.
         variables: variables of the current graph, each of which is restored or listed in
             `initialized`. Partitioned variables may be given whole or as slices.
         resume: True: the run continues, so every variable must be in the checkpoint, and the
-            patterns don't count. False: it starts from another's weights.
+            patterns are ignored. False: the run starts from another run's weights.
         include, exclude: patterns of variables to restore and not to restore: see `Filter`.
         optional: those of `variables` that a foreign checkpoint may lack: optimizer slots. The
             global step always may.
 
     Attributes:
-        restored: the variables that `run` gives a value.
+        restored: the variables that `run` assigns values to.
         initialized: the others; the caller initializes them.
 
     Raises:
         CheckpointError: the checkpoint can't be read, or does not fit the variables.
-        MoxValueError: a pattern is no regular expression.
+        MoxValueError: a pattern is not a regular expression.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Deletes the checkpoints that a directory has too many of."""
+"""Deletes the oldest checkpoints of a directory that has too many."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _OURS = re.compile(r"(replaced\.)?model\.ckpt-\d+\.")
 
 
 def retain(prefixes: Sequence[str], keep: int | None) -> list[str]:
-    """Keeps the newest checkpoints and deletes the rest; a failure to delete is a warning.
+    """Keeps the newest checkpoints and deletes the rest; logs a warning if a deletion fails.
 
     Args:
         prefixes: committed checkpoints, oldest first.
         keep: how many to keep; None: all of them.
 
     Returns:
-        Those that are left, oldest first.
+        The checkpoints that are left, oldest first.
     """
     surplus = len(prefixes) - keep if keep is not None else 0
     left = []
@@ -32,9 +32,9 @@ def retain(prefixes: Sequence[str], keep: int | None) -> list[str]:
 
 
 def clear_remains(directory: str) -> None:
-    """Removes what a killed run had half deleted, or half put in place: files without an index.
+    """Removes checkpoint files without an index, which a killed run had half deleted or half moved.
 
-    Only under the names that `Saver` gives; the caller is the only one who writes there.
+    Only files with names that `Saver` gives are removed. The caller must hold the directory's lock.
     """
     for name in sorted(os.listdir(directory)):
         prefix = os.path.join(directory, prefix_of(name))

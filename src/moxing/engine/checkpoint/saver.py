@@ -1,4 +1,4 @@
-"""Saves the variables of a graph: staged, synced, verified, committed, and then pointed at."""
+"""Saves the variables of a graph: stages, verifies, syncs and commits, and updates the pointer."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _NAME = "model.ckpt"
 
 
 class Saver:
-    """Operations that save variables; made inside the graph before it is final.
+    """Operations that save variables. Make it inside the graph, before the graph is finalized.
 
-    What it writes is what `tf.train.Saver` writes, and a manifest `model.ckpt-50.manifest.json`
-    besides. Killed at any moment, it leaves the last commit to `newest`. One process at a time may
-    save into a directory: see `lock`.
+    A saver writes the files that `tf.train.Saver` writes, and a manifest such as
+    `model.ckpt-50.manifest.json`. If the process is killed at any moment, `newest` still finds the
+    last commit. Only one process at a time may save into a directory: see `lock`.
 
     Args:
-        directory: where to; it exists.
-        variables: of the current graph, with values by the time of `save`.
-        keep: how many checkpoints to keep, the newest; None: all. Only checkpoints with a manifest
-            are counted and deleted.
+        directory: an existing directory to save into.
+        variables: variables of the current graph; they must have values when `save` is called.
+        keep: how many of the newest checkpoints to keep; None: all. Only checkpoints with a
+            manifest are counted and deleted.
 
     Raises:
         MoxValueError: `keep` is below 1.
@@ -55,7 +55,7 @@ class Saver:
         self._keep = keep
         listed = flat(variables)
         self._entries = entries(listed)
-        # Its operations are used, not its save(), which neither syncs nor commits.
+        # Only the operations of tf.train.Saver are used: its save() neither syncs nor commits.
         self._saver = tf.train.Saver(listed)
         definition = self._saver.saver_def
         self._fetch, self._feed = definition.save_tensor_name, definition.filename_tensor_name
@@ -67,19 +67,19 @@ class Saver:
     def save(
         self, session: tf.Session, step: int, extra: Mapping[str, Any] | None = None
     ) -> Checkpoint:
-        """Commits the variables as they are now, and returns when they are on the disk.
+        """Commits the current values of the variables, and returns when they are on the disk.
 
-        A step that this run has committed already, with the same `extra`, is not saved again.
+        A step that this run has already committed, with the same `extra`, is not saved again.
 
         Args:
-            session: of the graph.
+            session: session of the graph.
             step: global step of the values.
-            extra: what `read_extra` gives back on resuming; of JSON's types only.
+            extra: values that `read_extra` gives back when a run resumes; JSON types only.
 
         Raises:
-            CheckpointError: the disk is full, the directory is gone or the like. What was committed
-                before is untouched.
-            TypeError: `extra` holds something that JSON can't.
+            CheckpointError: the files can't be written, for example because the disk is full.
+                Earlier checkpoints are untouched.
+            TypeError: `extra` holds a value that JSON can't represent.
         """
         path = os.path.join(self._directory, _NAME)
         prefix = f"{path}-{step}"
@@ -91,7 +91,7 @@ class Saver:
                 self._commit(session, prefix, step, extra or {}, aside)
                 self._point(prefix, aside)
         except BaseException:
-            self._kept = None  # What is in the directory now has to be looked up.
+            self._kept = None  # The next save looks up what the directory holds.
             raise
         self._done[step] = dict(extra or {})
         return Checkpoint(prefix, step)
@@ -110,7 +110,7 @@ class Saver:
         commit(staged, prefix, dataclasses.replace(record, files=_settle(staged)))
 
     def _point(self, prefix: str, aside: str) -> None:
-        """Lets TensorFlow's tools know, and then deletes what is too much."""
+        """Updates the pointer file for TensorFlow's tools, then deletes surplus checkpoints."""
         kept = [other for other in self._kept or () if other != prefix] + [prefix]
         surplus = len(kept) - self._keep if self._keep is not None else 0
         names = [os.path.basename(other) for other in kept[max(surplus, 0) :]]
@@ -153,7 +153,7 @@ def _verify(staged: str, prefix: str, expected: Iterable[Entry]) -> None:
 
 
 def _settle(staged: str) -> dict[str, FileRecord]:
-    """Syncs the staged files, and digests them while the disk is busy with that."""
+    """Syncs the staged files, and computes their digests while the disk is busy syncing."""
     suffixes = [*data_suffixes(staged), INDEX]
     with ThreadPoolExecutor(max_workers=1) as thread:
         synced = thread.submit(durable.sync, [staged + suffix for suffix in suffixes])

@@ -1,4 +1,4 @@
-"""Decides which checkpoint a run starts from: that of its log_dir, or the one it was given."""
+"""Decides which checkpoint a run starts from: its log_dir's, or that of its checkpoint_path."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def choose(
     The checkpoint of log_dir wins in every mode, and is returned with `resume=True`.
 
     Raises:
-        CheckpointError: a mode other than training has no checkpoint, or the one there is is
+        CheckpointError: a mode other than training has no checkpoint, or the chosen checkpoint is
             damaged or missing.
     """
     own = newest(log_dir) if log_dir else None
@@ -51,14 +51,15 @@ def choose(
 
 
 def locate(path: str) -> Checkpoint:
-    """The checkpoint that a user's path means.
+    """The checkpoint that a path from the user refers to.
 
     Args:
         path: a directory (its newest checkpoint), a prefix, any file of a checkpoint, or a single
             file of TensorFlow's V1 format.
 
     Raises:
-        CheckpointError: nothing is there, or it is damaged; the message says what was found.
+        CheckpointError: the path leads to no checkpoint, or to a damaged one; the message says
+            what was found.
     """
     if not path:
         raise CheckpointError(
@@ -100,7 +101,7 @@ def _say_ignored(own: Checkpoint, log_dir: str, checkpoint_path: str, training: 
 
 
 def _glance(path: str) -> str | None:
-    """The prefix that a path most likely means, without reading or checking the checkpoint."""
+    """The prefix that a path most likely refers to, without reading or checking the checkpoint."""
     full = os.path.expanduser(path)
     if not os.path.isdir(full):
         return _prefix(full)
@@ -133,7 +134,7 @@ def _missing(path: str, full: str) -> str:
 
 
 def _contents(directory: str, near: str = "") -> str:
-    """A sentence on what a directory holds: its checkpoints, else its files."""
+    """A sentence that lists the checkpoints in a directory, or its files if it has none."""
     checkpoints = [os.path.basename(prefix) for prefix in indexed_prefixes(directory)]
     names = sorted(os.listdir(directory))
     checkpoints += [

@@ -1,4 +1,4 @@
-"""The place where a checkpoint is written before it is committed: a hidden directory beside it."""
+"""The stage: a hidden directory in which a checkpoint is written before it is committed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _STALE_SECONDS = 24 * 3600.0
 
 
 def stage(directory: str, prefix: str = _PREFIX) -> AbstractContextManager[str]:
-    """An empty directory inside `directory`, so that a rename leads out; it ends with the block."""
+    """An empty directory inside `directory`, so that files can be renamed out of it.
+
+    It is removed at the end of the block.
+    """
     return owners.owned_folder(directory, prefix)
 
 
@@ -19,8 +22,8 @@ def sweep(directory: str, own: str, prefix: str = _PREFIX) -> None:
     """Removes the stages that killed runs left behind.
 
     Args:
-        directory: whose lock this run holds.
+        directory: a directory whose lock this run holds.
         own: the stage in use.
-        prefix: of their names.
+        prefix: prefix of the names of stages.
     """
     owners.sweep(directory, prefix, keep=own, stale_seconds=_STALE_SECONDS)

@@ -1,4 +1,4 @@
-"""Tells whether a checkpoint is whole."""
+"""Tells whether a checkpoint is complete and undamaged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from moxing.errors import CheckpointError
 
 
 def fault(prefix: str) -> str | None:
-    """What is wrong with the checkpoint of this prefix; None: it is whole.
+    """Says what is wrong with a checkpoint; None: it is complete and undamaged.
 
-    Each file is read once, in pieces: against the digests of its manifest where it has one, else by
-    TensorFlow's reader, which checks the CRC of each tensor.
+    A checkpoint with a manifest is checked against the sizes and digests in it, each file read once
+    and in pieces. Others are read by TensorFlow's reader, which checks the CRC of each tensor.
     """
     known = manifest.read(prefix)
     if known is not None:
@@ -31,7 +31,7 @@ def fault(prefix: str) -> str | None:
 
 
 def _differs(prefix: str, known: manifest.Manifest) -> str | None:
-    # All sizes before any digest: most damage shows without reading a byte.
+    # Check all sizes before any digest: most damage shows in a size, without reading the files.
     for suffix, record in sorted(known.files.items(), reverse=True):
         name = _name(prefix) + suffix
         try:
