@@ -1,1 +1,1 @@
-"""From an input_fn to the batches that each device sees, at the right place in the data."""
+"""Turns an input_fn into batches for each device, starting at the right position in the data."""

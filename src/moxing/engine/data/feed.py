@@ -1,7 +1,8 @@
-"""What a reader must know of the run it feeds: where to start, its share of the data, the seed.
+"""Tells readers about the run they feed: where to start, this process's share of data, the seed.
 
-The engine announces it in the graph before it calls input_fn; a reader of ours asks for it while
-`input_fn` builds. Outside of a run there is no announcement and a reader starts at the beginning.
+The engine announces a `Feed` in the graph before it calls input_fn; openmox's readers ask for it
+while `input_fn` builds. Outside of a run there is no announcement, and a reader starts at the
+beginning.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from moxing.engine.graph import ancestry, run_context
 
 @dataclass(frozen=True)
 class Feed:
-    """One run's demand on its readers.
+    """What a run requires of its readers.
 
     Attributes:
-        start: elements (what one evaluation of the reader's tensors yields) to leave out, because
-            an earlier run took them.
+        start: number of elements to skip, because an earlier run took them. An element is what one
+            evaluation of the reader's tensors yields.
         shard, shards: this process reads the elements whose number is `shard` modulo `shards`.
-        seed: fixes the order of data and every random number made of it; None: a new one each run.
-        order: what the order of data is drawn from where there is no seed. It is kept in commits,
-            so that a resumed run goes on in the order of the one before; None outside of a run.
+        seed: fixes the order of the data and all random numbers in the input; None: a new seed in
+            each run.
+        order: the seed of the data's order in a run without a seed. It is stored in checkpoints, so
+            that a resumed run continues in the same order; None outside of a run.
     """
 
     start: int = 0
@@ -35,23 +37,23 @@ class Feed:
 
 
 def announce(feed: Feed) -> None:
-    """Says in the current graph what its readers are to do."""
+    """Announces `feed` to the readers of the current graph."""
     run_context.current().feed = feed
 
 
 def current() -> Feed:
-    """What the current graph's run demands; a default outside of a run."""
+    """The feed of the current graph's run; a default one outside of a run."""
     announced = run_context.current().feed
     return announced if isinstance(announced, Feed) else Feed(seed=tf.get_default_graph().seed)
 
 
 def register(get_next: tf.Operation, sample_index: tf.Tensor | None) -> None:
-    """Says that a reader honors `Feed.start` and `Feed.seed`.
+    """Registers a reader that honors `Feed.start` and `Feed.seed`.
 
     Args:
-        get_next: the operation whose outputs the reader hands out.
-        sample_index: one of its outputs: a scalar int64 that numbers the samples over all epochs,
-            from 0 at the very beginning; None where the reader batches.
+        get_next: the operation whose outputs the reader returns.
+        sample_index: the output of `get_next`, a scalar int64, that numbers the samples over all
+            epochs, starting from 0; None if the reader batches.
     """
     context = run_context.current()
     context.positioned.add(get_next.name)
@@ -67,10 +69,11 @@ def is_positioned(tensors: Sequence[tf.Tensor]) -> bool:
 
 
 def sample_seed(tensor: tf.Tensor) -> tf.Tensor | None:
-    """A seed of its own for each sample, for stateless random operations on `tensor`.
+    """A separate seed for each sample, for stateless random operations on `tensor`.
 
     Returns:
-        int64 [2], or None where `tensor` does not come from a reader or the run has no seed.
+        An int64 tensor of shape [2]; None if `tensor` does not come from a reader that numbers its
+        samples, or the run has no seed.
     """
     seed = current().seed
     if seed is None:

@@ -1,8 +1,8 @@
-"""Lets a reader make at once what a program does in two steps: a tensor, and a change of it.
+"""Lets a reader apply a change, such as a crop, to a tensor while it makes the tensor.
 
-A reader offers one of its tensors: it can also give elements in which a change has been made of
-that tensor, such as a crop, of which it then decodes no more than the crop shows. A change notes
-what it was made of. `lift` brings both together where nothing else reads the tensor.
+A reader offers one of its tensors: the reader can also yield elements in which that tensor is
+already changed. For a crop, it then decodes only the cropped part of an image. A change notes
+which tensor it changes. `lift` matches offers and changes where nothing else reads the tensor.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from moxing.engine.graph import ancestry, run_context
 
 
 class Batch(NamedTuple):
-    """Elements to put together: how many, and whether to leave out a last batch that has less."""
+    """The number of elements in a batch, and whether to drop a last batch that has fewer."""
 
     size: int
     full: bool
 
 
-# From a change, and a Batch or None, to a dataset like the reader's whose elements have the changed
-# tensor in the place of the offered one; None where there can be no such batches.
+# Takes a change, and a Batch or None. Returns a dataset like the reader's whose elements have the
+# changed tensor in place of the offered one; None if the reader can't make such batches.
 Rebuild = Callable[[Any, Batch | None], Any]
 
 
@@ -35,8 +35,8 @@ class Fusion:
 
     Attributes:
         offered: the reader's tensor.
-        result: what the change made of it.
-        rebuild: makes, in the current graph, the dataset of changed elements, or batches of them.
+        result: the changed tensor.
+        rebuild: makes, in the current graph, the dataset of changed elements or of their batches.
     """
 
     offered: tf.Tensor
@@ -45,19 +45,19 @@ class Fusion:
 
 
 def offer(tensor: tf.Tensor, rebuild: Rebuild) -> None:
-    """Says that a reader, whose iterator gives `tensor`, can take over a change of it."""
+    """Declares that the reader whose iterator yields `tensor` can take over a change of it."""
     run_context.current().fusion_offers.append((tensor, rebuild))
 
 
 def note(tensor: tf.Tensor, change: Any, result: tf.Tensor) -> None:
-    """Says that `result` is `change` of `tensor`, and depends on nothing else that has a value."""
+    """Declares that `result` is `change` applied to `tensor`, and depends on no other tensor."""
     context = run_context.current()
     if any(tensor is offered for offered, _ in context.fusion_offers):
         context.fusion_changes.append((tensor, change, result))
 
 
 def find(tensors: Sequence[tf.Tensor]) -> list[Fusion]:
-    """The changes on the way to `tensors` that readers can make, each the only use of a tensor."""
+    """The changes behind `tensors` that readers can make, each the only use of its tensor."""
     context = run_context.current()
     return [
         Fusion(offered, result, functools.partial(rebuild, change))
@@ -68,7 +68,7 @@ def find(tensors: Sequence[tf.Tensor]) -> list[Fusion]:
 
 
 def _is_only_use(tensors: Sequence[tf.Tensor], offered: tf.Tensor, result: tf.Tensor) -> bool:
-    """Whether `tensors` need `result`, and `offered` for nothing else."""
+    """Whether `tensors` need `result`, and need `offered` only to compute it."""
     names = {op.name for op in ancestry.behind(tensors)}
     if result.op.name not in names:
         return False

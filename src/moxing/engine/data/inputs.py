@@ -1,4 +1,4 @@
-"""Calls the user's input_fn and makes, of what it returns, the batches that a model sees."""
+"""Calls the user's input_fn and turns its result into the batches that the models get."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _QUEUE_THREADS = 4
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of the models, one a device.
+    """The inputs of the models, one model per device.
 
     Attributes:
-        structures: for each device a list or dict of tensors, as model_fn gets it.
-        counts: for each device a scalar int64 tensor, or int: how many samples it takes in a step;
-            None: not known.
-        real: for each device a scalar bool tensor, whether its data of this step is real: where an
-            input ends within a step, the other devices get zeros. Empty: all of it always is.
+        structures: for each device the list or dict of tensors that model_fn gets.
+        counts: for each device how many samples it takes in a step: a scalar int64 tensor, an int,
+            or None where that is not known.
+        real: for each device a scalar bool tensor, whether the device has data in this step. If the
+            input ends within a step, the remaining devices get zeros. Empty: all devices always
+            have data.
         initializers: operations to run once before the first step.
         wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
-        cut: operations of the user's graph that now stand for other elements than `structure`.
+        cut: operations of the user's graph that now yield other elements than those in `structure`.
         positioned: whether the input starts where `feed.Feed.start` says.
     """
 
@@ -48,7 +49,7 @@ class Inputs:
 
     @property
     def structure(self) -> list[Any] | dict[str, Any]:
-        """What the first device's model gets."""
+        """The inputs of the first device's model."""
         return self.structures[0]
 
     @property
@@ -70,11 +71,11 @@ def build(
     Args:
         input_fn: the user's function.
         mode: TRAIN, EVAL or PREDICT.
-        batch_size: samples a batch; None where the input decides.
+        batch_size: samples per batch; None: the input decides.
         make_batches: whether `input_fn` returns single samples to be batched here. In TRAIN every
             batch is full, so that its size is static; other modes also get the rest.
         may_lift: False keeps the tensors that `input_fn` returned wherever possible.
-        devices: how many models take an element each in one step.
+        devices: number of devices; each device's model takes one element per step.
     """
     with tf.device("/cpu:0"):
         with arrays.out_of_graph():
@@ -100,10 +101,10 @@ def build(
 
 
 def _single_outputs(inputs: Any) -> Any:
-    """The inputs, each the only output of its operation.
+    """The inputs, each made the only output of its operation.
 
-    Where TensorFlow 2.21 fuses `matmul(a, b) * scale + c`, it adds the first output of the
-    operation that c comes from, whichever c is.
+    When TensorFlow 2.21 fuses `matmul(a, b) * scale + c`, it always adds the first output of the
+    operation that makes `c`, even if `c` is another output of it.
     """
     leaves = [leaf for _, leaf in structure.leaves(inputs)]
     return structure.replace(inputs, [_single_output(leaf) for leaf in leaves])
@@ -169,7 +170,10 @@ def _from_dataset(
 
 
 def _prefetched(dataset: Any, devices: int) -> Any:
-    """The dataset with a buffer of some steps; a second one would only hand elements over."""
+    """The dataset, prefetched unless it already ends with a large enough prefetch buffer.
+
+    A second buffer would only pass elements on.
+    """
     end = tf.data.experimental.to_variant(dataset).op
     size = tf.get_static_value(end.inputs[1]) if end.type == "PrefetchDataset" else 0
     if size is not None and (size == tf.data.AUTOTUNE or size >= devices):
@@ -202,7 +206,7 @@ def _next(iterator: Any, count: int) -> tuple[list[list[tf.Tensor]], tf.Tensor]:
 
 
 def _shared_out(tensors: Sequence[Any], devices: int) -> list[list[tf.Tensor]]:
-    """One element for each device, of tensors that only a session can evaluate, by a queue."""
+    """One element for each device, through a queue, of tensors that only a session can evaluate."""
     for tensor in tensors:
         if isinstance(tensor, structure.COMPOSITE):
             raise MoxNotSupportedError(
@@ -223,7 +227,7 @@ def _shared_out(tensors: Sequence[Any], devices: int) -> list[list[tf.Tensor]]:
 
 
 def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[Any]:
-    """Batches by TensorFlow's queues, which take any tensor that a session can evaluate."""
+    """Makes batches with TensorFlow's queues, which take any tensor that a session can evaluate."""
     TENSORFLOW.info("input_fn can't run ahead as a tf.data pipeline; batching by queue.")
     batch = tf.train.batch(
         list(tensors),
@@ -236,7 +240,7 @@ def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[An
 
 
 def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | None:
-    """The size of the first dimension that the inputs have."""
+    """The batch size: the first dimension of the first input that has one."""
     if known is not None:
         return known
     for tensor in tensors:
@@ -269,7 +273,7 @@ def _check_batchable(names: Sequence[str], tensors: Sequence[Any], batch_size: i
 
 
 def _warn_if_batched(names: Sequence[str], tensors: Sequence[Any], batch_size: int) -> None:
-    """One leading size shared by several inputs is most likely a batch already."""
+    """Warns if several inputs share one leading size: most likely they are batches already."""
     sizes = {tensor.shape.as_list()[0] if tensor.shape.rank else None for tensor in tensors}
     if len(tensors) < 2 or len(sizes) != 1 or sizes & {None, 1}:
         return

@@ -1,10 +1,10 @@
 """Turns the graph in which an input_fn made one element into a tf.data pipeline of such elements.
 
 `input_fn` returns tensors: a recipe for one element, usually the `get_next()` of an iterator with
-some operations behind it. To batch, prefetch or share elements, the recipe must run many times a
-step. So the graph is cut at its iterators, and what lies behind the cut is mapped over the datasets
-the iterators read: in parallel, in order, ahead of the step. Where a reader can make the first of
-these operations itself, the cut is behind them (see `fusion`).
+some operations after it. To batch, prefetch or share elements, the recipe must run many times per
+step. So the graph is cut at its iterators, and the operations after the cut are mapped over the
+datasets that the iterators read: in parallel, in order, ahead of the step. If a reader can take
+over the first of these operations, the cut is after that operation (see `fusion`).
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from moxing.engine.graph import ancestry, stateless
 
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
 PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
-# State that a function of the pipeline can reach only through a handle made outside of it.
+# Operations for state that a function of the pipeline can reach only by a handle from outside.
 _HANDLES = ("VarHandleOp", "HashTableV2", "MutableHashTableV2", "MutableDenseHashTableV2")
 _ENDLESS = 1 << 62
 _NO_DEMANDS = Feed()
 
 
 class CannotLiftError(Exception):
-    """The graph reads something that a tf.data pipeline can't, such as a queue or a placeholder."""
+    """The graph reads a source that a tf.data pipeline can't, such as a queue or a placeholder."""
 
 
 @dataclass(frozen=True)
 class Lifted:
-    """A dataset of the tensors given, as a flat tuple, and the cut it came from.
+    """A dataset whose elements are flat tuples of the lifted tensors, and where the graph was cut.
 
     Attributes:
         dataset: the pipeline.
-        cut: the operations of the user's graph that the pipeline replaces. Whoever still reads one
-            reads other elements than the pipeline's.
+        cut: the operations of the user's graph that the pipeline replaces. An operation that still
+            reads one of them gets other elements than the pipeline's.
     """
 
     dataset: Any
@@ -52,13 +52,14 @@ def lift(
     """Makes the pipeline that yields `tensors`, evaluated again for each element.
 
     Args:
-        tensors: of the current graph.
-        feed: with a seed, random numbers made on the way depend on it and the element's number.
-        batch: how to put elements together; None: one at a time.
+        tensors: tensors of the current graph.
+        feed: the run's feed. With a seed, the pipeline's random numbers depend on the seed and the
+            number of the element.
+        batch: how to batch the elements; None: they are not batched.
 
     Raises:
-        CannotLiftError: with the reason, where the tensors depend on what only a session step
-            can give.
+        CannotLiftError: the tensors depend on a source that only a step of a session can read; the
+            message says which.
     """
     cut = _cut(list(ancestry.behind(tensors, passes=_is_inside)))
     fused = {found.offered.op.name: found for found in fusion.find(tensors)}
@@ -77,7 +78,7 @@ def lift(
     else:
         numbered = base.enumerate(feed.start).map(_flat)
         body = _function(_inner(graph_def, behind), tensors, elements, handles, feed)
-        # The map of the first generation ends the pipeline where a Python function ends its data.
+        # TensorFlow 1's `map` ends the pipeline when a Python function signals the end of its data.
         dataset = tf.data.Dataset.map(numbered, body, **_parallel(behind, cut))
     if batch is not None:
         dataset = dataset.batch(batch.size, drop_remainder=batch.full)
@@ -87,7 +88,7 @@ def lift(
 def _batches(
     tensors: Sequence[tf.Tensor], get_next: tf.Operation, fused: Fusion, batch: Batch
 ) -> Any:
-    """Batches that the reader makes itself, without copies; None where there is more to do."""
+    """Batches that the reader makes itself, without copies; None if other operations follow."""
     elements = _elements(get_next, fused)
     places = {element.name: place for place, element in enumerate(elements)}
     if any(tensor.name not in places for tensor in tensors):
@@ -102,7 +103,7 @@ def _batches(
 
 
 def _choose(places: Sequence[int]) -> Any:
-    """The function from an element to some of its parts; TensorFlow runs it without a call."""
+    """The function that picks some parts of an element; TensorFlow runs it without a call."""
     return tf.autograph.experimental.do_not_convert(
         lambda *element: tuple(element[place] for place in places)
     )
@@ -113,7 +114,7 @@ def _flat(number: tf.Tensor, element: Any) -> tuple[tf.Tensor, ...]:
 
 
 def _is_inside(op: tf.Operation) -> bool:
-    """Whether the operation belongs into the function: iterators and handles stay outside."""
+    """Whether the operation belongs in the function: iterators and handles stay outside."""
     return op.type != "IteratorGetNext" and op.type not in _HANDLES
 
 
@@ -144,7 +145,7 @@ def _source(
 
 
 def _elements(get_next: tf.Operation, fused: Fusion) -> list[tf.Tensor]:
-    """The tensors of the user's graph that the reader gives once it makes the change itself."""
+    """The tensors of the user's graph that the reader yields if it makes the change itself."""
     return [fused.result if out is fused.offered else out for out in get_next.outputs]
 
 
@@ -155,7 +156,7 @@ def _of_type(dataset: Any, shapes: Sequence[Any], like: Sequence[tf.Tensor]) -> 
 
 
 def _dataset_of(get_next: tf.Operation, library: Mapping[str, Any]) -> Any:
-    """The dataset an iterator reads, found in the graph: no Python object of it is needed."""
+    """The dataset that an iterator reads, found in the graph without its Python object."""
     iterator = get_next.inputs[0].op
     if iterator.type not in _SOURCES:
         raise CannotLiftError(f"its iterator {iterator.name} is a {iterator.type}")
@@ -172,9 +173,9 @@ def _dataset_of(get_next: tf.Operation, library: Mapping[str, Any]) -> Any:
 def _made_by_factory(iterator: tf.Operation, library: Mapping[str, Any]) -> tf.Tensor:
     """The dataset that the function of a one-shot iterator makes.
 
-    The function is a copy of operations that are in the graph too, as a rule under the same names.
-    They are used directly where they can be: calling the function copies the constants in it, which
-    may be a whole data set.
+    The function is a copy of operations that are usually in the graph too, under the same names.
+    These operations are used directly where possible: calling the function would copy its
+    constants, which may hold the whole data.
     """
     name = iterator.get_attr("dataset_factory").name
     operations = {op.name: op for op in iterator.graph.get_operations()}
@@ -218,7 +219,7 @@ def _made_from(iterator: tf.Operation) -> tf.Tensor:
 
 
 def _zip(sources: Sequence[tuple[Any, list[tf.Tensor]]]) -> tuple[Any, list[tf.Tensor]]:
-    """One source of several, whose elements are those of all."""
+    """Zips several sources into one, whose elements have the parts of all."""
     datasets = [dataset for dataset, _ in sources]
     elements = [element for _, parts in sources for element in parts]
     if not datasets:
@@ -230,12 +231,16 @@ def _zip(sources: Sequence[tuple[Any, list[tf.Tensor]]]) -> tuple[Any, list[tf.T
 
 
 def _inner(whole: tf.GraphDef, behind: Sequence[tf.Operation]) -> tf.GraphDef:
-    """The part of the user's graph that becomes the function: what is `behind` but not outside."""
+    """The part of the user's graph that becomes the function: `behind` without outside operations.
+
+    Operations for which `_is_inside` is false stay outside.
+    """
     names = {op.name for op in behind if _is_inside(op)}
     graph_def = tf.GraphDef(versions=whole.versions, library=whole.library)
     graph_def.node.extend(node for node in whole.node if node.name in names)
     for node in graph_def.node:
-        # What is outside is there before the function runs: nobody needs to wait for it.
+        # Operations outside have run before the function does: drop control inputs that wait for
+        # them.
         node.input[:] = [name for name in node.input if name[0] != "^" or name[1:] in names]
     return graph_def
 
@@ -247,7 +252,7 @@ def _function(
     handles: Sequence[tf.Tensor],
     feed: Feed,
 ) -> Any:
-    """The function from a number and its element to `tensors`, made of the user's own graph.
+    """The function from an element and its number to `tensors`, made from the user's own graph.
 
     `graph_def` is changed in place.
     """
@@ -259,12 +264,12 @@ def _function(
 
     @tf.autograph.experimental.do_not_convert
     def body(number: tf.Tensor, *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        # Not strict: where nothing was cut, the elements are counted and the count is not used.
+        # Not strict: without iterators the arguments hold a count that stands for no element.
         given = {old.name: new for old, new in zip(elements, arguments, strict=False)}
         given |= {
             name: tf.stack([tf.constant(key, tf.int64), number]) for name, key in seeds.items()
         }
-        # An identity brings a handle of the outer graph into the function.
+        # tf.identity captures a handle of the outer graph in the function.
         given |= {handle.name: tf.identity(handle) for handle in handles}
         made = [name for name in wanted if name not in given]
         if made:
@@ -279,12 +284,12 @@ def _function(
 
 
 def _tensor_name(input_name: str) -> str:
-    """The tensor that an input of a NodeDef names: `a` is `a:0`, `^a` orders only."""
+    """The tensor that an input of a NodeDef names: `a` is `a:0`; `^a` is only a control input."""
     return input_name if ":" in input_name else f"{input_name}:0"
 
 
 def _parallel(behind: Sequence[tf.Operation], cut: Sequence[tf.Operation]) -> dict[str, Any]:
-    """Calls run in parallel unless Python code makes the elements: its order is its meaning."""
+    """Arguments for parallel calls; none if Python code makes the elements: its order matters."""
     sources = [op for op in behind if op.type in PYTHON_CALLS]
     ordered = any(not _depends_on(op, cut) for op in sources)
     return {} if ordered else {"num_parallel_calls": tf.data.experimental.AUTOTUNE}

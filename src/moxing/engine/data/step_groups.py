@@ -1,4 +1,4 @@
-"""Makes an input end with a whole step where several devices take an element each."""
+"""Makes an input end with a whole step when several devices each take an element."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import tensorflow.compat.v1 as tf
 def pad(dataset: Any, devices: int) -> Any:
     """Appends a flag to each element, and elements of zeros, flagged False, to the end.
 
-    The flags are True for the elements of `dataset`. With `devices - 1` elements of zeros behind
-    them, groups of `devices` elements take every real one, and none is of zeros alone.
+    The flags are True for the elements of `dataset`. With `devices - 1` elements of zeros after
+    them, groups of `devices` elements take every real element, and every group has a real one.
 
     Args:
-        dataset: of tensors or flat tuples of tensors.
-        devices: elements that a step takes.
+        dataset: a dataset of tensors or flat tuples of tensors.
+        devices: number of elements that a step takes.
 
     Returns:
-        A dataset of flat tuples; unknown dimensions of its zeros are 1.
+        A dataset of flat tuples. In the elements of zeros, unknown dimensions are 1.
     """
     flagged = dataset.map(lambda *element: (*element, tf.constant(True)))
     specs = tf.nest.flatten(tf.data.get_output_types(dataset))
