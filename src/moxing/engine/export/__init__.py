@@ -1,9 +1,9 @@
 """Exports a trained model as a SavedModel that TensorFlow Serving and TensorFlow 2 load.
 
-In the order of a run: `target` picks the directory, `placeholders` stand in for the inputs,
-`check`, `check_kinds` and `check_variables` refuse before step 0 what could not be served, and
-`write` exports and loads again what it has written. Frozen graphs and models for TensorFlow Lite
-and ONNX are files beside the SavedModel.
+In the order of a run: `target` picks the directory; `placeholders` stand in for the inputs;
+`check`, `check_kinds` and `check_variables` refuse, before step 0, a model that could not be
+served; `write` exports the model and loads it again to check it. Frozen graphs and models for
+TensorFlow Lite and ONNX are files beside the SavedModel.
 """
 
 from moxing.engine.export.check import check

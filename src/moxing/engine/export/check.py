@@ -1,4 +1,4 @@
-"""Refuses, before training starts, an export that could not be served after it."""
+"""Refuses, before training starts, an export that could not be served."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
 def check(signature: ExportSignature, fed: Any) -> None:
-    """Raises where the outputs can't be computed from the inputs of the signature alone.
+    """Raises if the outputs can't be computed from the inputs of the signature alone.
 
     Args:
-        signature: what is to be exported.
-        fed: what the model function was given in EXPORT mode, as `placeholders` made it.
+        signature: inputs and outputs of the model to export.
+        fed: the inputs of the model function in EXPORT mode, as `placeholders` made them.
 
     Raises:
-        MoxTypeError: a name that is no string, or a value that is no tensor.
-        MoxValueError: no inputs or outputs; a tensor of another graph, or one that can't be fed; an
-            output that depends on an input that is not named, on an iterator or on a queue; an
-            asset file that does not exist.
+        MoxTypeError: a name that is not a string, or a value that is not a tensor.
+        MoxValueError: no inputs or no outputs; a tensor of another graph; an input that can't be
+            fed; an output that depends on an unnamed input, an iterator or a queue; an asset file
+            that does not exist.
     """
     leaves = structure.leaves(fed)
     parts = [(path, part) for path, leaf in leaves for part in components(leaf)]
@@ -47,7 +47,7 @@ def check(signature: ExportSignature, fed: Any) -> None:
 
 
 def check_assets(graph: tf.Graph) -> None:
-    """Raises where a file that the export must copy, such as a vocabulary, does not exist."""
+    """Raises if a file that the export must copy, such as a vocabulary, does not exist."""
     for tensor in graph.get_collection(tf.GraphKeys.ASSET_FILEPATHS):
         path = tf.get_static_value(tensor)
         if path is not None and not tf.gfile.Exists(path.item()):

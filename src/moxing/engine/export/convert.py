@@ -1,7 +1,7 @@
-"""Has a SavedModel converted to TensorFlow Lite and ONNX, each in a process of its own.
+"""Converts a SavedModel to TensorFlow Lite and ONNX, each in a separate process.
 
-A process of its own, because converters want TensorFlow 2's behavior, which the program may have
-turned off, and because a converter that crashes must not take the training run along.
+The processes are separate because converters need TensorFlow 2's behavior, which the program may
+have turned off, and because a converter that crashes must not end the training run.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _PROGRAMS = {TFLITE: to_tflite.__file__, ONNX: to_onnx.__file__}
 
 
 def convert(kind: str, directory: str) -> str | None:
-    """Converts the SavedModel in `directory`, and puts the result beside it.
+    """Converts the SavedModel in `directory`, and writes the result into the same directory.
 
     Args:
         kind: TFLITE or ONNX.
-        directory: the SavedModel.
+        directory: directory of the SavedModel.
 
     Returns:
-        None, or why there is no result.
+        None, or the reason why the conversion failed.
     """
     output = os.path.join(directory, FILES[kind])
-    # -P: the folder of the program does not hide modules of other packages.
+    # -P: modules beside the program must not hide those of other packages.
     command = [sys.executable, "-P", _PROGRAMS[kind], directory, output]
     try:
         done = subprocess.run(

@@ -20,17 +20,17 @@ NAMES = "frozen_graph.json"
 def write_frozen(session: tf.Session, signature: ExportSignature, directory: str) -> None:
     """Writes `frozen_graph.pb`, a `GraphDef`, and `frozen_graph.json`, its inputs and outputs.
 
-    The JSON file gives for each name of the signature the tensor, dtype and shape, with null for a
-    dimension of any size; of a sparse one, the three tensors.
+    For each name of the signature, the JSON file gives the tensor's name, dtype and shape, with
+    null for an unknown dimension. For a sparse tensor it gives the names of all three components.
 
     Args:
-        session: holds the values of the variables.
-        signature: inputs and outputs.
+        session: session that holds the values of the variables.
+        signature: inputs and outputs of the model.
         directory: an existing directory.
     """
     outputs = [part for tensor in signature.outputs.values() for part in components(tensor)]
     kept = [part.op.name for part in outputs]
-    # A placeholder that no output needs is fed nevertheless by who knows the signature.
+    # Clients feed all inputs of the signature, so a placeholder that no output needs is kept too.
     for tensor in signature.inputs.values():
         kept += [p.op.name for p in components(tensor) if p.op.type in PLACEHOLDERS]
     frozen = convert_to_constants.convert_variables_to_constants_from_session_graph(

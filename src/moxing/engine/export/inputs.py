@@ -15,10 +15,10 @@ def placeholders(inputs: Any, batch_unknown: bool) -> Any:
     """Makes placeholders like the training inputs, in the current graph.
 
     Args:
-        inputs: lists and dicts of tensors, as `structure.normalize` makes them; usually of the
-            training graph, which they stay in.
-        batch_unknown: whether the first dimension is left open, so that the exported model takes
-            batches of any size. Scalars have none and stay as they are.
+        inputs: lists and dicts of tensors, as `structure.normalize` makes them. They usually belong
+            to the training graph, which is not changed.
+        batch_unknown: whether the first dimension is left unknown, so that the exported model takes
+            batches of any size. Scalars have no dimension and stay as they are.
 
     Returns:
         The same structure of placeholders, with the dtypes and shapes of `inputs`.
@@ -50,5 +50,5 @@ def _listed(shape: tf.TensorShape) -> list[int | None] | None:
 
 
 def _op_name(path: str) -> str:
-    """`inputs[0]['image']` as `inputs_0_image`: names of operations have no brackets."""
+    """The operation name for a path, without brackets: `inputs[0]['x']` becomes `inputs_0_x`."""
     return re.sub(r"[^A-Za-z0-9.]+", "_", path).strip("_.")

@@ -23,10 +23,10 @@ _TABLES = ("HashTable", "MutableHashTable", "MutableDenseHashTable")
 
 
 def check_installed(kinds: Collection[str]) -> None:
-    """Raises where a kind needs a package that is not there.
+    """Raises if a kind needs a package that is not installed.
 
     Raises:
-        MoxImportError: with the command that installs it.
+        MoxImportError: a package is missing; the message has the command that installs it.
     """
     if ONNX in kinds and importlib.util.find_spec("tf2onnx") is None:
         raise MoxImportError(
@@ -36,7 +36,7 @@ def check_installed(kinds: Collection[str]) -> None:
 
 
 def check_kinds(kinds: Collection[str], signature: ExportSignature) -> None:
-    """Raises where the model can't become one of these kinds; the SavedModel takes everything.
+    """Raises if the model can't be exported as one of these kinds; a SavedModel always can be.
 
     Raises:
         MoxNotSupportedError: a sparse input or output, or a table in a frozen graph.

@@ -1,4 +1,4 @@
-"""Finds the names of the classes that a model was trained with, to export them beside it."""
+"""Finds the file with a model's class names, to export it with the model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ NAME = "labels.txt"
 
 
 def labels_beside(log_dir: str | None, checkpoint_prefix: str) -> list[str]:
-    """The path of labels.txt, as a list of one; empty where there is none.
+    """The path of labels.txt, as a list of one; an empty list if there is no such file.
 
     Args:
-        log_dir: directory of the run, where training wrote it.
-        checkpoint_prefix: what is exported; its directory is searched second.
+        log_dir: directory of the run, where training writes labels.txt.
+        checkpoint_prefix: the checkpoint to export; its directory is searched second.
     """
     folders = [log_dir] if log_dir else []
     paths = [os.path.join(f, NAME) for f in (*folders, os.path.dirname(checkpoint_prefix))]

@@ -1,4 +1,4 @@
-"""Loads an exported model in a graph of its own, and compares what it computes."""
+"""Loads an exported model in a separate graph, and compares its outputs with the checkpoint's."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from moxing.engine.job.signature import ExportSignature, components
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
 
-_SECONDS = 120  # For one batch; the second model gets more, as a busy machine is no difference.
+# Limit for one batch. The loaded model gets more: a busy machine must not look like a difference.
+_SECONDS = 120
 _RELATIVE = 1e-3
-_RELATIVE_HALF = 2e-2  # Of numbers with 16 bits.
+_RELATIVE_HALF = 2e-2  # For 16-bit numbers.
 
 Outputs = Mapping[str, list[np.ndarray]]
 
 
 def check(session: tf.Session, signature: ExportSignature, directory: str) -> None:
-    """Raises where the model in `directory` does not compute what `session` does.
+    """Raises if the model in `directory` and the model in `session` compute different outputs.
 
-    Both get one batch of generated input. An output that differs between two calls of `session`,
-    as with random operations, can't be compared, and the log says so; so it does where no generated
-    input is one that the model takes.
+    Both models get one batch of generated input. An output that differs between two calls of
+    `session`, as with random operations, can't be compared; nor can a model that accepts no
+    generated input. The log says so in both cases.
 
     Args:
-        session: of the graph that was exported, with all variables, tables and so on in place.
-        signature: inputs and outputs.
-        directory: a SavedModel.
+        session: session of the exported graph, with initialized variables and tables.
+        signature: inputs and outputs of the model.
+        directory: directory of a SavedModel.
 
     Raises:
-        MoxRuntimeError: it can't be loaded, or an output, which is named, differs.
+        MoxRuntimeError: the model can't be loaded, or an output differs; the message names it.
     """
     fetches = {name: components(tensor) for name, tensor in signature.outputs.items()}
     found = _first_that_works(session, fetches, signature)
@@ -93,7 +94,7 @@ def _outputs_of(directory: str, feed: Feed, fetches: Mapping[str, list[tf.Tensor
 
 
 def _reason(error: Exception) -> str:
-    """The line that says what was wrong, of an error that may begin with a traceback."""
+    """The line that says what went wrong, from an error whose text may begin with a traceback."""
     text = getattr(error, "message", None) or str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     starts = [n for n, line in enumerate(lines) if line.startswith(("Graph execution", "Node: "))]
@@ -123,7 +124,7 @@ def _equal_arrays(expected: np.ndarray, found: np.ndarray) -> bool:
 
 
 def _is_real(array: np.ndarray) -> bool:
-    """Whether it holds real numbers that are rounded, bfloat16 and the like too."""
+    """Whether an array holds floating-point numbers, including bfloat16 and similar types."""
     return array.dtype.kind == "f" or tf.as_dtype(array.dtype).is_floating
 
 

@@ -1,4 +1,4 @@
-"""Makes values that can be fed to an exported model, from nothing but dtypes and shapes."""
+"""Makes values to feed to an exported model, from only the dtypes and shapes of its inputs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from moxing.engine.job.signature import components
 Feed = dict[str, Any]
 
 _BATCH = 2
-# Pixels of an image, as a rule: small is fast, but a network may need more.
+# Values for unknown dimensions, usually an image's width and height. Small ones are fast, but some
+# networks need larger images.
 _SIZES = (8, 64, 224)
-_PNG = base64.b64decode(  # One grey pixel, for models that decode images.
+_PNG = base64.b64decode(  # One gray pixel, for models that decode images.
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 )
 _TEXTS = (b"0", _PNG)
 
 
 def feeds(inputs: Mapping[str, tf.Tensor | tf.SparseTensor]) -> Iterator[Feed]:
-    """Batches for these inputs, by the names of tensors: try one after another until one works.
+    """Batches to feed, by tensor name; the caller tries one after another until one works.
 
-    Numbers are below 1, and whole ones 0 or 1, which most tables have. An unknown first dimension
-    becomes 2; other unknown ones are the same in a whole batch.
+    Floating-point numbers are below 1; integers are 0 or 1, which are valid indices of most tables.
+    An unknown first dimension becomes 2; all other unknown dimensions of a batch get one size.
     """
     dtypes = [tensor.dtype.base_dtype for tensor in inputs.values()]
     texts = _TEXTS if tf.string in dtypes else _TEXTS[:1]

@@ -1,4 +1,4 @@
-"""Picks the directory of an export, and refuses before training what could not be written after."""
+"""Picks the directory of an export, and refuses one that could not be written after training."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NAMES_OF_TRAINING = ("checkpoint", "model.ckpt", "events.out.tfevents", "graph.
 
 
 def target(log_dir: str, version: int | str) -> str:
-    """The directory that an export of this version goes to: it does not exist yet.
+    """The directory for an export of this version, which does not exist yet.
 
     Args:
         log_dir: directory of the run.
         version: -1 for the largest number there plus one (the first is 1), a number, or a name.
 
     Raises:
-        ExportExistsError: something is there already, be it an empty directory.
-        MoxValueError: a version that names no directory inside `log_dir`.
+        ExportExistsError: the path exists already, even if it is an empty directory.
+        MoxValueError: `version` can't be the name of a directory inside `log_dir`.
     """
     name = _checked_name(log_dir, version)
     directory = os.path.join(log_dir, name)
@@ -38,7 +38,7 @@ def target(log_dir: str, version: int | str) -> str:
 
 
 def refuse_existing(directory: str) -> None:
-    """Raises `ExportExistsError` where there is anything at that path."""
+    """Raises `ExportExistsError` if the path exists."""
     if os.path.lexists(directory):
         raise ExportExistsError(
             "Export directory already exists. Please specify a different export directory: "

@@ -1,4 +1,4 @@
-"""As a program: `to_onnx.py SAVED_MODEL FILE` converts by the package tf2onnx."""
+"""The program `to_onnx.py SAVED_MODEL FILE`, which converts with the package tf2onnx."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main(directory: str, output: str) -> int:
-    """Converts; returns the exit code."""
+    """Converts the SavedModel and returns the exit code."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from tf2onnx import convert  # pyright: ignore[reportMissingImports]
 

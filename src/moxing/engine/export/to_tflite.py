@@ -1,4 +1,4 @@
-"""As a program: `to_tflite.py SAVED_MODEL FILE` converts by TensorFlow's own converter."""
+"""The program `to_tflite.py SAVED_MODEL FILE`, which converts with TensorFlow's own converter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def main(directory: str, output: str) -> int:
-    """Converts; returns the exit code."""
+    """Converts the SavedModel and returns the exit code."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         content, note = _convert(directory)
@@ -48,7 +48,7 @@ def _converter(directory: str) -> Any:
 
 
 def _short(error: Exception) -> str:
-    """The first line that says something; MLIR's errors begin with the place in its own code."""
+    """The first line with the error; MLIR's messages begin with locations in its own code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "error:" in line]
     line = (telling or lines or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""Which variables an exported model needs, and whether they are to be had."""
+"""Finds the variables that an exported model needs, and checks that they are available."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME = (
 
 
 def checkpoint_names(graph: tf.Graph) -> set[str]:
-    """The names under which a `tf.train.Saver` stores what `graph` holds."""
+    """The names under which a `tf.train.Saver` stores variables and saveable objects of `graph`."""
     variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
     return {variable_key(v) for v in variables} | {
         spec.name
@@ -29,15 +29,16 @@ def checkpoint_names(graph: tf.Graph) -> set[str]:
 
 
 def check_variables(signature: ExportSignature, trained: Collection[str], where: str) -> None:
-    """Raises where the outputs need variables that training does not make.
+    """Raises if the outputs need variables that are not among the trained ones.
 
     Args:
-        signature: what is to be exported.
-        trained: names that there will be, such as `checkpoint_names(training_graph)`.
-        where: what holds them, such as "the training graph" or "the checkpoint model.ckpt-10".
+        signature: inputs and outputs of the model to export.
+        trained: names of the available variables, such as `checkpoint_names(training_graph)`.
+        where: where these variables are, such as "the training graph" or "the checkpoint
+            model.ckpt-10".
 
     Raises:
-        MoxValueError: with the names of the missing variables.
+        MoxValueError: variables are missing; the message names them.
     """
     missing = [name for name in _needed(signature) if name not in trained]
     if not missing:
@@ -52,7 +53,7 @@ def check_variables(signature: ExportSignature, trained: Collection[str], where:
 
 
 def check_shapes(graph: tf.Graph, stored: Mapping[str, list[int]], where: str) -> None:
-    """Raises where a variable has another shape in the export graph than where it is stored."""
+    """Raises if a variable's shape in the export graph differs from its stored shape."""
     for variable in graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES):
         key = variable_key(variable)
         part = variable._get_save_slice_info()
@@ -65,7 +66,7 @@ def check_shapes(graph: tf.Graph, stored: Mapping[str, list[int]], where: str) -
 
 
 def variable_key(variable: Any) -> str:
-    """The name under which a `tf.train.Saver` stores a variable; parts of one share its name."""
+    """The name under which a `tf.train.Saver` stores a variable; its slices share one name."""
     part = variable._get_save_slice_info()
     return part.full_name if part else variable.op.name
 
@@ -84,6 +85,6 @@ def _needed(signature: ExportSignature) -> list[str]:
 
 
 def _storage(variable: Any) -> tf.Operation:
-    """The operation that holds a variable's memory, of resource and reference variables alike."""
+    """The operation that holds the memory of a resource variable or of a reference variable."""
     handle = getattr(variable, "handle", None)
     return variable.op if handle is None else handle.op

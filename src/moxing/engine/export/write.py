@@ -42,28 +42,27 @@ def write(
     """Exports the model with the values of a checkpoint.
 
     The SavedModel has the tag `serve`, the signature under `serving_default` and `predict_object`,
-    no devices, and an operation that initializes tables and local variables when it is loaded. It
-    is loaded again and compared with the checkpoint before it appears at `directory`, whole or not
-    at all.
+    no devices, and an operation that initializes tables and local variables at loading. It is
+    loaded again and compared with the checkpoint before it is moved to `directory` in one step.
 
     Args:
-        graph: what the model function built in EXPORT mode. Must not be finalized: operations that
-            save and restore are added to it.
+        graph: the graph that the model function built in EXPORT mode. It must not be finalized:
+            operations that save and restore are added to it.
         signature: inputs and outputs, which `check` has accepted.
         checkpoint_prefix: checkpoint to take the variables from, by name.
-        directory: destination, which must not exist; its parent is made where needed.
-        kinds: what else to write beside the SavedModel: constants of `kinds`.
-        assets: paths of files that go into the folder `assets` of the model.
+        directory: destination, which must not exist; its parent is made if needed.
+        kinds: which other kinds of model to write beside the SavedModel; constants of `kinds`.
+        assets: paths of files to copy into the model's folder `assets`.
 
     Returns:
         `directory`.
 
     Raises:
-        ExportExistsError: something is at `directory`.
-        MoxValueError: the checkpoint lacks a variable that the outputs need, or has another shape
-            of it.
-        MoxRuntimeError: what was written does not compute what the checkpoint does; or a converter
-            failed, which the SavedModel is there in spite of.
+        ExportExistsError: `directory` exists.
+        MoxValueError: the checkpoint lacks a variable that the outputs need, or has it with another
+            shape.
+        MoxRuntimeError: the written model and the checkpoint compute different outputs; or a
+            converter failed, in which case the SavedModel is written all the same.
         OSError: the files can't be written.
     """
     refuse_existing(directory)
@@ -106,7 +105,7 @@ def _build(
         initialize = tf.group(
             tf.local_variables_initializer(), tf.tables_initializer(), name="init_at_load"
         )
-    # The export needs no speed, and a GPU may be full of the training session.
+    # The export needs no speed, and the training session may have taken all GPU memory.
     config = tf.ConfigProto(allow_soft_placement=True, device_count={"GPU": 0})
     builder = tf.saved_model.Builder(directory)
     with tf.Session(graph=graph, config=config) as session:
@@ -140,7 +139,7 @@ def _add_assets(graph: tf.Graph, files: Iterable[str]) -> None:
 
 
 def _held(graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str) -> list[Any]:
-    """What to export: all that the outputs need, and what else the checkpoint has."""
+    """The variables of the graph that the checkpoint has, and the graph's saveable objects."""
     where = f"the checkpoint {checkpoint_prefix}"
     shapes = tf.train.load_checkpoint(checkpoint_prefix).get_variable_to_shape_map()
     check_variables(signature, shapes.keys(), where)
@@ -150,7 +149,7 @@ def _held(graph: tf.Graph, signature: ExportSignature, checkpoint_prefix: str) -
 
 
 def _strip_devices(path: str) -> None:
-    """Clears the devices that TensorFlow leaves in the bodies of branches and loops."""
+    """Clears the device names that TensorFlow leaves in the bodies of branches and loops."""
     model = SavedModel()
     with open(path, "rb") as file:
         model.ParseFromString(file.read())
@@ -168,7 +167,10 @@ def _replace(path: str, message: Message) -> None:
 
 
 def _make_temporary(directory: str) -> str:
-    """An empty directory beside the destination, readable by whoever may read its siblings."""
+    """Makes an empty directory beside the destination, with the default permissions.
+
+    Old directories of exports whose processes died are removed.
+    """
     parent, name = os.path.split(os.path.abspath(directory))
     os.makedirs(parent, exist_ok=True)
     unfinished = f".{name}.unfinished-"
@@ -184,7 +186,7 @@ def _make_temporary(directory: str) -> str:
 def _without_lines_about(path: str) -> Iterator[None]:
     """Keeps TensorFlow from logging a path that is about to change."""
 
-    name = os.path.basename(path)  # The directory may be shown under another name.
+    name = os.path.basename(path)  # Messages may show the directory by another path.
 
     def keep(record: logging.LogRecord) -> bool:
         return name not in record.getMessage()
