@@ -1,1 +1,1 @@
-"""Walks and rewrites of TensorFlow graphs, and what depends on a graph's shape."""
+"""Walks and rewrites TensorFlow graphs, and makes choices that depend on a graph's structure."""

@@ -1,4 +1,4 @@
-"""Walks back through a graph, from results to what they are computed from."""
+"""Walks back through a graph, from results to the operations that compute them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def behind(
 
     Args:
         results: tensors or operations of one graph.
-        fed: tensors that the session is fed, so that what lies behind them does not run.
+        fed: tensors that the session is fed, so that the operations behind them do not run.
         passes: whether to walk on behind an operation; the operation itself is yielded either way.
     """
     fed_names = {tensor.name for tensor in fed}
@@ -33,5 +33,5 @@ def behind(
         yield op
         if passes(op):
             waiting.extend(tensor.op for tensor in op.inputs if tensor.name not in fed_names)
-            # What only waits for a fed placeholder does not run it.
+            # A control input from a fed placeholder does not run the placeholder.
             waiting.extend(o for o in op.control_inputs if o.name not in fed_placeholders)

@@ -1,8 +1,8 @@
 """Keeps large arrays out of the graph, where `from_tensor_slices` would put them as constants.
 
-A graph with the whole of the data in it takes long to plan, is copied for every session and sent to
-every server, and can't be larger than 2 GB. The dataset is the same: it gets the array when its
-iterator is opened.
+A graph that contains all the data takes long to plan, is copied for every session and sent to every
+server, and can't be larger than 2 GB. The dataset has the same elements: it gets the array when its
+iterator is initialized.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME = "from_tensor_slices"
 
 @contextmanager
 def out_of_graph() -> Iterator[None]:
-    """In the block, large arrays that datasets are made of are no constants of the graph."""
+    """In the block, large arrays given to `from_tensor_slices` don't become graph constants."""
     classes: list[Any] = [tf.data.Dataset, tf2.data.Dataset]
     kept = [(kind, kind.__dict__[_NAME]) for kind in classes if _NAME in kind.__dict__]
     for kind, original in kept:

@@ -1,4 +1,4 @@
-"""Says, of an error that TensorFlow raises while it runs, what it was doing and for whom."""
+"""Adds notes to errors that TensorFlow raises in a session: what was run, and which user line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIBRARIES = (
     os.path.dirname(moxing.__file__),
     "<",
 )
-# TensorFlow names the operation in its message, if at all: its executor for one thread does not.
+# TensorFlow names the operation only in its message; its single-threaded executor never does.
 _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -27,11 +27,11 @@ _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Iteratio
 
 @contextmanager
 def noted(graph: tf.Graph, doing: str) -> Iterator[None]:
-    """Errors of TensorFlow inside get a note that starts with `openmox: raised`.
+    """Adds a note that starts with `openmox: raised` to TensorFlow's errors in the block.
 
     Args:
-        graph: whose operations run.
-        doing: when it happened, such as "while variables were initialized".
+        graph: the graph whose operations run.
+        doing: what the run is doing, such as "while variables were initialized".
     """
     try:
         yield
@@ -41,7 +41,7 @@ def noted(graph: tf.Graph, doing: str) -> Iterator[None]:
 
 
 def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
-    """The note, with the operation and the user's line that made it where they are known."""
+    """The note for an error; it names the operation and the user's line that made it, if known."""
     python = _python_error(str(error.message))
     if python is not None:
         return f"openmox: raised {doing}: {python}."
@@ -55,7 +55,7 @@ def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
 
 
 def place(op: tf.Operation) -> str:
-    """`'x' (train.py:12)`: the operation, and the line of the user's that made it."""
+    """`'x' (train.py:12)`: the operation, and the line of the user's code that made it."""
     for frame in reversed(op.traceback or []):
         if is_of_user(frame.filename):
             return f"{op.name!r} ({os.path.basename(frame.filename)}:{frame.lineno})"
@@ -63,14 +63,15 @@ def place(op: tf.Operation) -> str:
 
 
 def is_of_user(filename: str) -> bool:
-    """Whether a source file is the user's: no library's, and not of openmox."""
+    """Whether a source file is the user's: it belongs neither to a library nor to openmox."""
     return not filename.startswith(_LIBRARIES)
 
 
 def _python_error(message: str) -> str | None:
-    """What Python code that TensorFlow called raised, such as a generator of input_fn, and where.
+    """The error, and its place, of Python code that TensorFlow called; None if there was none.
 
-    TensorFlow puts the traceback into its message.
+    Such code is, for example, a generator of input_fn. TensorFlow puts its traceback into the
+    message.
     """
     _, found, trace = message.partition("Traceback (most recent call last):")
     if not found:

@@ -1,4 +1,4 @@
-"""Which devices this process has."""
+"""Finds the devices of this process."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from moxing.logs import TENSORFLOW
 def has_gpu() -> bool:
     """Whether there is a GPU that TensorFlow can use.
 
-    The first look makes native code complain where there is none; it is taken at the start of a
-    run, after the program had its chance to set CUDA_VISIBLE_DEVICES.
+    The first query makes native code print complaints if there is none. It happens at the start of
+    a run, so that the program can set CUDA_VISIBLE_DEVICES before.
     """
     with native_noise.dropped():
         return bool(tf.config.list_physical_devices("GPU"))
@@ -28,7 +28,7 @@ def local(count: int) -> tuple[str, ...]:
     """The first `count` devices of this process: its GPUs, or logical devices on its CPU.
 
     Raises:
-        MoxValueError: there are fewer GPUs.
+        MoxValueError: this machine has GPUs, but fewer than `count`.
     """
     kind = "GPU" if has_gpu() else "CPU"
     present = len(tf.config.list_physical_devices("GPU"))

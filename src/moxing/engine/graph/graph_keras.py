@@ -1,8 +1,8 @@
 """Gives graphs the Keras that they need, tf_keras, and leaves a program the Keras that it has.
 
-Keras 3 builds no graphs of TensorFlow 1.x: `tf.compat.v1.layers` is not there with it, and layers
-of `tf.keras` fail inside of a graph. Which Keras TensorFlow shows is decided where it is first
-asked for it, by the environment variable TF_USE_LEGACY_KERAS.
+Keras 3 can't build TensorFlow 1.x graphs: with it, `tf.compat.v1.layers` does not exist, and layers
+of `tf.keras` fail inside a graph. The environment variable TF_USE_LEGACY_KERAS decides which Keras
+TensorFlow provides; TensorFlow reads it when Keras is first used.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _LEGACY = f"{_V1}.__internal__.legacy"
 
 
 def show_in_v1() -> None:
-    """From now on `tf.compat.v1.keras`, `.layers` and `.nn.rnn_cell` are tf_keras', also later on.
+    """Makes `tf.compat.v1.keras`, `.layers` and `.nn.rnn_cell` stand for tf_keras permanently.
 
     Nothing of tf_keras is imported yet.
     """
-    # For import statements: TensorFlow holds an empty `layers` of its own behind these folders.
+    # For import statements: these folders must come before TensorFlow's own, empty `layers`.
     for package in (_V1, f"{_LEGACY}.layers"):
         folder = module_util.get_parent_dir_for_name(package)
         if folder is not None and folder not in tf.__path__:
@@ -39,7 +39,7 @@ def show_in_v1() -> None:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """In the block, in which graphs are built, `tf.keras` is tf_keras, whatever it is outside."""
+    """Makes `tf.keras` tf_keras in the block, in which graphs are built, whatever it is outside."""
     before = vars(tf2)["keras"]
     _show(tf2, "keras", _V2)
     try:
@@ -50,10 +50,10 @@ def shown() -> Iterator[None]:
 
 def _show(owner: Any, name: str, package: str) -> None:
     """Makes a name of a module stand for a package, which is imported when it is first used."""
-    # TensorFlow puts an object of its own in front of some modules, to tell of what is deprecated.
+    # TensorFlow wraps some modules in an object that warns about deprecated names.
     module = getattr(owner, "_tfmw_wrapped_module", owner)
     held: Any = vars(module).get(name)
-    # A loader would import its Keras to say its name.
+    # Ask only a real module: a lazy loader would import its Keras to give its __name__.
     if type(held) is ModuleType and held.__name__ == package:
         return
     loader: Any = KerasLazyLoader(vars(module), name=name)

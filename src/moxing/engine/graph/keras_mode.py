@@ -1,7 +1,7 @@
 """Lets Keras layers that a model function calls follow the mode of the run.
 
-A layer of Keras that is called without `training=` asks for the learning phase of its graph, and
-acts by that. In a graph that nothing feeds, the phase would always be that of evaluation.
+A Keras layer that is called without `training=` uses the learning phase of its graph. If nothing
+feeds the phase, it is always that of evaluation.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _training: ContextVar[bool | None] = ContextVar("keras_training", default=None)
 
 @contextmanager
 def following(training: bool) -> Iterator[None]:
-    """In the block, layers without `training=` are called as in training, or as outside of it.
+    """In the block, layers called without `training=` behave as `training` says.
 
-    A phase that the program sets itself, by `K.set_learning_phase`, stands.
+    A phase that the program itself sets with `K.set_learning_phase` takes precedence.
     """
     token = _training.set(training)
     try:
@@ -31,7 +31,7 @@ def following(training: bool) -> Iterator[None]:
 
 
 def change(backend: ModuleType) -> None:
-    """Makes the learning phase of tf_keras' backend follow the mode; once."""
+    """Makes the learning phase of tf_keras' backend follow the mode; a second call does nothing."""
     phase, is_set = backend.learning_phase, backend.global_learning_phase_is_set
     if getattr(phase, _MARK, False):
         return

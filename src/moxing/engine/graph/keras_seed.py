@@ -1,7 +1,7 @@
-"""Lets the seed of a run fix the initial values of Keras' layers, and so of `tf.layers`, too.
+"""Lets the seed of a run also fix the initial values of Keras layers, and so of `tf.layers`.
 
-Keras' initializers do not ask the graph for its seed. They draw one from a generator of their own,
-and without it from the operating system.
+Keras initializers do not use the graph's seed. They draw a seed from Keras' own generator, or from
+the operating system if that generator is not set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def fixed(seed: int | None) -> Iterator[None]:
-    """In the block, layers without a seed get theirs from `seed`; None: nothing is changed."""
+    """In the block, layers without a seed get one drawn from `seed`; None changes nothing."""
     if seed is None or importlib.util.find_spec("tf_keras") is None:
         yield
         return

@@ -1,9 +1,10 @@
-"""Computing in 16 bits on 32-bit variables, and the loss scale that keeps small gradients alive.
+"""Mixed precision: 16-bit computation on 32-bit variables, and loss scaling for small gradients.
 
-After Micikevicius et al., "Mixed Precision Training", arXiv 1710.03740: variables and their updates
-are float32; the forward and backward pass is float16 or bfloat16; the loss is multiplied by a scale
-before the gradients are taken, and the gradients are divided by it. A dynamic scale is halved when
-a gradient overflows, and that step is left out; it doubles after 2,000 steps without overflow.
+The method is that of Micikevicius et al., "Mixed Precision Training", arXiv 1710.03740: variables
+and their updates are float32; the forward and backward passes are float16 or bfloat16; the loss is
+multiplied by a scale before gradients are computed, and the gradients are divided by that scale. A
+dynamic scale is halved when a gradient overflows, and the update of that step is skipped; the scale
+doubles after 2,000 steps without overflow.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class LossScale:
     """How a step scales its loss.
 
     Attributes:
-        value: float, or scalar float32 tensor.
+        value: the scale, a float or a scalar float32 variable.
         steps: int64 variable, steps since the scale last changed; None for a fixed scale.
-        skipped: int64 variable, steps left out because of an overflow; None for a fixed scale.
+        skipped: int64 variable, steps skipped because of an overflow; None for a fixed scale.
     """
 
     value: Any = 1.0
@@ -41,13 +42,13 @@ class LossScale:
         return self.steps is not None
 
     def scale(self, loss: tf.Tensor) -> tf.Tensor:
-        """The loss to take gradients of, in float32."""
+        """The scaled loss, in float32, of which to compute gradients."""
         if not self.dynamic and self.value == 1.0:
             return loss
         return tf.cast(loss, tf.float32) * self.value
 
     def unscale(self, gradient: Any) -> Any:
-        """A gradient of the scaled loss, as one of the loss itself."""
+        """The gradient of the loss itself, from the gradient of the scaled loss."""
         if gradient is None or (not self.dynamic and self.value == 1.0):
             return gradient
         if isinstance(gradient, tf.IndexedSlices):
@@ -87,7 +88,7 @@ def make_loss_scale(value: float, dynamic: bool) -> LossScale:
 
 
 def all_finite(tensors: Sequence[Any]) -> tf.Tensor:
-    """Whether no element of any tensor is infinite or not a number; scalar bool."""
+    """A scalar bool tensor: whether every element of all tensors is finite."""
     dense: list[Any] = [
         t.values if isinstance(t, tf.IndexedSlices) else t for t in tensors if t is not None
     ]
@@ -97,15 +98,15 @@ def all_finite(tensors: Sequence[Any]) -> tf.Tensor:
 
 
 def cast_inputs(tensors: Sequence[Any], dtype: tf.DType) -> list[Any]:
-    """float32 tensors as `dtype`; all others, labels for example, as they are."""
+    """Casts float32 tensors to `dtype`; leaves all others, such as labels, as they are."""
     return [tf.cast(t, dtype) if t.dtype.base_dtype == tf.float32 else t for t in tensors]
 
 
 @contextmanager
 def stored_as(stored: tf.DType) -> Iterator[None]:
-    """Floating-point variables made inside are stored as `stored` and read as the type asked for.
+    """In the block, floating-point variables are stored as `stored` and read as the requested type.
 
-    `tf.get_variable` then returns a tensor, not a variable, where the types differ.
+    If the two types differ, `tf.get_variable` returns a tensor, not a variable.
     """
 
     def getter(
@@ -113,7 +114,7 @@ def stored_as(stored: tf.DType) -> Iterator[None]:
     ) -> Any:
         initial: Any = kwargs.get("initializer")
         if isinstance(initial, tf.Tensor):
-            # An initial value decides the type of its variable, whatever `dtype` says.
+            # The type of an initial value decides the type of the variable, whatever `dtype` says.
             dtype = initial.dtype.base_dtype
         asked = None if dtype is None else tf.as_dtype(dtype)
         if asked is None or not asked.is_floating or asked == stored:
@@ -128,10 +129,10 @@ def stored_as(stored: tf.DType) -> Iterator[None]:
 
 
 def undo_unless(finite: tf.Tensor, updates: Sequence[tf.Operation]) -> list[tf.Operation]:
-    """Lets batch-norm updates of a step that overflowed not have happened.
+    """Undoes the batch-norm updates of a step whose gradients overflowed.
 
     Args:
-        finite: scalar bool, whether the step counts.
+        finite: scalar bool tensor, whether the step's gradients are finite.
         updates: operations that assign to resource variables, made before this call.
 
     Returns:

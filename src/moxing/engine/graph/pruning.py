@@ -1,7 +1,8 @@
-"""Takes from gradients what only waits for them, so that it is not computed.
+"""Removes control dependencies of gradients on gradients that nothing uses.
 
-TensorFlow lets the gradients of one operation wait for each other. So the gradient of the first
-convolution with respect to the images is computed, which nothing uses.
+TensorFlow makes the gradients of one operation wait for each other. Because of that it would
+compute, for example, the gradient of the first convolution with respect to the images, which
+nothing uses.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from moxing.engine.graph import ancestry
 
 @contextmanager
 def watched() -> Iterator[list[Any]]:
-    """Frees the gradients that are put into the list from waiting for what nothing uses.
+    """Frees gradients from waiting for unused ones; the caller puts gradients into the list.
 
-    Only operations made in the block are changed: what a program lets wait by itself goes on to.
+    Only operations made in the block are changed; the program's own control dependencies stay.
     """
     graph = tf.get_default_graph()
     before = len(graph.get_operations())

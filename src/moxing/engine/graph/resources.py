@@ -1,4 +1,4 @@
-"""Makes the variables of a run's own graphs resources, whatever the program's default is."""
+"""Makes the variables in a run's graphs resource variables, whatever the program's default is."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import tensorflow.compat.v1 as tf
 
 @contextmanager
 def resource_variables() -> Iterator[None]:
-    """Within the block, variables are resources unless who makes them says otherwise.
+    """Makes resource variables the default in the block; a variable may still say otherwise.
 
-    A program of TensorFlow 1.x gets reference variables in its own graphs, as it always did. Reads
-    and writes of those have no defined order, and the executor that is fast for small graphs can't
-    run them, so a run's graphs hold none.
+    In its own graphs, a TensorFlow 1.x program gets reference variables, as it always did. Reads
+    and writes of reference variables have no defined order, and the executor that is fast for small
+    graphs can't run them, so a run's graphs don't use them by default.
     """
     before = tf.resource_variables_enabled()
     tf.enable_resource_variables()

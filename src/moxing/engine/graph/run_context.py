@@ -1,4 +1,4 @@
-"""What the parts of a run that share a graph tell each other, as one typed value of the graph."""
+"""The values that the parts of a run share through their graph, as one typed object."""
 
 from __future__ import annotations
 
@@ -14,39 +14,42 @@ _KEY = "openmox/run"
 
 @dataclass
 class RunContext:
-    """One run's notes, kept by its graph while the graph is built and run.
+    """The shared state of one run, stored in its graph while the graph is built and run.
 
-    Fields whose class belongs to a room above this one are `object`s here; the module that is named
-    first writes them, and hands them out under their own type.
+    Fields whose class belongs to a package above this one have the type `object` here. The module
+    that writes such a field also returns it under its own type.
 
     Attributes:
-        graph: the graph that these notes are of.
-        feed: what readers are asked for. Written by `data.feed.announce`, before input_fn is
-            called; read by readers while input_fn builds.
-        positioned: names of operations that start where `feed` says. Written by readers, through
-            `data.feed.register`; read where the input is finished (`data.inputs`).
-        sample_indices: for such an operation, the tensor that numbers its samples. Written and read
-            in the same places, and by augmentation, for the seed of a sample.
-        fusion_offers: tensors of readers that can take over a change. Written by readers, through
-            `data.fusion.offer`; read by `data.fusion.find`, as the input graph is lifted.
-        fusion_changes: changes of such tensors. Written by augmentation, through
-            `data.fusion.note`; read with the offers.
+        graph: the graph that this context belongs to.
+        feed: the run's requirements of its readers. Written by `data.feed.announce` before input_fn
+            is called; read by readers while input_fn builds.
+        positioned: names of operations that start where `feed` says. Written by readers through
+            `data.feed.register`; read by `data.inputs` when the input is complete.
+        sample_indices: for each such operation, the tensor that numbers its samples. Written by
+            readers through `data.feed.register`; read by augmentation for the seed of a sample.
+        fusion_offers: tensors of readers that can take over a change. Written by readers through
+            `data.fusion.offer`; read by `data.fusion.find` when the input graph is lifted.
+        fusion_changes: changes of such tensors. Written by augmentation through
+            `data.fusion.note`; read by `data.fusion.find`.
         second_inputs: the input of the model that evaluates during training. Written by
             `model.inter_evaluation.build`, after the first model; read by hooks that evaluate.
-        batches_in_step: batches of a step over all devices and workers. Written and read likewise.
-        files: where such hooks write. Written and read likewise.
-        exchange: how optimizers reach other processes. Written by `parallel.self_exchange.offer`,
-            as the train op is begun; read by optimizers in apply_gradients.
-        save_points: for each optimizer that keeps something of each process's own, a counter and
-            how many counts apart it keeps nothing. Written by optimizers; read by the loop as it
-            begins.
-        settling: operations by which processes agree on what optimizers keep. Written by
+        batches_in_step: number of batches in a step over all devices and workers. Written and read
+            in the same places as `second_inputs`.
+        files: where hooks that evaluate write their files. Written and read in the same places as
+            `second_inputs`.
+        exchange: gives optimizers access to other processes. Written by
+            `parallel.self_exchange.offer` before the train op is built; read by optimizers in
+            apply_gradients.
+        save_points: for each optimizer with state that differs between processes, a counter and the
+            number of counts after which that state is empty. Written by optimizers; read by the
+            loop when it begins.
+        settling: operations by which processes agree on the optimizers' state. Written by
             optimizers; run by `run.runner` after the last step.
-        learning_rates: the factor of every learning rate. Written by
-            `model.learning_rate.scalable`, as optimizers build; read by hooks in `begin`.
-        run_state: variables that only a resumed run restores. Written by hooks in `begin`, through
-            `loop.run_state`; read where the restorer is made.
-        recorder: the records of the run. Written by `Recorder.announce`, before the session is
+        learning_rates: the factor of all learning rates. Written by `model.learning_rate.scalable`
+            while optimizers are built; read by hooks in `begin`.
+        run_state: variables that only a resumed run restores. Written by hooks in `begin` through
+            `loop.run_state`; read when the restorer is made.
+        recorder: the recorder of the run. Written by `Recorder.announce` before the session is
             opened; read by hooks that evaluate, after their evaluations.
     """
 
@@ -68,17 +71,17 @@ class RunContext:
 
 
 def current() -> RunContext:
-    """The context of the default graph; the body of a function has a copy of its outer graph's."""
+    """The context of the default graph; a function's graph has a copy of its outer graph's."""
     return of_graph(tf.get_default_graph())
 
 
 def of_graph(graph: tf.Graph) -> RunContext:
-    """The context of a graph, empty outside of a run."""
+    """The context of a graph; outside of a run, an empty one."""
     held: list[RunContext] = graph.get_collection_ref(_KEY)
     if not held:
         held.append(RunContext(graph))
     elif held[0].graph is not graph:
-        # Functions inherit the collections of the graph around them; what they add is theirs.
+        # A function's graph inherits the outer graph's collections; what it adds must stay its own.
         held[:] = [_copy(held[0], graph)]
     return held[0]
 

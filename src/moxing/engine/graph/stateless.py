@@ -1,10 +1,11 @@
-"""Makes the random numbers of a seeded run a function of the seed and the step or sample alone.
+"""Makes the random numbers of a seeded run depend only on the seed and the step or sample.
 
-TensorFlow's random operations count their own calls, so that a resumed run would draw other numbers
-than an uninterrupted one, and a parallel pipeline other numbers each time. Where a run has a seed,
-these operations are replaced by stateless ones, keyed by the seed, the process, the operation's
-name and the number of the step (in the model) or of the element (in the input). The first process,
-and the first device's operations, have the keys that they have alone.
+TensorFlow's random operations count their own calls. A resumed run would therefore draw other
+numbers than an uninterrupted one, and a parallel pipeline would draw other numbers each time. In a
+run with a seed, these operations are replaced by stateless ones, whose key is made from the seed,
+the process, the operation's name and the number of the step (in the model) or of the element (in
+the input). The operations of the first process and of the first device have the same keys as in a
+run on one device.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from moxing.engine.graph.replica_names import PREFIX
 from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW
 
-# What the names of operations of a device after the first begin with.
+# The beginning of operations' names on each device after the first.
 _DEVICE = re.compile(rf"{PREFIX}\d+/")
 
 # The stateless counterpart of each operation; both take a shape first and give one tensor.
@@ -44,14 +45,14 @@ _OTHERS = (
 
 @contextmanager
 def seed_of_device(seed: int | None, process: int, device: int) -> Iterator[None]:
-    """In the block, operations that can't be replaced draw other numbers on each device.
+    """In the block, operations that can't be replaced draw different numbers on each device.
 
-    Those inside functions of the graph (loops, conditionals) are out of reach once they are made.
-    Initial values made in the block are those of the first device of the first process alone.
+    Operations inside functions of the graph (loops, conditionals) can't be replaced once they are
+    made. Of all initial values, only those of the first device of the first process are used.
 
     Args:
         seed: the run's seed; None: nothing is changed.
-        process, device: of how many, counted from 0, the model is.
+        process, device: numbers, from 0, of the process and the device that the model is for.
     """
     if seed is None or not (process or device):
         yield
@@ -69,13 +70,14 @@ def replace_in_function(graph_def: tf.GraphDef, seed: int, process: int = 0) -> 
     """Replaces random operations in the body of an input function.
 
     Args:
-        graph_def: changed in place; each replaced node reads a seed that is not in the graph.
+        graph_def: the function's body, changed in place. Each replaced node reads a seed tensor
+            that is not in the graph.
         seed: the run's seed.
-        process: whose input it is: each has data of its own, and changes of its own for it.
+        process: the process whose input this is; each has its own data and its own random changes.
 
     Returns:
-        The key of each seed by the name of the tensor, int64 [2], that is to be mapped to it: the
-        key and the element's number.
+        A key for each missing seed tensor, by the tensor's name. The caller must supply the tensor
+        as int64 of shape [2]: the key and the element's number.
     """
     seeds: dict[str, int] = {}
     for node in graph_def.node:
@@ -103,14 +105,14 @@ def replace_in_model(
     own: Iterable[tf.Tensor | tf.Operation] = (),
     process: int = 0,
 ) -> None:
-    """Replaces the random operations of a model, those of initial values left out.
+    """Replaces the random operations of a model, except those of initial values.
 
     Args:
-        results: what a step computes.
+        results: the tensors and operations that a step runs.
         seed: the run's seed.
         step: the global step, which numbers the steps.
-        own: what of it the model computes, with random numbers of each process's own. Those of an
-            update are the same in all processes, which keep equal variables that way.
+        own: the results that the models compute; their random numbers differ between processes.
+            Random numbers of an update are the same in all processes, so that variables stay equal.
         process: the number of this process.
     """
     found = _in_steps(results)
@@ -130,26 +132,26 @@ def replace_in_model(
 
 
 def tell_apart(own: Iterable[tf.Tensor | tf.Operation], process: int) -> None:
-    """Gives random operations with seeds that the program chose others on each device.
+    """Makes seeds that the program chose for random operations differ on each device.
 
-    Without this, `tf.nn.dropout(x, rate, seed=1)` would drop the same units everywhere.
+    Without this, `tf.nn.dropout(x, rate, seed=1)` would drop the same units on all devices.
 
     Args:
-        own: what the models of this process compute.
-        process: its number.
+        own: the tensors and operations that the models of this process compute.
+        process: the number of this process.
     """
     for op in _in_steps(own):
         device = _DEVICE.match(op.name)
         if op.type not in (*_COUNTERPARTS, *_OTHERS) or not (process or device):
             continue
         seeds = op.get_attr("seed"), op.get_attr("seed2")
-        if any(seeds):  # Else TensorFlow draws them anew in each process, for each operation.
+        if any(seeds):  # Without seeds, TensorFlow draws new ones for each operation and process.
             name = _of_process(process) + (device.group() if device else "")
             op._set_attr("seed2", tf.AttrValue(i=_key(seeds[1], name) % (1 << 31)))
 
 
 def _in_steps(results: Iterable[tf.Tensor | tf.Operation]) -> list[tf.Operation]:
-    """The operations behind results, without those that initial values are made of."""
+    """The operations behind `results`, without those that compute initial values."""
     initial = {op.name for op in ancestry.behind([v.initializer for v in tf.global_variables()])}
     return [op for op in ancestry.behind(results) if op.name not in initial]
 
@@ -187,7 +189,7 @@ def _key(seed: int, name: str) -> int:
 
 
 def _of_process(process: int) -> str:
-    """What tells the names of a process's operations from those of the first."""
+    """The prefix that tells a process's operations from the first process's, which have none."""
     return f"openmox_process_{process}/" if process else ""
 
 

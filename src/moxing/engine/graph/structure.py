@@ -1,4 +1,4 @@
-"""What an input function may return, and the plain lists and dicts that model functions get."""
+"""Checks the result of an input function, and makes the lists and dicts for model functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_variable(value: Any) -> bool:
 
 
 def check_dataset(dataset: Any) -> None:
-    """Raises where a tf.data Dataset belongs to another graph, or to none.
+    """Raises if a tf.data Dataset belongs to another graph, or to none.
 
     Raises:
         MoxValueError: the dataset can't be read in this graph.
@@ -37,12 +37,12 @@ def check_dataset(dataset: Any) -> None:
 
 
 def normalize(result: Any) -> list[Any] | dict[str, Any]:
-    """Makes the list or dict of tensors that a model function gets out of an input_fn's result.
+    """Turns the result of an input_fn into the list or dict of tensors that a model function gets.
 
     One tensor becomes a list of one; tuples become lists, at every depth; dicts stay dicts.
 
     Raises:
-        MoxTypeError: a leaf that is no tensor, or nothing at all.
+        MoxTypeError: the result is None, or has a leaf that is not a tensor.
         MoxValueError: an empty result, or a tensor of another graph.
     """
     if result is None:
@@ -78,7 +78,7 @@ def leaves(structure: Any, path: str = "inputs") -> list[tuple[str, Any]]:
 
 
 def tensors(structure: Any) -> list[tf.Tensor]:
-    """Every plain tensor of a normalized structure, the parts of sparse ones too."""
+    """Every plain tensor of a normalized structure, and the parts of sparse and ragged ones."""
     return [
         part
         for _, leaf in leaves(structure)
@@ -106,7 +106,7 @@ def describe(structure: Any) -> str:
 
 
 def describe_tensor(tensor: Any) -> str:
-    """`float32 [32, 784]`, with `?` for what is not known."""
+    """`float32 [32, 784]`, with `?` for unknown dimensions."""
     return f"{tensor.dtype.base_dtype.name} {describe_shape(tensor.shape)}"
 
 

@@ -1,11 +1,11 @@
 """Chooses the TensorFlow executor that suits a graph.
 
 TensorFlow's default executor hands every operation to a thread pool. On a CPU, for a graph of many
-small operations, the handing over costs more than the operations: the single-threaded executor then
-makes a step 1.5 to 2.2 times faster. It runs operations one after another, so it is wrong for a
-graph with heavy operations side by side, and it can't run what waits for another operation of the
-same step (queues), nor control flow and variables of TensorFlow's first generation. Conditionals
-inside each other, such as those of `tf.train.piecewise_constant`, make it wait for itself.
+small operations, these hand-overs cost more than the operations: the single-threaded executor then
+makes a step 1.5 to 2.2 times faster. It runs operations one after another, so it is slow for a
+graph whose heavy operations could run in parallel. It can't run operations that wait for another
+operation of the same step (queues), nor TensorFlow 1's control flow and reference variables. Nested
+conditionals, such as those of `tf.train.piecewise_constant`, make it deadlock.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import tensorflow.compat.v1 as tf
 
 SINGLE_THREADED = "SINGLE_THREADED_EXECUTOR"
 
-# Multiply-adds in a step's largest operation above which its own parallelism is worth more than the
-# saved hand-overs: about a millisecond of one core.
+# Number of multiply-adds in an operation above which running it on several threads saves more than
+# avoiding hand-overs: about a millisecond of one core.
 _HEAVY = 4_000_000
 _BLOCKING = ("Queue", "Barrier", "Stage", "Reader", "Recv", "Collective", "Accumulator")
 _FIRST_GENERATION = (
@@ -50,7 +50,7 @@ def _is_heavy(op: tf.Operation) -> bool:
 
 
 def _size(tensor: tf.Tensor) -> int:
-    """The number of elements, unknown dimensions (the batch, as a rule) taken as 128."""
+    """The number of elements; an unknown dimension, usually the batch, counts as 128."""
     if tensor.shape.rank is None:
         return _HEAVY
     return math.prod(128 if size is None else size for size in tensor.shape.as_list())

@@ -1,7 +1,8 @@
 """Collects the updates of batch-norm statistics, whichever layer library made them.
 
-`tf.layers` and tf-slim put them into the UPDATE_OPS collection. Keras layers in a v1 graph keep
-them to themselves, and who trains without `Model.fit` loses them; here they join the collection.
+`tf.layers` and tf-slim put these updates into the UPDATE_OPS collection. Keras layers in a v1 graph
+don't, and a program that trains without `Model.fit` would lose them; here they are added to the
+collection.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ def collect(results: Sequence[tf.Tensor] = ()) -> list[tf.Operation]:
     """The update operations of the current graph, each once.
 
     A functional Keras model makes updates twice: where it is defined, on inputs of its own, and
-    where it is called on the inputs of the step. The first belong to no step.
+    where it is called on the inputs of the step. The updates made at its definition belong to no
+    step and are left out.
 
     Args:
-        results: of the step; updates on Keras inputs that these depend on are the step's.
+        results: the step's tensors. If they depend on a Keras input, the updates on that input
+            belong to the step.
     """
     operations = {}
     for update in [*tf.get_collection(tf.GraphKeys.UPDATE_OPS), *tf.get_collection(_DEFINED)]:
@@ -60,7 +63,7 @@ def _defined(graph: tf.Graph, results: Sequence[tf.Tensor]) -> set[str]:
 
 
 def _is_defined(update: tf.Operation) -> bool:
-    """Whether an operation depends on a Keras input; walks over each of a graph once."""
+    """Whether an operation depends on a Keras input; visits each operation of a graph only once."""
     known = _known.setdefault(update.graph, {})
     waiting = [update]
     while waiting:
@@ -68,7 +71,7 @@ def _is_defined(update: tf.Operation) -> bool:
         behind = [tensor.op for tensor in op.inputs]
         unknown = [one for one in behind if one.name not in known]
         if op.name not in known and unknown:
-            # A loop's back edge is met again while its operations are not known yet.
+            # False for now: a loop's back edge leads here again before the answer is known.
             known[op.name] = False
             waiting += unknown
             continue
@@ -85,10 +88,10 @@ def _is_keras_input(op: tf.Operation) -> bool:
 
 
 def watch_keras() -> None:
-    """From now on, updates of Keras layers in a v1 graph join UPDATE_OPS, and they follow the mode.
+    """Makes Keras layers in a v1 graph add updates to UPDATE_OPS and follow the run's mode.
 
-    tf_keras takes a third of a second to import, so it is not imported for this: if it is not there
-    yet, its layer module is changed when somebody imports it.
+    Importing tf_keras takes a third of a second, so it is not imported for this: if it is not
+    imported yet, its layer module is changed when it is.
     """
     module = sys.modules.get(_KERAS_LAYER)
     if module is not None:
