@@ -1,1 +1,1 @@
-"""What to run, as frozen values, which a dialect makes and the engine takes from there."""
+"""The description of a run, as frozen dataclasses that a dialect makes and the engine executes."""

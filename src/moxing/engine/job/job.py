@@ -1,4 +1,4 @@
-"""What to run, as frozen values: a dialect makes a `Job` and the engine takes it from there."""
+"""The description of a run, as frozen dataclasses: a dialect makes a `Job`, the engine runs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPORT: Final = "EXPORT"
 
 @dataclass(frozen=True)
 class Loss:
-    """A scalar to minimize, and the variable scopes it may move (none given: all variables)."""
+    """A scalar to minimize, and the scopes of the variables that it trains (empty: all)."""
 
     tensor: tf.Tensor
     scopes: tuple[str, ...] = ()
@@ -28,15 +28,15 @@ class Loss:
 
 @dataclass(frozen=True)
 class Model:
-    """What a call of the user's model function built, for one device.
+    """The model that one call of the user's model function built, for one device.
 
     Attributes:
-        losses: minimized together, each with the optimizer of the same position.
+        losses: losses minimized together, each by the optimizer at the same position.
         log: scalars printed at log steps, in this order; in EVAL averaged over all samples.
-        outputs: tensors handed to `Outputs.function`.
+        outputs: tensors passed to `Outputs.function`.
         export: the inputs and outputs of the exported model.
-        hooks: called around every step.
-        inter_hooks: called around every step if this is the model of `Job.inter_mode`.
+        hooks: hooks called around every step.
+        inter_hooks: hooks called around every step if this is the model of `Job.inter_mode`.
     """
 
     losses: tuple[Loss, ...] = ()
@@ -52,8 +52,8 @@ class Data:
     """Where samples come from.
 
     Attributes:
-        input_fn: given the mode, returns the tensors of one sample or one batch, or a Dataset.
-        batch_size: samples per batch; None where the input decides.
+        input_fn: takes the mode; returns the tensors of one sample or one batch, or a Dataset.
+        batch_size: samples per batch; None: the input decides.
         make_batches: whether the engine batches single samples.
     """
 
@@ -64,10 +64,11 @@ class Data:
 
 @dataclass(frozen=True)
 class Optimization:
-    """What moves the variables in TRAIN.
+    """The optimizers that update the variables in TRAIN mode.
 
     Attributes:
-        optimizer_fns: as many as the model has losses; called once, inside the graph.
+        optimizer_fns: functions that make the optimizers, one for each loss of the model; each is
+            called once, inside the graph.
         include, exclude: patterns of variables that may be trained.
     """
 
@@ -78,13 +79,13 @@ class Optimization:
 
 @dataclass(frozen=True)
 class Saving:
-    """When TRAIN commits checkpoints to `Job.log_dir`, beside the first and the last.
+    """When TRAIN saves checkpoints in `Job.log_dir`, in addition to the first and the last.
 
     Attributes:
-        every_secs, every_steps: time or steps between saves; both None: only first and last.
+        every_secs, every_steps: seconds or steps between saves; both None: only first and last.
         keep: how many checkpoints of log_dir to keep; None: all.
-        listeners: called around every commit of a checkpoint.
-        cached: whether log_dir is written to a local cache first, as one in a store always is.
+        listeners: listeners called around every commit of a checkpoint.
+        cached: whether log_dir is written to a local cache first; one in a remote store always is.
     """
 
     every_secs: float | None = 60.0
@@ -96,13 +97,13 @@ class Saving:
 
 @dataclass(frozen=True)
 class Restoring:
-    """Which values a run starts from, beside a checkpoint of `Job.log_dir`, which it resumes.
+    """Which values a run starts from. A run resumes from a checkpoint in `Job.log_dir` if it can.
 
     Attributes:
-        checkpoint_path: where to start from when log_dir holds no checkpoint.
+        checkpoint_path: the checkpoint to start from when log_dir holds none.
         include, exclude: patterns of variables to restore from checkpoint_path.
-        again: whether to train on where the input of an earlier run had ended.
-        untrained: whether another mode than TRAIN may start from initial values, too.
+        again: whether to continue training after the input of an earlier run has ended.
+        untrained: whether modes other than TRAIN may also start from initial values.
     """
 
     checkpoint_path: str | None = None
@@ -114,14 +115,15 @@ class Restoring:
 
 @dataclass(frozen=True)
 class Logging:
-    """What a run says of itself on the console and in its records.
+    """What a run reports about itself on the console and in its records.
 
     Attributes:
-        every: steps between log lines; 0: none.
-        first_device: whether logged values are the first device's; else means over devices.
-        profile: first step of this run to profile, and the first one not to; None: no profile.
-        settings: what the dialect was told beside its arguments, by name, for the report.
-        names: what messages call options, by the engine's names of them; see `option_names`.
+        every: steps between log lines; 0: no log lines.
+        first_device: whether logged values are the first device's; otherwise, means over devices.
+        profile: the first step of this run to profile, and the first step after the profile; None:
+            no profile.
+        settings: the dialect's settings in addition to its arguments, by name, for the report.
+        names: the names of options in messages, by the engine's names; see `option_names`.
     """
 
     every: int = 10
@@ -148,11 +150,11 @@ class Summaries:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Who gets `Model.outputs`.
+    """The function that receives `Model.outputs`.
 
     Attributes:
-        function: is given the outputs of some steps, a dictionary of arrays a step; None: nobody.
-        every: how many steps' outputs it gets at a time.
+        function: takes a list with one dictionary of arrays for each step; None: no function.
+        every: the number of steps whose outputs the function gets in one call.
     """
 
     function: Callable[[list[dict[str, Any]]], None] | None = None
@@ -165,7 +167,7 @@ class Export:
 
     Attributes:
         wanted: whether to export at all.
-        kinds: what to write beside the exported SavedModel: constants of `export.kinds`.
+        kinds: other kinds of model to write beside the SavedModel; constants of `export.kinds`.
     """
 
     wanted: bool = False
@@ -174,13 +176,13 @@ class Export:
 
 @dataclass(frozen=True)
 class Precision:
-    """In which types a model computes.
+    """The types in which a model computes.
 
     Attributes:
-        compute_dtype: "float16" or "bfloat16": what float32 inputs are cast to, on variables that
-            stay float32; None: as the program says.
-        loss_scale: what losses are multiplied by while gradients are taken.
-        dynamic: whether `loss_scale` is only where the scale starts.
+        compute_dtype: type to cast float32 inputs to, "float16" or "bfloat16", while variables stay
+            float32; None: the program's own types.
+        loss_scale: factor by which losses are multiplied while gradients are computed.
+        dynamic: whether the loss scale changes during training; `loss_scale` is then its start.
     """
 
     compute_dtype: str | None = None
@@ -203,15 +205,16 @@ class Job:
     Attributes:
         mode: TRAIN, EVAL or PREDICT.
         data: where samples come from.
-        model_fn: given the inputs and the mode (also EXPORT), builds the model.
-        optimization: what moves the variables.
-        max_steps: TRAIN ends when the global step reaches it, other modes after that many steps.
-        inter_mode: EVAL, to build a second input and model for hooks that evaluate; or None.
-        seed: fixes every random number of the graph; None: a new one each run.
-        log_dir: checkpoints, summaries and exports; None: no files at all.
-        pauses: in TRAIN, called between steps; None: nothing is.
-        placement: processes, devices, and where variables live.
-        saving, restoring, logging, summaries, outputs, export, precision, threads: see there.
+        model_fn: takes the inputs and the mode (also EXPORT); builds the model.
+        optimization: the optimizers, and which variables they update.
+        max_steps: TRAIN ends when the global step reaches this number, other modes after this many
+            steps.
+        inter_mode: EVAL to build a second input and model for hooks that evaluate; otherwise None.
+        seed: fixes every random number of the graph; None: a new seed in each run.
+        log_dir: directory of checkpoints, summaries and exports; None: no files at all.
+        pauses: its methods are called between training steps; None: there are no pauses.
+        placement: processes, devices, and where variables are placed.
+        saving, restoring, logging, summaries, outputs, export, precision, threads: see the classes.
     """
 
     mode: str
@@ -244,7 +247,7 @@ class Job:
 
     @property
     def devices(self) -> int:
-        """Devices of this process."""
+        """The number of devices of this process."""
         return self.placement.devices
 
     def starting_from(self, checkpoint_path: str | None) -> Job:
@@ -254,15 +257,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run did.
+    """The outcome of a run.
 
     Attributes:
         global_step: the global step at the end.
-        steps: steps of this run.
-        seconds: time these steps took together, without start and end of the run.
-        metrics: sample-weighted means of the logged values in EVAL, else those of the last line.
+        steps: number of steps of this run.
+        seconds: total time of these steps, without the start and the end of the run.
+        metrics: in EVAL, sample-weighted means of the logged values; in other modes, the values of
+            the last log line.
         checkpoint: prefix of the last committed or restored checkpoint.
-        export_dir: where the model was exported to.
+        export_dir: directory of the exported model.
     """
 
     global_step: int

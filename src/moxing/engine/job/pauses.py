@@ -1,4 +1,4 @@
-"""Stops between two steps, at which a dialect reads or changes what the session holds."""
+"""Pauses between two steps, in which a dialect reads or changes the values in the session."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import tensorflow.compat.v1 as tf
 
 
 class Pauses(Protocol):
-    """What a training run calls between steps. In a cluster every worker pauses at the same steps.
+    """Methods that a training run calls between steps; all workers of a cluster pause together.
 
-    Unlike a hook it costs nothing in the steps between: the loop runs up to the next pause.
+    Unlike a hook, a pause costs nothing in other steps: the loop runs until the next pause.
     """
 
     def begin(self, session: tf.Session, global_step: int) -> None:
-        """Called before the first step, with the global step that the run goes on from."""
+        """Called before the first step, with the global step that the run starts from."""
         ...
 
     def next(self, global_step: int) -> int:
-        """The first global step after this one to pause at."""
+        """The first global step after `global_step` at which to pause."""
         ...
 
     def reached(self, session: tf.Session, global_step: int) -> bool:
-        """Called after such a step; whether training is to stop."""
+        """Called after a step at which to pause; returns whether training is to stop."""
         ...
 
     def end(self, session: tf.Session, global_step: int) -> None:
-        """Called after the last commit, while the session is open, also where a signal stopped."""
+        """Called after the last commit, in the open session, even if a signal ended the run."""
         ...

@@ -1,4 +1,4 @@
-"""Where a run computes, as frozen values that need no TensorFlow: flags are read without it."""
+"""Where a run computes, as frozen dataclasses. No TensorFlow here: flags are read without it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The processes that train together, and what this one needs to meet the others.
+    """The processes that train together, and what this process needs to connect to the others.
 
     Attributes:
-        cluster: the processes and which one this is; None: this process is alone.
-        devices: devices of this process, each with a model and a batch of its own.
+        cluster: the processes, and which of them this one is; None: this process is alone.
+        devices: number of devices of this process, each with its own model and batch.
         synchronous: whether processes update together, with the mean of their gradients.
-        digest: what has to be equal in all processes, by its name in messages.
+        digest: values that must be equal in all processes, by their names in messages.
         start_timeout: seconds to wait for the other processes.
-        stall_timeout: seconds after which a process that stands still counts as lost.
+        stall_timeout: seconds without progress after which a process counts as lost.
     """
 
     cluster: Cluster | None = None
@@ -32,17 +32,17 @@ class ProcessGroup:
 
     @property
     def alone(self) -> bool:
-        """Whether this process has no partner."""
+        """Whether there are no other processes."""
         return self.cluster is None or self.cluster.alone
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that saves and exports."""
+        """Whether this process is the chief, which saves and exports."""
         return self.cluster is None or self.cluster.is_chief
 
     @property
     def size(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         return 1 if self.cluster is None else self.cluster.size
 
 
@@ -52,10 +52,10 @@ class Placement:
 
     Attributes:
         group: the processes that train together.
-        copied: whether each device has a copy of the variables; None: where that is faster.
-        on_servers: whether variables live on the cluster's parameter servers.
-        trial: whether `copied` and `on_servers` are to be found by trying what is faster.
-        compressed: whether gradients travel between processes as float16.
+        copied: whether each device has a copy of the variables; None: only if that is faster.
+        on_servers: whether variables are placed on the cluster's parameter servers.
+        trial: whether to choose `copied` and `on_servers` by measuring which is fastest.
+        compressed: whether gradients are sent between processes as float16.
     """
 
     group: ProcessGroup = field(default_factory=ProcessGroup)
@@ -66,5 +66,5 @@ class Placement:
 
     @property
     def devices(self) -> int:
-        """Devices of this process."""
+        """The number of devices of this process."""
         return self.group.devices

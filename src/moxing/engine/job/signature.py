@@ -1,4 +1,4 @@
-"""What an exported model takes and gives, and that description in SavedModel's own terms."""
+"""The inputs and outputs of an exported model, and their description in SavedModel's own format."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ExportSignature:
         inputs: tensors that a client feeds, by the name the client uses. Usually inputs of the
             model function, but any tensor of the export graph can be fed.
         outputs: tensors that a client gets back, by name.
-        version: name of the directory inside the log directory. A number, as TensorFlow Serving
-            wants it; -1 for the largest number there plus one; or any other name.
+        version: name of the directory inside the log directory: a number, as TensorFlow Serving
+            requires; -1 for the largest number there plus one; or any other name.
     """
 
     inputs: Mapping[str, tf.Tensor]
