@@ -1,1 +1,1 @@
-"""The step loop, the session that it calls, and what is done between steps."""
+"""The step loop, the session that it calls, and the work between steps."""

@@ -1,4 +1,4 @@
-"""What EVAL and PREDICT make of a step's values: means over samples, and batches of outputs."""
+"""Collects the values of steps in EVAL and PREDICT: means over samples, and batches of outputs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from moxing.engine.wording import user_calls
 
 
 class EvaluationMeans:
-    """Adds up what each device says of its samples, where a mode asks for it.
+    """Adds up each device's logged values in EVAL, and its number of samples in EVAL and PREDICT.
 
     Args:
-        job: whose mode counts.
-        program: what is evaluated.
-        progress: gets the means.
+        job: the job, whose mode decides what is added up.
+        program: the program that is run.
+        progress: the object that gets the means.
     """
 
     def __init__(self, job: Job, program: Program, progress: Progress) -> None:
@@ -46,18 +46,18 @@ class EvaluationMeans:
                     means.add({}, batch.get("samples", count))
 
     def finish(self, session: tf.Session) -> None:
-        """Reads, after the last step, metrics that are over all batches by themselves."""
+        """Reads, after the last step, the streaming metrics, which accumulate over all batches."""
         if self._streaming and self._progress.step:
             final = streaming_metrics.readable(self._streaming)
             self._progress.running.update(session.run(final))
 
 
 class OutputBatches:
-    """Hands the outputs of some steps at a time to the function that the job names.
+    """Passes the outputs of several steps at a time to the job's output function.
 
     Args:
-        job: whose function.
-        progress: of the loop, for messages.
+        job: the job with the function, `Outputs.function`.
+        progress: the loop's progress, for messages.
     """
 
     def __init__(self, job: Job, progress: Progress) -> None:
@@ -77,7 +77,7 @@ class OutputBatches:
             self.flush()
 
     def flush(self) -> None:
-        """Hands over what is kept."""
+        """Passes the kept outputs to the function."""
         function = self._wanted.function
         if self._outputs and function is not None:
             outputs, self._outputs, self._steps = self._outputs, [], 0

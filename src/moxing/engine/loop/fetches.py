@@ -1,4 +1,4 @@
-"""What a step may fetch beside its train op, by name, and the session calls that fetch it."""
+"""The values that a step may fetch besides its train op, by name, and their session calls."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from moxing.engine.model.program import Program
 
 Due = tuple[str, ...]
 
-# Names of what is fetched, in steps where that is due.
-LOG = "log"  # Values of the log line, losses, and what the input knows of its size and waiting.
+# Names of groups of values, which a step fetches if they are due.
+LOG = "log"  # Values of the log line, losses, and the input's batch size and waiting time.
 MEANS = "means"  # Each device's logged values, in every step of EVAL.
 SEEN = "seen"  # How many samples each device got, in every step of PREDICT.
 OUTPUTS = "outputs"  # Each device's outputs.
 SUMMARY = "summary"
-TEAM = "team"  # What the other processes want, in every step where there are any.
+TEAM = "team"  # Messages of the other processes, in every step if there are other processes.
 _STEP = "step"
 
 
 def of_program(job: Job, program: Program, summary: tf.Tensor | None) -> dict[str, Any]:
-    """Everything that a step may fetch; the step itself is fetched always."""
+    """All values that a step may fetch; the step operation itself is always fetched."""
     inputs, model = program.inputs, program.model
     each = [_of_device(program, index) for index in range(len(program.replicas))]
     samples = {"samples": each[0]["samples"]} if "samples" in each[0] else {}
@@ -52,7 +52,7 @@ def of_program(job: Job, program: Program, summary: tf.Tensor | None) -> dict[st
 
 
 def _of_device(program: Program, index: int) -> dict[str, Any]:
-    """What is fetched of a device's input beside its values: its size, whether it is real."""
+    """The fetched facts about a device's input: its size, and whether it is real."""
     inputs = program.inputs
     count = inputs.counts[index]
     sized = {"samples": count} if isinstance(count, tf.Tensor) else {}
@@ -64,8 +64,8 @@ class Stepper:
 
     Args:
         session: an open session.
-        hooks: called around every step.
-        fetches: of the program.
+        hooks: hooks called around every step.
+        fetches: all values that a step may fetch, from `of_program`.
     """
 
     def __init__(self, session: tf.Session, hooks: HookChain, fetches: dict[str, Any]) -> None:
@@ -73,13 +73,13 @@ class Stepper:
         self._callables: dict[Due, Callable[[], Any]] = {}
 
     def run(self, due: Due) -> Any:
-        """Runs one step; the values of what is due, by name."""
+        """Runs one step and returns the values that are due, by name."""
         if self._hooks:
             return self._hooks.run(self._session, self._fetches_of(due))
         return self.function(due)()
 
     def function(self, due: Due) -> Callable[[], Any]:
-        """What runs a step without hooks."""
+        """The function that runs a step without hooks."""
         function = self._callables.get(due)
         if function is None:
             function = self._session.make_callable(self._fetches_of(due))
@@ -87,6 +87,6 @@ class Stepper:
         return function
 
     def _fetches_of(self, due: Due) -> Any:
-        """A step in which nothing is due fetches one operation: TensorFlow's shortest way."""
+        """The fetches of a step; if nothing is due, one operation, TensorFlow's fastest call."""
         fetches = {name: self._fetches[name] for name in due}
         return {**fetches, _STEP: self._fetches[_STEP]} if due else self._fetches[_STEP]

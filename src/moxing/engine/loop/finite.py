@@ -1,4 +1,4 @@
-"""Notices values that are not finite before they are saved, and says where they are."""
+"""Finds losses and variables that are not finite, before a checkpoint with them is saved."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class NotFiniteError(MoxRuntimeError):
 
 
 class FiniteVariables:
-    """Checks what is saved; made inside the graph before it is final.
+    """Checks variables before a save. Make it inside the graph, before the graph is finalized.
 
-    A variable that is not trained may start out as infinite on purpose, such as the best loss so
-    far; it is then left alone.
+    An untrained variable that is not finite at the first check, such as a best loss that starts as
+    infinity, is not checked again.
     """
 
     def __init__(self, variables: Sequence[tf.Variable], trained: Sequence[tf.Variable]) -> None:
@@ -33,15 +33,15 @@ class FiniteVariables:
             self._finite = tf.stack(checks) if checks else None
 
     def check(self, session: tf.Session, step: int, last_good: str) -> None:
-        """Raises before a step with poisoned variables is saved.
+        """Raises if variables that are about to be saved hold nan or inf.
 
         Args:
-            session: of the graph.
+            session: session of the graph.
             step: global step of the values.
             last_good: prefix of the last checkpoint, for the message.
 
         Raises:
-            NotFiniteError: naming variables that hold nan or inf.
+            NotFiniteError: variables hold nan or inf; the message names them.
         """
         if self._finite is None:
             return
@@ -60,14 +60,14 @@ class FiniteVariables:
 
 
 def check_losses(step: int, losses: Mapping[str, float]) -> None:
-    """Raises where a loss is not finite.
+    """Raises if a loss is not finite.
 
     Args:
-        step: global step the losses are of.
-        losses: values by name of their tensor.
+        step: global step of the losses.
+        losses: values of the losses, by the names of their tensors.
 
     Raises:
-        NotFiniteError: naming the loss.
+        NotFiniteError: a loss is nan or inf; the message names it.
     """
     for name, value in losses.items():
         if not math.isfinite(value):
@@ -83,7 +83,7 @@ def _cures() -> str:
 
 
 def warn_of_metrics(metrics: Mapping[str, float]) -> None:
-    """Says that a result of an evaluation is not finite."""
+    """Logs a warning for each result of an evaluation that is not finite."""
     for name, value in metrics.items():
         if not math.isfinite(value):
             TENSORFLOW.warning(

@@ -1,4 +1,4 @@
-"""Calls SessionRunHooks as TensorFlow's MonitoredSession calls them, and nothing where none are."""
+"""Calls SessionRunHooks in the way that TensorFlow's MonitoredSession calls them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 
-# Each set of fetches and feeds that hooks ask for is compiled once. A hook that makes new tensors
-# every step is run without.
+# Each set of fetches and feeds that hooks ask for is compiled once, up to this many sets. With more
+# sets, as from a hook that fetches other tensors at every step, plain session calls are used.
 _MOST_CALLABLES = 64
 
 
 class HookChain:
     """The hooks of a run, in order.
 
-    Follows `tf.train.SessionRunHook`: begin, after_create_session, before_run and after_run around
-    every step, end after the last.
+    The calls are those of `tf.train.SessionRunHook`: begin, after_create_session, before_run and
+    after_run around every step, and end after the last step.
     """
 
     def __init__(self, hooks: Sequence[tf.train.SessionRunHook]) -> None:
@@ -43,7 +43,7 @@ class HookChain:
             _call_late(hook, "end", session)
 
     def run(self, session: tf.Session, fetches: Any) -> Any:
-        """Runs one step with what the hooks want fetched and fed.
+        """Runs one step with the fetches and feeds that the hooks ask for.
 
         Args:
             session: the session.
@@ -96,7 +96,7 @@ class HookChain:
         if key not in self._callables:
             if len(self._callables) >= _MOST_CALLABLES:
                 return session.run(fetches, feed_dict=feeds)
-            # The closure holds the fetches, so their ids stay theirs.
+            # _Held keeps the fetches and feeds alive, so that no other objects get their ids.
             made = session.make_callable(fetches, feed_list=list(feeds))
             self._callables[key] = _Held(made, fetches, tuple(feeds))
         return self._callables[key](*feeds.values())
@@ -114,7 +114,7 @@ class _Held:
 
 
 def _call_late(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> Any:
-    """Calls a method that may build no operations: the graph is final once a session runs it."""
+    """Calls a method that must not build operations: the graph is final once a session runs it."""
     try:
         return _call(hook, method, *arguments)
     except RuntimeError as error:
@@ -132,7 +132,7 @@ def _call(hook: tf.train.SessionRunHook, method: str, *arguments: Any) -> Any:
 
 
 def _check_arguments(hook: tf.train.SessionRunHook, arguments: Any) -> None:
-    """Refuses what `before_run` may not return."""
+    """Raises if a hook's `before_run` returned a value of a wrong type."""
     name = f"{type(hook).__name__}.before_run()"
     if not isinstance(arguments, tf.train.SessionRunArgs):
         raise MoxTypeError(

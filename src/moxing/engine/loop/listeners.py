@@ -16,12 +16,12 @@ class Listeners:
         self._listeners = tuple(listeners)
 
     def begin(self) -> None:
-        """While operations can still be added to the graph."""
+        """Calls `begin` of each listener, while operations can still be added to the graph."""
         for listener in self._listeners:
             _call(listener, "begin")
 
     def around(self, save: Callable[[], None], session: tf.Session, step: int) -> None:
-        """Commits by `save`, between `before_save` and `after_save`."""
+        """Calls `before_save` of each listener, then `save`, then `after_save` of each listener."""
         for listener in self._listeners:
             _call(listener, "before_save", session, step)
         save()
@@ -29,7 +29,7 @@ class Listeners:
             _call(listener, "after_save", session, step)
 
     def end(self, session: tf.Session, step: int) -> None:
-        """After the last commit, whose step this is."""
+        """Calls `end` of each listener, after the last commit, which has this step."""
         for listener in self._listeners:
             _call(listener, "end", session, step)
 

@@ -9,9 +9,9 @@ from typing import SupportsFloat
 class Means:
     """Adds up scalars of batches so that every sample counts the same.
 
-    A mean of batch means is wrong where the last batch is short. Weighted by samples, the result is
-    the mean over samples, whatever the batches. Where one batch of unknown size comes in, every
-    batch counts the same.
+    An unweighted mean of batch means is wrong if the last batch is short. Weighted by samples, the
+    result is the mean over samples, whatever the sizes of the batches. If the size of any batch is
+    unknown, all batches count the same.
     """
 
     def __init__(self) -> None:
@@ -26,8 +26,8 @@ class Means:
 
         Args:
             values: means over the batch, by name; the same names each time.
-            samples: size of the batch; None where it is not known. An empty batch has no mean, and
-                its values (usually nan) are not looked at.
+            samples: size of the batch; None: unknown. An empty batch has no mean, and its values
+                (usually nan) are ignored.
         """
         self.batches += 1
         self.samples = None if self.samples is None or samples is None else self.samples + samples
@@ -39,7 +39,7 @@ class Means:
             self._weighted[name] = self._weighted.get(name, 0.0) + float(value) * (samples or 1)
 
     def result(self) -> dict[str, float]:
-        """The means so far, by name; empty where no batch had a sample."""
+        """The means so far, by name; empty if no batch had a sample."""
         if self.samples is None:
             return {name: total / self._full for name, total in self._plain.items()}
         return {name: total / self.samples for name, total in self._weighted.items()}

@@ -1,4 +1,4 @@
-"""How the step loops of several processes stay together, and how they end together."""
+"""Keeps the step loops of several processes together, and ends them together."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from moxing.engine.process.team import Team
 
 
 class NoPeers:
-    """A loop whose process is alone: it ends when it wants to.
+    """The peers of a loop whose process is alone: the loop ends without asking other processes.
 
     Attributes:
         active: whether there are other processes.
-        workers: among how many processes the steps of the run are shared.
-        left: whether the step that was run is the last, as all processes know.
+        workers: number of processes among which the steps of the run are divided.
+        left: whether all processes have agreed that the step just run is the last.
     """
 
     active = False
@@ -27,31 +27,35 @@ class NoPeers:
     left = False
 
     def leave(self, wanted: bool) -> bool:
-        """Whether the loop ends before another step, where this process wants it to or not."""
+        """Whether the loop ends before another step.
+
+        Args:
+            wanted: whether this process wants it to end.
+        """
         return wanted
 
     def hear(self, values: Mapping[str, Any]) -> None:
-        """Takes what a step says of other processes."""
+        """Takes the messages of other processes from a step's values."""
 
     def end_of_input(self, error: tf.errors.OutOfRangeError) -> None:
-        """Tells the others that there is no more data here, unless one of them has said so."""
+        """Tells other processes that this one's data has ended, unless another's ended before."""
 
     def ended(self, error: tf.errors.OpError) -> bool:
-        """Whether another process broke this step off because its data ended."""
+        """Whether another process aborted this step because its data had ended."""
         return False
 
 
 class Peers(NoPeers):
-    """The loop's part in a team.
+    """The peers of a loop whose process is in a team.
 
-    Processes that update together end together: who wants to leave says so in the next step, and
-    all of them read it there.
+    Processes that update together end together: a process that wants to stop says so in the next
+    step, in which all processes read it.
 
     Args:
         team: the other processes.
-        program: whose steps are run.
+        program: the program whose steps are run.
         session: an open session.
-        progress: of the loop.
+        progress: the loop's progress.
     """
 
     active = True
@@ -64,7 +68,7 @@ class Peers(NoPeers):
         self._wish = program.team.wish
         self._apart = team.apart
         self._asked = False
-        # Workers that do not wait for each other share the steps.
+        # Workers that do not wait for each other divide the steps among themselves.
         self.workers = team.size if team.apart else 1
 
     def leave(self, wanted: bool) -> bool:
@@ -97,5 +101,5 @@ class Peers(NoPeers):
 
 
 def of_team(team: Solo, program: Program, session: tf.Session, progress: Progress) -> NoPeers:
-    """The loop's part in a team; in a team of one it has none."""
+    """The peers of a loop: `Peers` in a team of several processes, otherwise `NoPeers`."""
     return Peers(team, program, session, progress) if isinstance(team, Team) else NoPeers()

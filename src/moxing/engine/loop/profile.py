@@ -13,11 +13,12 @@ from moxing.logs import TENSORFLOW
 class Profile:
     """The profile of some steps, written into `<log_dir>/plugins/profile`.
 
-    TensorFlow has one profiler a process. Where that can't start, the run goes on without it.
+    TensorFlow has one profiler per process. If it can't start, the run goes on without a profile.
 
     Args:
-        log_dir: of the run; None: there is no profile.
-        steps: first step of this run to profile, and the first one not to; None: no profile.
+        log_dir: directory of the run; None: there is no profile.
+        steps: the first step of this run to profile, and the first step after the profile; None:
+            there is no profile.
     """
 
     def __init__(self, log_dir: str | None, steps: tuple[int, int] | None) -> None:
@@ -25,11 +26,11 @@ class Profile:
         self._first, self._end = steps or (0, 0)
         self._running = self._tried = False
         wanted = log_dir is not None and steps is not None
-        # A step without hooks is a shorter one: only a run that is profiled has this one.
+        # Steps without hooks are faster, so only a profiled run has this hook.
         self.hooks: tuple[tf.train.SessionRunHook, ...] = (_ProfileHook(self),) if wanted else ()
 
     def before(self, step: int) -> None:
-        """Called before each step of a run, which count from 0."""
+        """Called before each step of a run; steps count from 0."""
         if step < self._first or self._tried:
             return
         self._tried = True

@@ -1,4 +1,4 @@
-"""How far a run has come: numbers that the loop counts, and others report."""
+"""The progress of a run: numbers that the loop counts and other modules report."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from moxing.errors import MoxValueError
 
 @dataclass
 class Progress:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
-        first: the global step it started at.
-        step: steps done in this run.
-        samples: samples seen, as far as known.
-        seconds: time in the loop.
-        wait: share of sampled steps' time spent waiting for data; None: not measured.
-        input_ended: whether the input had no more data.
-        values: the values last logged.
-        means: sample-weighted means of the logged values, in EVAL; in PREDICT of none.
+        first: the global step at which the run started.
+        step: number of steps done in this run.
+        samples: number of samples seen, as far as known.
+        seconds: time spent in the loop.
+        wait: share of time that logged steps spent waiting for data; None: not measured.
+        input_ended: whether the input has ended.
+        values: the values of the last log line.
+        means: sample-weighted means of the logged values in EVAL; only counts samples in PREDICT.
         running: last values of streaming metrics, in EVAL.
-        ended_by: the other process whose data ended; None: this one's, or none did.
-        shared_step: the global step, where other processes move it too; None: only these steps do.
+        ended_by: the other process whose data ended; None: no other process's data ended.
+        shared_step: the global step, if other processes also increment it; None: only this run's
+            own steps do.
     """
 
     first: int
@@ -42,7 +43,7 @@ class Progress:
 
     @property
     def global_step(self) -> int:
-        """The global step of a training run; other modes do not move it."""
+        """The global step of a training run; other modes do not change it."""
         return self.first + self.step if self.shared_step is None else self.shared_step
 
     @property
@@ -52,12 +53,12 @@ class Progress:
 
     @property
     def samples_per_second(self) -> float | None:
-        """Mean over all steps; None where samples are not counted."""
+        """The mean over all steps; None if samples are not counted."""
         return self.samples / max(self.seconds, 1e-9) if self.samples else None
 
 
 def check_data(progress: Progress) -> None:
-    """Raises if the input ended before it gave a single batch."""
+    """Raises if the input ended before the first step."""
     if progress.input_ended and progress.step == 0:
         raise MoxValueError(
             f"{option('input_fn')} gave no data: it ended before the first step. Check the path,"

@@ -1,4 +1,4 @@
-"""When a run saves between its first and its last step."""
+"""Decides when a run saves between its first and its last step."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from moxing.engine.parallel.self_exchange import SavePoints
 
 
 class Saves:
-    """Saves where it is due, and where no process keeps what a checkpoint would lose.
+    """Saves when a save is due, at steps after which no process holds state outside checkpoints.
 
     Args:
         saving: the schedule.
-        save: saves a global step; None: the run has no files.
-        points: behind which steps nothing is kept.
-        progress: of the loop.
+        save: function that saves a global step; None: the run has no files.
+        points: tells after which steps no process holds such state.
+        progress: the loop's progress.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Saves:
 
     @property
     def every_steps(self) -> int | None:
-        """Steps between saves; None: they are not counted."""
+        """Steps between saves; None: saves do not depend on steps."""
         return self._steps
 
     def time_has_come(self) -> bool:
@@ -43,10 +43,11 @@ class Saves:
         return self._seconds is not None and time.monotonic() - self._saved_at >= self._seconds
 
     def run(self, last: bool) -> None:
-        """Saves, if that is due after the step that the loop has reached.
+        """Saves, if a save is due after the step that the loop has reached.
 
         Args:
-            last: whether no step follows: the run saves, when all have agreed.
+            last: whether no step follows. If the optimizers' state still has to be settled between
+                processes, the run saves after that, and not here.
         """
         if self._save is None or not self._due(last):
             return

@@ -1,4 +1,4 @@
-"""At which steps of a run something is due beside the step itself."""
+"""Decides at which steps log values, summaries and rates are due."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from moxing.engine.reporting.summaries import SummaryWriter
 
 
 class Schedule:
-    """Counts from the first step of a run.
+    """The schedule of a run; it counts steps from the run's first step.
 
     Args:
-        job: says how often.
+        job: the job, which says how often values are due.
         first: the global step at which the run starts.
-        summaries: knows when summaries are due.
-        always: names of what every step fetches.
-        workers: among how many processes the steps are shared.
+        summaries: tells when summaries are due.
+        always: names of values that every step fetches.
+        workers: number of processes among which the steps are divided.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Schedule:
         self.end = -(-(job.max_steps - first) // workers) if job.training else job.max_steps
 
     def due(self, step: int) -> Due:
-        """The names of what this step fetches beside the train op."""
+        """The names of the values that this step fetches besides the train op."""
         due, every = self._always, self._job.logging.every
         if every and step % every == 0:
             due = (*due, fetches.LOG)
@@ -36,15 +36,15 @@ class Schedule:
         return due
 
     def reports_rate(self, step: int) -> bool:
-        """Whether the speed is logged after so many steps."""
+        """Whether the speed is logged after this number of steps."""
         return self._reports_rate and step % self._job.summaries.every == 0
 
     def next_due(self, step: int, save_steps: int | None, pause_at: int | None) -> int:
-        """The first step after this one that needs more than the step itself.
+        """The first step after this one at which something is due besides the step itself.
 
         Args:
-            step: of the run.
-            save_steps: global steps between saves; None: they are not counted.
+            step: number of the step in this run.
+            save_steps: global steps between saves; None: saves do not depend on steps.
             pause_at: the global step of the next pause; None: there is none.
         """
         first, every = self._first, self._job.logging.every

@@ -21,7 +21,7 @@ from moxing.logs import TENSORFLOW
 
 _CLOSE_SECONDS = 0.5
 _LAST_SECONDS = 5.0
-_END_SECONDS = 10.0  # For all that the user's code still does after the last step.
+_END_SECONDS = 10.0  # For the user's code that still runs after the last step.
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Initialization:
     """How variables and inputs get values, in this order.
 
     Attributes:
-        variables: gives values to whatever `restorer` does not restore.
-        restorer: restores the rest; None: `variables` does all.
-        complete: called after that, to give copies of variables their values.
-        inputs: run after the variables have values.
+        variables: operation that initializes the variables that `restorer` does not restore.
+        restorer: restores the other variables; None: there are no others.
+        complete: function called after that, which gives copies of variables their values.
+        inputs: operations that initialize inputs, run after the variables have values.
     """
 
     variables: tf.Operation
@@ -49,16 +49,16 @@ def open_session(
     coordinator: tf.train.Coordinator,
     team: Solo,
 ) -> Iterator[tf.Session]:
-    """A session on the final `graph`; it and its queue runners end with the block.
+    """A session on the final `graph`; the session and its queue runners end with the block.
 
-    What a queue runner raised is in `coordinator`, for the caller to raise where the data of it was
-    missed. Where none was, as after the last step, the block ends with a warning of it.
+    An error of a queue runner is stored in `coordinator`; the caller raises it if data was missing
+    because of it. If the block ends without an error, such an error is only logged as a warning.
 
     Args:
-        job: thread pool sizes.
+        job: the job, with the sizes of thread pools.
         graph: a finalized graph.
         initialization: how variables and inputs get values.
-        coordinator: for queue runners.
+        coordinator: coordinator of the queue runners.
         team: the processes that the session runs with.
     """
     config = _config(job, graph, team)
@@ -87,7 +87,7 @@ def open_session(
 
 @contextmanager
 def threads_of_hooks(coordinator: tf.train.Coordinator) -> Iterator[None]:
-    """Tells the threads that hooks registered to stop, at the end of the block, and waits."""
+    """Stops the threads that hooks registered, at the end of the block, and waits for them."""
     try:
         yield
     finally:
@@ -110,7 +110,7 @@ def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:
         intra_op_parallelism_threads=job.threads.intra_op,
     )
     config.gpu_options.allow_growth = True
-    if devices.has_gpu():  # On a CPU XLA gains nothing.
+    if devices.has_gpu():  # XLA gains nothing on a CPU.
         config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
     team.configure(config, job.group)
     if team.alone and not devices.has_gpu() and job.devices == 1:
@@ -124,12 +124,12 @@ def _end(
     threads: Sequence[threading.Thread],
     team: Solo,
 ) -> Exception | None:
-    """Ends the queue runners and the session, and returns what one of the former raised.
+    """Ends the queue runners and the session, and returns the error of a queue runner, if any.
 
-    TensorFlow waits for Python code that runs inside the session, such as a generator that reads
-    ahead; and often for a thread of tf.data that sleeps between looks at the pipeline's speed, for
-    up to half the time since training began. Where closing takes long, the session is left to a
-    thread that waits for it; so also where a process is lost that would have to answer.
+    When it closes a session, TensorFlow waits for Python code that runs inside the session, such as
+    a generator that reads ahead. It often also waits for a tf.data thread that sleeps between
+    measurements of the pipeline's speed, for up to half the time since training began. If closing
+    takes long, or a process that would have to answer is lost, a background thread finishes it.
     """
     team.escape.at_ease()
     until = time.monotonic() + _END_SECONDS
@@ -138,7 +138,7 @@ def _end(
     closing.start()
     closing.join(_CLOSE_SECONDS)
     if team.lost() is not None:
-        return fault  # This process ends before TensorFlow has given up waiting.
+        return fault  # This process ends before TensorFlow gives up waiting.
     if closing.is_alive() and _calls_python(session.graph):
         closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
         if closing.is_alive():
@@ -149,7 +149,7 @@ def _end(
                 _END_SECONDS,
             )
     if closing.is_alive():
-        # Python must not end while native code is about to return to it.
+        # The interpreter must not shut down while native code is about to return to Python.
         atexit.register(closing.join, _END_SECONDS if session.sess_str else _LAST_SECONDS)
     return fault
 

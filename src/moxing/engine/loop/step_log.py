@@ -20,7 +20,7 @@ from moxing.logs import TENSORFLOW
 
 @dataclass(frozen=True)
 class Reporters:
-    """Where a run is told of: the live line, TensorBoard's files, and the records of metrics."""
+    """The outputs that report on a run: the live line, TensorBoard's files, and its records."""
 
     console: Console
     summaries: SummaryWriter
@@ -28,13 +28,13 @@ class Reporters:
 
 
 class StepLog:
-    """Words what a step logged, with the rate since the log line before.
+    """Writes log lines with a step's values, and the rate since the previous log line.
 
     Args:
-        job: whose mode and batch size count.
-        program: what is run.
-        reporters: who is told.
-        progress: of the loop; gets the values, and the samples as far as they are known.
+        job: the job, with the mode and the batch size.
+        program: the program that is run.
+        reporters: the outputs to report to.
+        progress: the loop's progress; it gets the values and, as far as known, the samples.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class StepLog:
         self._mark = self._rate_mark = (time.perf_counter(), 0)
 
     def log(self, logged: Mapping[str, Any]) -> None:
-        """Writes a log line of the step that was just run, which is not counted yet."""
+        """Writes a log line for the step that was just run and is not counted yet."""
         progress = self._progress
         steps, seconds, rate = self._count(logged)
         if "wait" in logged:
@@ -67,7 +67,7 @@ class StepLog:
             self._console.update(progress.step + 1, rate, progress.wait, progress.values)
 
     def report_rate(self) -> None:
-        """TensorFlow's own measure of speed, in the log and in TensorBoard."""
+        """Reports TensorFlow's own measure of speed, global_step/sec, in log and TensorBoard."""
         progress, now = self._progress, time.perf_counter()
         before, step_before = self._rate_mark
         self._rate_mark = (now, progress.step)
@@ -76,12 +76,12 @@ class StepLog:
         TENSORFLOW.info("%s", report.global_step_per_second(rate))
 
     def finish(self) -> None:
-        """Counts the steps after the last log line, as of batches of the same size."""
+        """Counts the samples after the last log line, as if batches kept that line's size."""
         if self._progress.samples:
             self._progress.samples += (self._progress.step - self._mark[1]) * self._batch
 
     def _count(self, logged: Mapping[str, Any]) -> tuple[int, float, float | None]:
-        """Steps and seconds since the log line before, and samples a second where known."""
+        """Steps and seconds since the previous log line, and samples per second if known."""
         progress, now = self._progress, time.perf_counter()
         before, step_before = self._mark
         self._mark = (now, progress.step + 1)

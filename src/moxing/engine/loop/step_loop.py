@@ -1,4 +1,4 @@
-"""The step loop: one session call a step, and whatever is due at that step."""
+"""The step loop: one session call per step, and the reports and saves that are due at it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from moxing.engine.process.solo import Solo
 
 @dataclass(frozen=True)
 class Running:
-    """What the steps of a loop are run with.
+    """The objects that a loop runs its steps with.
 
     Attributes:
         program: the built job.
         session: an open session on its graph, in which all variables have values.
-        hooks: called around every step.
+        hooks: hooks called around every step.
         team: the processes that train together.
-        stopped: whether a signal or a thread asks the loop to end.
+        stopped: returns whether a signal or a thread asks the loop to end.
     """
 
     program: Program
@@ -48,10 +48,10 @@ class Loop:
 
     Args:
         job: the job.
-        running: program and session.
-        reporters: where values go.
-        save: saves a global step; None: the run has no files.
-        first: the global step that the session holds.
+        running: the program, its session, hooks and team.
+        reporters: the outputs to report to.
+        save: function that saves a global step; None: the run has no files.
+        first: the value of the global step in the session.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Loop:
             try:
                 values = self._step(due)
             except tf.errors.OutOfRangeError as error:
-                if hasattr(error, "__notes__"):  # A hook raised it, of data of its own.
+                if hasattr(error, "__notes__"):  # A hook raised it; its own data has ended.
                     raise
                 progress.input_ended = True
                 self._peers.end_of_input(error)
@@ -140,9 +140,9 @@ class Loop:
         return None
 
     def _plain_steps(self) -> None:
-        """Runs steps up to the last before something is due; all of them but one are counted.
+        """Runs steps until the next one at which something is due; counts all but the last run.
 
-        A small step takes less time than looking at each for what may be due.
+        A small step takes less time than checking after each step what is due.
         """
         progress, function = self.progress, self._stepper.function(())
         stopped, time_has_come = self._stopped, self._saves.time_has_come
@@ -155,7 +155,7 @@ class Loop:
             progress.step += 1
 
     def _take(self, values: Mapping[str, Any]) -> None:
-        """Hands on what a step fetched."""
+        """Passes on the values that a step fetched."""
         self._means.take(values)
         self._outputs.take(values)
         if fetches.LOG in values:
