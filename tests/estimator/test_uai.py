@@ -105,7 +105,8 @@ def accuracy(text: str) -> float:
 
 @pytest.mark.slow
 def test_the_single_node_program(tmp_path: Path, data_dir: Path, real_data: bool) -> None:
-    with started([*folders(tmp_path, data_dir / "mnist", EXAMPLE), "/data/mnist.py --epochs=1"]) as job:
+    command = folders(tmp_path, data_dir / "mnist", EXAMPLE)
+    with started([*command, "/data/mnist.py --epochs=1"]) as job:
         text = output(job)
 
     found = re.search(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_alone_everything_is_as_it_is(initialized: None) -> None:
 
 def test_factors_apply_to_every_kind_of_tensor(initialized: None) -> None:
     dense, slices = tf.constant([1.0, 2.0]), tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3]))
-    factors = {"prescale_factor": 3.0, "postscale_factor": 2.0}
+    factors: dict[str, Any] = {"prescale_factor": 3.0, "postscale_factor": 2.0}
 
     for found in (
         [hvd.allreduce(t, **factors) for t in (dense, slices)],
