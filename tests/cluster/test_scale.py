@@ -28,7 +28,7 @@ def member(index):
     cluster = Cluster(tuple(sys.argv[1:]), index=index)
     with join(cluster, digest={}, timeout=60, stall_timeout=60) as me:
         me.barrier("start", 60)
-        print("met", flush=True)
+        sys.stdout.write("met\\n")  # In one piece, beside that of the other thread.
 threads = [threading.Thread(target=member, args=(index,)) for index in (0, 1)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
