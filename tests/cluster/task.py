@@ -21,9 +21,15 @@ from moxing.cluster.spoke import Spoke
 from moxing.errors import MoxError
 
 
+def _say(text: str) -> None:
+    """Writes a line in one piece: two threads write, and `print` would write its end apart."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def _train(member: Member, given: dict[str, Any]) -> None:
     member.barrier("start", 60)
-    print("started", flush=True)
+    _say("started")
     step = 0
     while given.get("steps", 0) == 0 or step < given["steps"]:
         step += 1
@@ -32,7 +38,7 @@ def _train(member: Member, given: dict[str, Any]) -> None:
             raise ValueError("the loss is not a number")
         if member.wait_failure(0.02) is not None:
             raise RuntimeError("aborted")
-    print(f"stepped at {time.time()}", flush=True)
+    _say(f"stepped at {time.time()}")
 
 
 def _tell_what_is_heard() -> None:
@@ -42,12 +48,12 @@ def _tell_what_is_heard() -> None:
     def of_other(hub: Hub, peer: Peer, step: Any) -> None:
         beat(hub, peer, step)
         if step:
-            print(f"heard {peer.task}", flush=True)
+            _say(f"heard {peer.task}")
 
     def of_chief(spoke: Spoke, task: str, message: dict[str, Any]) -> None:
         receive(spoke, task, message)
         if message["kind"] == "beat" and message.get("step"):
-            print("heard worker 0", flush=True)
+            _say("heard worker 0")
 
     Hub._beat, Spoke.receive = of_other, of_chief  # type: ignore[method-assign]
 
@@ -66,13 +72,13 @@ def main(given: dict[str, Any]) -> None:
             stall_timeout=given.get("stall_timeout", 30),
         ) as member:
             if cluster.job == "ps":
-                serve_ps(member, lambda cluster: print("started", flush=True))
+                serve_ps(member, lambda cluster: _say("started"))
             else:
                 _train(member, given)
     except (MoxError, ValueError) as error:
-        print(f"{type(error).__name__}: {error}", flush=True)
+        _say(f"{type(error).__name__}: {error}")
         sys.exit(1)
-    print(f"done at {time.time()}", flush=True)
+    _say(f"done at {time.time()}")
 
 
 if __name__ == "__main__":
