@@ -365,3 +365,14 @@ def test_tabs_reach_to_the_next_eighth_but_not_in_strings() -> None:
     values = _run("if 1:\n        a = 1\n\tb = '''x\n\ty'''\n")
 
     assert (values["a"], values["b"]) == (1, "x\n\ty")
+
+
+def test_errors_are_told_though_the_parser_is_imported_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert port.port(b"print 'x'\n", "old.py", False) is not None
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fissix"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    with pytest.raises(SyntaxError):
+        port.port(b"print 'x'\nx = = 1\n", "old.py", False)

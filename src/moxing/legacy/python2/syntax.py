@@ -105,13 +105,10 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
     Raises:
         NotPython2Error: the text can't be read as Python 2.
     """
-    _import_grammar()
-    from fissix import pgen2
-
     text = _SET_ENCODING.sub(r"\1pass", text if text.endswith("\n") else text + "\n")
     names = [*_FIXERS, *(["import"] if in_package else ())]
     names += [] if print_function or _imports_print(text) else ["print"]
-    tool = _tool(tuple(names), print_function)
+    tool, pgen2 = _tool(tuple(names), print_function)
     try:
         return str(tool.refactor_string(without_tabs(text), os.path.abspath(path)))
     except pgen2.parse.ParseError as error:
@@ -126,7 +123,6 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
         ) from error
 
 
-@functools.cache
 def _import_grammar() -> None:
     """Imports the grammar of Python 2, whose tables fissix keeps in a file after the first time.
 
@@ -158,14 +154,16 @@ def _can_write(folder: Path) -> bool:
 
 
 @functools.cache
-def _tool(names: tuple[str, ...], print_function: bool) -> Any:
-    """The fixers, which take longer to make than to run on a file."""
-    from fissix import refactor
+def _tool(names: tuple[str, ...], print_function: bool) -> tuple[Any, Any]:
+    """The fixers, which take longer to make than to run on a file; and the parser they use."""
+    _import_grammar()
+    from fissix import pgen2, refactor
 
     logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
-    return refactor.RefactoringTool(
+    tool = refactor.RefactoringTool(
         [f"fissix.fixes.fix_{name}" for name in names], {"print_function": print_function}
     )
+    return tool, pgen2
 
 
 def _line(arguments: tuple[object, ...]) -> int:
