@@ -94,11 +94,10 @@ def settle() -> None:
         if any(_is_absl(handler) for handler in handlers):
             reset_logger()
         return
-    level = TENSORFLOW.level
     if all(_is_absl(handler) for handler in handlers):
+        level = TENSORFLOW.level  # Zero where the program has set none.
         reset_logger()
-    if level != logging.NOTSET:
-        TENSORFLOW.setLevel(level)
+        TENSORFLOW.setLevel(level or TENSORFLOW.level)
     if any(isinstance(handler, _StderrHandler) for handler in handlers):
         return
     TENSORFLOW.handlers[:] = [h for h in TENSORFLOW.handlers if not _writes_to_console(h)]

@@ -74,7 +74,6 @@ def test_a_program_with_slim(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         timeout=240,
-        check=False,
     )
 
     assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr

@@ -100,9 +100,7 @@ def command(script: Path, *flags: str) -> list[str]:
 
 
 def mox_run(script: Path, *flags: str) -> str:
-    done = warm.run(
-        command(script, *flags), capture_output=True, text=True, timeout=200, check=False
-    )
+    done = warm.run(command(script, *flags), capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -102,7 +102,7 @@ class _Dialer:
             kind = MissingPeerError if message.get("again") is True else MoxRuntimeError
             raise kind(escaped(str(message.get("reason"))))
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
-            self._missing = [str(task) for task in message["missing"]]
+            self._missing = [escaped(str(task)) for task in message["missing"]]
             count = message.get("count")
             self._count = count if isinstance(count, int) else len(self._missing)
             left = message.get("left")

@@ -51,7 +51,7 @@ class Described:
 
     @property
     def warm_start_settings(self) -> warm_start.WarmStartSettings | None:
-        """Which variables start from which variables of a checkpoint; None: no such settings."""
+        """The settings that map variables to those of a checkpoint; None: no such settings."""
         given = self._warm_start_settings
         return given if isinstance(given, warm_start.WarmStartSettings) else None
 

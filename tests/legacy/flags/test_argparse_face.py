@@ -181,7 +181,7 @@ def test_every_command_line_is_read_or_refused(install: Install, arguments: list
         ended, values = None, _parser().parse_args()
     except SystemExit as end:
         ended, values = end.code, argparse.Namespace(n=0)
-    except MoxValueError as error:
-        ended, values = "Did you mean --" not in str(error) or None, argparse.Namespace(n=0)
+    except MoxValueError:  # A typo, whose message another test compares.
+        ended, values = 2, argparse.Namespace(n=0)
     assert ended in (None, 0, 2)
     assert isinstance(values.n, int)

@@ -21,7 +21,6 @@ def test_variables_are_references_but_in_runs(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         timeout=240,
-        check=False,
     )
 
     assert done.returncode == 0, done.stderr

@@ -76,7 +76,7 @@ def _expanded(part: str, whole: str) -> list[str]:
         ends = re.fullmatch(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*", span)
         first, last = (ends[1], ends[2] or ends[1]) if ends else ("1", "0")
         count = int(last) - int(first) + 1
-        if not 0 < count <= _MOST or count * len(rests) + len(names) > _MOST:
+        if count < 1 or count * len(rests) + len(names) > _MOST:
             raise MoxValueError(
                 f"The node list {shown(whole)} of Slurm can't be read: {shown(span)}."
             )

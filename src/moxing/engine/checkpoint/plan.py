@@ -28,7 +28,7 @@ class Match:
 
 @dataclass
 class Plan:
-    """Which variables to restore, and which to initialize.
+    """A plan that says which variables are restored and which are initialized.
 
     Attributes:
         matches: variables with a value in the checkpoint.

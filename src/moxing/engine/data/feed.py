@@ -17,7 +17,7 @@ from moxing.engine.graph import ancestry, run_context
 
 @dataclass(frozen=True)
 class Feed:
-    """What a run requires of its readers.
+    """The requirements that a run has of its readers.
 
     Attributes:
         start: number of elements to skip, because an earlier run took them. An element is what one

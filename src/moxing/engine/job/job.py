@@ -97,7 +97,7 @@ class Saving:
 
 @dataclass(frozen=True)
 class Restoring:
-    """Which values a run starts from. A run resumes from a checkpoint in `Job.log_dir` if it can.
+    """The values that a run starts from. It resumes from a checkpoint in `Job.log_dir` if it can.
 
     Attributes:
         checkpoint_path: the checkpoint to start from when log_dir holds none.
@@ -115,7 +115,7 @@ class Restoring:
 
 @dataclass(frozen=True)
 class Logging:
-    """What a run reports about itself on the console and in its records.
+    """The settings of the reports that a run makes on the console and in its records.
 
     Attributes:
         every: steps between log lines; 0: no log lines.

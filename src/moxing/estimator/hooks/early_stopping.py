@@ -19,7 +19,7 @@ _Better = Callable[[float, float], bool]
 
 @dataclass(frozen=True)
 class _Watched:
-    """Which evaluations a hook reads, and how often: the arguments that all hooks share."""
+    """The arguments that all hooks share: the evaluations that a hook reads, and how often."""
 
     estimator: Described
     metric: str
