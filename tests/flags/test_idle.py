@@ -27,17 +27,17 @@ def told(caplog: pytest.LogCaptureFixture, *argv: str) -> list[str]:
 
 def test_each_is_told_once_with_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
     argv = (
-        "--gradient_clip=1.0",
+        "--warmup_steps=10",
         "--num_gpus=1",
-        "--gradient_clip",
+        "--warmup_steps",
         "2",
         "--odd",
         "-var_dtype=fp32",
     )
     texts = told(caplog, *argv)
     assert texts == [
-        "--gradient_clip, a flag of MoXing, does nothing in openmox: clip in the optimizer that"
-        " optimizer_fn returns. Should the program read it itself, all is well.",
+        "--warmup_steps, a flag of MoXing, does nothing in openmox: give the optimizer a learning"
+        " rate that rises. Should the program read it itself, all is well.",
         "--var_dtype, a flag of MoXing, does nothing in openmox: see --use_fp16 and --use_bf16."
         " Should the program read it itself, all is well.",
     ]
@@ -45,7 +45,7 @@ def test_each_is_told_once_with_what_to_do(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_what_stands_behind_two_dashes_is_the_programs(caplog: pytest.LogCaptureFixture) -> None:
-    assert told(caplog, "--", "--gradient_clip=1.0", "gradient_clip") == []
+    assert told(caplog, "--", "--warmup_steps=10", "warmup_steps") == []
 
 
 def test_a_flag_that_the_program_defines_is_its_own(caplog: pytest.LogCaptureFixture) -> None:

@@ -15,8 +15,6 @@ IDLE: Final = {
     "chief_inc_global_step": _BY_ITSELF,
     "clone_on_cpu": "hide the GPUs: CUDA_VISIBLE_DEVICES= (nothing)",
     "controller_host": "there is no controller: worker 0 leads",
-    "gradient_clip": "clip in the optimizer that optimizer_fn returns",
-    "gradient_clip_type": "clip in the optimizer that optimizer_fn returns",
     "local_parameter_device": "see --variable_update",
     "min_size_in_kb": _BY_ITSELF,
     "num_prefetch_threads": _BY_ITSELF,

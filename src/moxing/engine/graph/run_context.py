@@ -45,6 +45,8 @@ class RunContext:
             loop when it begins.
         settling: operations by which processes agree on the optimizers' state. Written by
             optimizers; run by `run.runner` after the last step.
+        updating: what happens to gradients. Written by `model.clipping.offer` before the train op
+            is built; read by optimizers in apply_gradients.
         learning_rates: the factor of all learning rates. Written by `model.learning_rate.scalable`
             while optimizers are built; read by hooks in `begin`.
         run_state: variables that only a resumed run restores. Written by hooks in `begin` through
@@ -65,6 +67,7 @@ class RunContext:
     exchange: object = None
     save_points: list[tuple[tf.Variable, int]] = field(default_factory=list)
     settling: list[tf.Operation] = field(default_factory=list)
+    updating: object = None
     learning_rates: object = None
     run_state: list[tf.Variable] = field(default_factory=list)
     recorder: object = None

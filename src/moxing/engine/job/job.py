@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.job.pauses import Pauses
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.job.signature import ExportSignature
+from moxing.engine.job.updating import Updating
 
 TRAIN: Final = "TRAIN"
 EVAL: Final = "EVAL"
@@ -70,11 +71,13 @@ class Optimization:
         optimizer_fns: functions that make the optimizers, one for each loss of the model; each is
             called once, inside the graph.
         include, exclude: patterns of variables that may be trained.
+        updating: what happens to gradients on their way to the optimizers.
     """
 
     optimizer_fns: Sequence[Callable[[], tf.train.Optimizer]] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    updating: Updating = Updating()
 
 
 @dataclass(frozen=True)

@@ -246,7 +246,8 @@ def _update_of(job: Job, global_step: tf.Variable) -> Update:
         functions = _optimizer_fns(job, spread.replicas[0].model)
         variables = train_op.trainable(job.optimization.include, job.optimization.exclude)
         scale = precision.make_loss_scale(job.precision.loss_scale, job.precision.dynamic)
-        return train_op.train_op(spread, functions, variables, global_step, scale)
+        updating = job.optimization.updating
+        return train_op.train_op(spread, functions, variables, global_step, scale, updating)
 
     return update
 

@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import precision, pruning
 from moxing.engine.graph.precision import LossScale
 from moxing.engine.job.job import Loss
-from moxing.engine.model import learning_rate
+from moxing.engine.job.updating import Updating
+from moxing.engine.model import clipping, learning_rate
 from moxing.engine.parallel import self_exchange, variable_reads
 from moxing.engine.parallel.reduce import Spread
 from moxing.engine.parallel.replicas import Replica
@@ -20,6 +21,7 @@ from moxing.errors import MoxTypeError, MoxValueError
 
 GradsAndVars = list[tuple[Any, tf.Variable]]
 _NO_SCALE = LossScale()
+_AS_THEY_ARE = Updating()
 
 
 def train_op(
@@ -28,6 +30,7 @@ def train_op(
     variables: Sequence[tf.Variable],
     global_step: tf.Variable,
     scale: LossScale = _NO_SCALE,
+    updating: Updating = _AS_THEY_ARE,
 ) -> tf.Operation:
     """Builds one step: every update of batch-norm statistics, every gradient, then every optimizer.
 
@@ -40,10 +43,12 @@ def train_op(
         variables: the first model's variables that may be trained at all.
         global_step: incremented once, also by a step that a dynamic loss scale leaves out.
         scale: what the losses are multiplied by while gradients are taken.
+        updating: what happens to mean gradients before an optimizer gets them.
     """
+    clipping.offer(updating)
     optimizers = [_make_optimizer(function) for function in optimizer_fns]
     with learning_rate.scalable(optimizers):
-        return _step(spread, optimizers, variables, global_step, scale)
+        return _step(spread, optimizers, variables, global_step, scale, updating)
 
 
 def _step(
@@ -52,6 +57,7 @@ def _step(
     variables: Sequence[tf.Variable],
     global_step: tf.Variable,
     scale: LossScale,
+    updating: Updating,
 ) -> tf.Operation:
     count = len(spread.replicas[0].model.losses)
     # Whether a step is left out is for all processes to decide alike, on equal gradients.
@@ -66,6 +72,11 @@ def _step(
     gradients = [gradient for pairs in moments for gradient, _ in pairs]
     if not spread.applies:
         return tf.group(*(gradient.op for gradient in gradients))
+    with tf.device(spread.replicas[0].device):
+        moments = [
+            pairs if clipping.clips_itself(optimizer) else _clipped(pairs, updating)
+            for optimizer, pairs in zip(optimizers, moments, strict=True)
+        ]
     if count == 1 and not scale.dynamic:
         with tf.control_dependencies(
             [*first, *variable_reads.unordered(read, optimizers[0], moments[0])]
@@ -197,6 +208,14 @@ def _gradients(
             " differentiable operations (argmax, round, cast to int and py_func have none)."
         )
     return pairs
+
+
+def _clipped(pairs: GradsAndVars, updating: Updating) -> GradsAndVars:
+    """The pairs of one loss with gradients within the limits; copies of a variable share one."""
+    gradients = list({id(gradient): gradient for gradient, _ in pairs}.values())
+    limited = clipping.clipped(gradients, updating)
+    known = {id(old): new for old, new in zip(gradients, limited, strict=True)}
+    return [(known[id(gradient)], variable) for gradient, variable in pairs]
 
 
 def _apply(

@@ -26,6 +26,7 @@ from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import asked_devices
 from moxing.flags import hello, recording
 from moxing.flags.placement import placement
+from moxing.flags.updating import updating
 
 if TYPE_CHECKING:
     from moxing.cluster.cluster import Cluster
@@ -119,6 +120,7 @@ def optimization(optimizer_fn: Callable[[], tf.train.Optimizer] | None = None) -
         () if optimizer_fn is None else (optimizer_fn,),
         flags.patterns("trainable_include_patterns"),
         flags.patterns("trainable_exclude_patterns"),
+        updating(),
     )
 
 

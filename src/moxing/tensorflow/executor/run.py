@@ -29,6 +29,7 @@ from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.flags import hello, idle, recording
 from moxing.flags.placement import placement
+from moxing.flags.updating import updating
 from moxing.tensorflow.executor import (
     arguments,
     cache,
@@ -137,6 +138,7 @@ def run(
             _optimizers(arguments.check_optimizers(optimizer_fn, mode), batch, placed),
             flags.patterns("trainable_include_patterns"),
             flags.patterns("trainable_exclude_patterns"),
+            updating(),
         ),
         max_steps=arguments.check_steps(max_number_of_steps, mode),
         inter_mode=arguments.check_inter_mode(inter_mode, mode),

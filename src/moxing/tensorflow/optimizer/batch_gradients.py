@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.model import clipping
 from moxing.engine.parallel import self_exchange
 from moxing.engine.parallel.self_exchange import Exchange
 from moxing.errors import MoxTypeError, MoxValueError
@@ -69,6 +70,11 @@ class BatchGradientsOptimizer(OptimizerWrapper):
         """Whether this optimizer, instead of the engine, exchanges gradients."""
         return self.sync_on_apply and self.num_batches > 1
 
+    @property
+    def clips_itself(self) -> bool:
+        """Whether this optimizer, instead of the engine, clips: it clips the averages."""
+        return self.num_batches > 1
+
     def apply_gradients(
         self, grads_and_vars: Iterable[GradVar], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
@@ -119,6 +125,7 @@ class BatchGradientsOptimizer(OptimizerWrapper):
             means.append(total / self.num_batches)
         if others is not None:
             means = others.means(means)
+        means = clipping.clipped_in_run(means)
         pairs = [(m, v) for m, (_, same) in zip(means, groups, strict=True) for v in same]
         # Clearing waits for the update, and so for every read of the sums.
         with tf.control_dependencies([self.optimizer.apply_gradients(pairs)]):

@@ -1,0 +1,26 @@
+"""What a run does to gradients and weights around the updates of its optimizers.
+
+No TensorFlow here: flags are read without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Updating:
+    """The changes of gradients on their way to the optimizers.
+
+    Attributes:
+        clip_norm: the largest global norm of the gradients of a loss; None: any norm.
+        clip_value: the largest absolute value of an element of a gradient; None: any value.
+    """
+
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+    @property
+    def clips(self) -> bool:
+        """Whether gradients have a limit."""
+        return self.clip_norm is not None or self.clip_value is not None

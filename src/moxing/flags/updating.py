@@ -1,0 +1,43 @@
+"""From flags to what a run does to gradients around the updates of its optimizers."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from moxing import flags
+from moxing.engine.job.updating import Updating
+from moxing.errors import MoxValueError
+
+# The values of MoXing's --gradient_clip_type, and the flag that says the same.
+_OF_TYPE: Final = {"norm": "gradient_clip_norm", "value": "gradient_clip_value"}
+
+
+def updating() -> Updating:
+    """What the flags ask for.
+
+    Raises:
+        MoxValueError: a limit that is not above 0, or two flags that say different things.
+    """
+    limits = {name: _limit(name) for name in _OF_TYPE.values()}
+    if (limit := _limit("gradient_clip")) is not None:
+        name = _OF_TYPE[flags.get_flag("gradient_clip_type")]
+        if limits[name] not in (None, limit):
+            raise MoxValueError(
+                f"--gradient_clip={limit:g} and --{name}={limits[name]:g} are both given, and"
+                " --gradient_clip_type makes them the same limit; give one of them."
+            )
+        limits[name] = limit
+    return Updating(limits["gradient_clip_norm"], limits["gradient_clip_value"])
+
+
+def _limit(name: str) -> float | None:
+    value = flags.get_flag(name)
+    if value is None:
+        return None
+    limit = float(value)
+    if not (limit > 0 and math.isfinite(limit)):
+        raise MoxValueError(
+            f"--{name}={value:g}: it must be a finite number above 0; leave it out for no limit."
+        )
+    return limit
