@@ -7,6 +7,7 @@ from moxing.engine.checkpoint.lock import Held, lock
 from moxing.engine.checkpoint.manifest import read_extra
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.newest import newest
+from moxing.engine.checkpoint.object_restorer import ObjectRestorer
 from moxing.engine.checkpoint.restorer import Restorer
 from moxing.engine.checkpoint.saver import Saver
 from moxing.engine.checkpoint.source import choose, locate
@@ -14,6 +15,7 @@ from moxing.engine.checkpoint.source import choose, locate
 __all__ = [
     "Checkpoint",
     "Held",
+    "ObjectRestorer",
     "Restorer",
     "Saver",
     "choose",

@@ -8,6 +8,7 @@ import os
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
+from moxing.engine.graph import saveables
 from moxing.engine.parallel import replicas
 from moxing.logs import TENSORFLOW
 
@@ -34,7 +35,10 @@ class BestCheckpoint:
         self._metric = metric
         self._sign = 1.0 if grows else -1.0
         self._saver = checkpoint.Saver(
-            self.directory, replicas.originals(tf.global_variables()), keep=1
+            self.directory,
+            replicas.originals(tf.global_variables()),
+            keep=1,
+            objects=saveables.of_graph(),
         )
         self._global_step = tf.train.get_global_step()
         self.value, self.step = self._known()

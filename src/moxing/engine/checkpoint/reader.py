@@ -44,8 +44,11 @@ def read_through(prefix: str) -> int:
         CheckpointError: a value can't be read.
     """
     reader = _open(prefix)
-    names = sorted(reader.get_variable_to_shape_map())
+    dtypes = reader.get_variable_to_dtype_map()
+    names = sorted(dtypes)
     for name in names:
+        if dtypes[name] == tf.variant:
+            continue  # The state of an iterator; only RestoreV2 reads it.
         try:
             reader.get_tensor(name)
         except Exception as error:  # As in _open.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from moxing.engine.checkpoint.manifest import FileRecord, Manifest
 from moxing.engine.checkpoint.metagraph import MetaGraph
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, Checkpoint, data_suffixes
 from moxing.engine.checkpoint.retention import clear_remains, retain
+from moxing.engine.graph import saveables
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxValueError
 from moxing.logs import TENSORFLOW
@@ -39,13 +40,18 @@ class Saver:
         variables: variables of the current graph; they must have values when `save` is called.
         keep: how many of the newest checkpoints to keep; None: all. Only checkpoints with a
             manifest are counted and deleted.
+        objects: saveable objects of the current graph, such as tables, to save with the variables.
 
     Raises:
         MoxValueError: `keep` is below 1.
     """
 
     def __init__(
-        self, directory: str | Path, variables: Iterable[Any], keep: int | None = 5
+        self,
+        directory: str | Path,
+        variables: Iterable[Any],
+        keep: int | None = 5,
+        objects: Sequence[Any] = (),
     ) -> None:
         if keep is not None and keep < 1:
             raise MoxValueError(
@@ -55,8 +61,9 @@ class Saver:
         self._keep = keep
         listed = flat(variables)
         self._entries = entries(listed)
+        self._states = saveables.names(objects)
         # Only the operations of tf.train.Saver are used: its save() neither syncs nor commits.
-        self._saver = tf.train.Saver(listed)
+        self._saver = tf.train.Saver([*listed, *objects])
         definition = self._saver.saver_def
         self._fetch, self._feed = definition.save_tensor_name, definition.filename_tensor_name
         self._meta = MetaGraph(self._saver, tf.get_default_graph())
@@ -105,7 +112,7 @@ class Saver:
         record = Manifest(step, self._serial, {}, self._names(), extra)
         manifest.encode(record)  # Fails on a bad `extra` before anything is written.
         session.run(self._fetch, {self._feed: staged})
-        _verify(staged, prefix, self._entries)
+        _verify(staged, prefix, self._entries, self._states)
         self._meta.put(staged, prefix)
         commit(staged, prefix, dataclasses.replace(record, files=_settle(staged)))
 
@@ -126,10 +133,10 @@ class Saver:
             self._kept = [prefix for prefix, _ in reversed(found)]
 
     def _names(self) -> tuple[str, ...]:
-        return tuple(sorted({entry.name for entry in self._entries}))
+        return tuple(sorted({entry.name for entry in self._entries} | self._states))
 
 
-def _verify(staged: str, prefix: str, expected: Iterable[Entry]) -> None:
+def _verify(staged: str, prefix: str, expected: Iterable[Entry], states: Iterable[str]) -> None:
     """Opens the staged files as TensorFlow's tools will, and compares names, shapes and size."""
     shapes = reader.stored(staged).shapes
     wanted = {entry.name: entry for entry in expected}
@@ -138,16 +145,18 @@ def _verify(staged: str, prefix: str, expected: Iterable[Entry]) -> None:
         for name, entry in wanted.items()
         if name not in shapes or (entry.shape is not None and tuple(shapes[name]) != entry.shape)
     ]
+    wrong += [name for name in states if name not in shapes]
     least = sum(
         entry.dtype.size * math.prod(shapes.get(name, ()))
         for name, entry in wanted.items()
         if entry.dtype != tf.string
     )
     written = sum(os.path.getsize(staged + suffix) for suffix in data_suffixes(staged))
-    if wrong or len(shapes) != len(wanted) or written < least:
+    count = len({*wanted, *states})
+    if wrong or len(shapes) != count or written < least:
         raise CheckpointError(
             f"Checkpoint {prefix} was written but does not read back:"
-            f" {len(shapes)} variables of {len(wanted)}, {written} bytes of at least {least},"
+            f" {len(shapes)} variables of {count}, {written} bytes of at least {least},"
             f" wrong: {wrong[:10]}. It was not committed. The disk may be failing."
         )
 

@@ -11,8 +11,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import feed, step_groups
 from moxing.engine.data.fusion import Batch
-from moxing.engine.data.lift import CannotLiftError, Lifted, lift
-from moxing.engine.graph import arrays, structure
+from moxing.engine.data.lift import CannotLiftError, Lifted, lift, uses_python
+from moxing.engine.graph import arrays, saveables, structure
 from moxing.engine.job.job import TRAIN
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxNotSupportedError, MoxValueError
@@ -156,6 +156,8 @@ def _from_dataset(
     if padded:
         dataset = step_groups.pad(dataset, devices)
     iterator = tf.data.make_initializable_iterator(_prefetched(dataset, devices))
+    in_python = uses_python([leaf for _, leaf in structure.leaves(inputs)])
+    saveables.follow_iterator([op.inputs[0].op for op in cut], iterator, not in_python)
     elements, wait = _next(iterator, devices)
     known = batch_size if make_batches and mode == TRAIN else None
     real = tuple(element.pop() for element in elements) if padded else ()

@@ -85,6 +85,11 @@ def lift(
     return Lifted(dataset, tuple(cut))
 
 
+def uses_python(tensors: Sequence[tf.Tensor]) -> bool:
+    """Whether Python code stands between the iterators and these tensors."""
+    return any(op.type in PYTHON_CALLS for op in ancestry.behind(tensors, passes=_is_inside))
+
+
 def _batches(
     tensors: Sequence[tf.Tensor], get_next: tf.Operation, fused: Fusion, batch: Batch
 ) -> Any:

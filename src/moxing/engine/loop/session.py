@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Restorer
+from moxing.engine.checkpoint import ObjectRestorer, Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
 from moxing.engine.graph import blame, devices, tf_executor
 from moxing.engine.job.job import Job
@@ -33,12 +33,14 @@ class Initialization:
         restorer: restores the other variables; None: there are no others.
         complete: function called after that, which gives copies of variables their values.
         inputs: operations that initialize inputs, run after the variables have values.
+        objects: restores tables and the positions of iterators, behind all that; None: none are.
     """
 
     variables: tf.Operation
     restorer: Restorer | None
     complete: Callable[[tf.Session], None]
     inputs: Sequence[tf.Operation]
+    objects: ObjectRestorer | None = None
 
 
 @contextmanager
@@ -74,6 +76,8 @@ def open_session(
             initialization.complete(session)
             with blame.noted(graph, "while the datasets of input_fn were opened"):
                 session.run(list(initialization.inputs))
+            if initialization.objects is not None:
+                initialization.objects.run(session)
             if graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
                 threads = tf.train.start_queue_runners(session, coordinator)
             yield session

@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import updates
+from moxing.engine.graph import saveables, updates
 from moxing.engine.graph.replica_names import PREFIX
 from moxing.engine.job.job import Model
 from moxing.engine.wording.option_names import option
@@ -237,6 +237,8 @@ def _apart() -> Iterator[None]:
     finally:
         for key in _keys(graph):
             held = graph.get_collection_ref(key)
+            if key == tf.GraphKeys.SAVEABLE_OBJECTS:
+                saveables.keep_copies(held)
             copies = [item for item in held if key == _GLOBAL and is_copy(item)]
             held[:] = [*hidden.get(key, []), *copies]
 

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import Checkpoint, Saver
+from moxing.engine.graph import saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop.finite import FiniteVariables
 from moxing.engine.loop.listeners import Listeners
@@ -51,7 +52,7 @@ class Commits:
 
     Args:
         job: saves as a training with a log_dir only.
-        variables: what is saved.
+        variables: what is saved, with the saveable objects of the graph.
         start: where the run starts.
         listeners: called around every commit.
         escape: is told of the time in which a process saves.
@@ -76,7 +77,10 @@ class Commits:
         self.newest = start.checkpoint.prefix if start.checkpoint is not None else ""
         directory = job.log_dir if job.training else None
         self.active = directory is not None
-        self._saver = Saver(directory, variables, job.saving.keep) if directory else None
+        self._saver = None
+        if directory:
+            objects = saveables.of_graph()
+            self._saver = Saver(directory, variables, job.saving.keep, objects)
         self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
 
     def save(self, session: tf.Session, step: int, input_ended: bool = False) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Restorer, reader
-from moxing.engine.graph import blame
+from moxing.engine.checkpoint import ObjectRestorer, Restorer, reader
+from moxing.engine.graph import blame, saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop import session
 from moxing.engine.loop.hooks import HookChain
@@ -71,8 +71,11 @@ class Runner:
         self._job, self._program, self._start, self._team = job, built, start, team
         self._recorder, self._profile = recorder, Profile(job.log_dir, job.logging.profile)
         self.by_chief = start.state.saves and job.log_dir is None
-        if start.state.input_steps and not start.positioned:
-            TENSORFLOW.info("%s", report.input_starts_over(start.state.input_steps))
+        if self.by_chief and (own_state := saveables.names(saveables.of_graph())):
+            TENSORFLOW.warning(
+                "Checkpoints hold worker 0's state of %s; this worker's is not saved.",
+                ", ".join(sorted(own_state)),
+            )
         self._hooks = HookChain((*built.hooks, *self._profile.hooks))
         listeners = Listeners(job.saving.listeners)
         before = {variable.name for variable in tf.global_variables()}
@@ -83,10 +86,14 @@ class Runner:
         restored = set(restorer.restored) if restorer else set()
         own = [v for v in variables if v not in restored] if place.initializes else []
         initialize = session.initializer(own)
+        objects = _object_restorer(job, start)
+        placed = start.positioned or (objects is not None and objects.iterators)
+        if start.state.input_steps and not placed:
+            TENSORFLOW.info("%s", report.input_starts_over(start.state.input_steps))
         self._give = place.give_values(variables)
         self._copy = replicas.copies_from_originals()
         self._initialization = Initialization(
-            initialize, restorer, self._complete, built.initializers
+            initialize, restorer, self._complete, built.initializers, objects
         )
         self.commits = Commits(job, variables, start, listeners, team.escape)
 
@@ -234,6 +241,15 @@ def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restor
         exclude=job.restoring.exclude,
         optional=(*built.slots, built.global_step),
     )
+
+
+def _object_restorer(job: Job, start: Start) -> ObjectRestorer | None:
+    """Restores tables, and the positions of iterators where a training goes on."""
+    found, restoring = start.checkpoint, job.restoring
+    if found is None:
+        return None
+    goes_on = job.training and found.resume
+    return ObjectRestorer(found, goes_on, restoring.include, restoring.exclude)
 
 
 def _last_step(job: Job, first: int) -> int | None:
