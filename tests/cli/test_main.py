@@ -45,7 +45,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("xyz",),
             "mox: error: there is no command 'xyz'. The commands are run, launch, export,"
-            " convert, doctor, uai, legacy, port.\n",
+            " convert, runs, compare, doctor, uai, legacy, port.\n",
         ),
         (
             ("train.py", "--x"),
@@ -159,22 +159,18 @@ def test_legacy(
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["legacy", "status"]])
-def test_it_starts_fast_and_without_tensorflow(arguments: list[str]) -> None:
+def test_it_starts_with_little_and_without_tensorflow(arguments: list[str]) -> None:
     code = (
-        "import sys, time\nfrom moxing.cli.main import main\ntry:\n    main(sys.argv[1:])\n"
+        "import sys\nfrom moxing.cli.main import main\ntry:\n    main(sys.argv[1:])\n"
         "except SystemExit:\n    pass\n"
         "assert 'tensorflow' not in sys.modules and 'numpy' not in sys.modules\n"
-        "print(time.process_time(), file=sys.stderr)"
+        "print(len(sys.modules), file=sys.stderr)"
     )
+    command_line = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command_line, check=True, capture_output=True, text=True, timeout=60)
 
-    def seconds() -> float:
-        """Of the processor, since other processes may be in the way."""
-        command = [sys.executable, "-c", code, *arguments]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-        return float(done.stderr.splitlines()[-1])
-
-    # The first has perhaps to compile what is imported.
-    assert min(seconds() for _ in range(3)) < 0.4
+    # Now about 280. Few modules are a short start, on a busy machine too.
+    assert int(done.stderr.splitlines()[-1]) < 350
 
 
 def test_it_is_also_a_module(tmp_path: Path) -> None:

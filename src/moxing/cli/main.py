@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import convert, doctor, export, launch, legacy, port, run, uai
+from moxing.cli import convert, doctor, export, launch, legacy, port, run, runs, uai
 from moxing.errors import near_matches
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
@@ -15,12 +16,15 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "launch": launch.main,
     "export": export.main,
     "convert": convert.main,
+    "runs": runs.main,
+    "compare": runs.compare,
     "doctor": doctor.main,
     "uai": uai.main,
     "legacy": legacy.main,
     "port": port.main,
 }
 _INTERRUPTED = 130
+_PIPE_CLOSED = 141  # As a shell reports SIGPIPE.
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
 _EPILOG = """\
 commands:
@@ -28,6 +32,8 @@ commands:
   launch SCRIPT.py [flags]  run a program as several processes on this machine
   export SCRIPT.py          export a checkpoint of a program's model, without training
   convert SRC DST --to=...  turn folders of images, TFRecord and OFRecord files into each other
+  runs [FOLDER]             list the runs below a folder: steps, last values, how they ended
+  compare RUN RUN ...       write a page with the runs' curves over each other
   doctor [--cluster]        look for what would keep a program from running
   uai train "SCRIPT.py"     run a training of UCloud's UAI Train on this machine
   port FILE.py [--write]    show or write what a program of Python 2 becomes
@@ -55,6 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("mox: interrupted", file=sys.stderr)
             return _INTERRUPTED
+        except BrokenPipeError:  # As when `head` has read enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _PIPE_CLOSED
     parser = argparse.ArgumentParser(
         prog="mox",
         description=_DESCRIPTION,

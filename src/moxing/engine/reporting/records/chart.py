@@ -24,7 +24,7 @@ class Curve:
     Attributes:
         name: what it is called.
         points: global step and value, in order; values may be NaN or infinite.
-        kind: "a", "b" or "c": the color it is drawn in.
+        kind: a letter from "a" to "h": the color it is drawn in.
     """
 
     name: str

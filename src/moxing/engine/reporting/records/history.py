@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from moxing.engine.reporting.records import line as lines
-from moxing.engine.reporting.records.line import TRAIN, Line
+from moxing.engine.reporting.records.line import EVAL, TRAIN, Line
 from moxing.engine.reporting.records.thin import Series
 from moxing.engine.wording.record_files import METRICS
 
@@ -25,6 +26,7 @@ class History:
         rates: a series of each rate.
         evaluations: in order.
         unread: lines that are of no known format.
+        trained: when training logged its last line, in seconds since 1970; 0: never.
     """
 
     curves: dict[str, Series] = field(default_factory=dict)
@@ -32,8 +34,11 @@ class History:
     rates: dict[str, Series] = field(default_factory=dict)
     evaluations: list[Line] = field(default_factory=list)
     unread: int = 0
+    trained: float = 0.0
 
     def add(self, line: Line) -> None:
+        if line.kind != EVAL:
+            self.trained = max(self.trained, line.time)
         if line.kind == TRAIN:
             for name, value in line.values.items():
                 self.curves.setdefault(name, Series()).add(line.step, value)
@@ -52,19 +57,24 @@ def read(log_dir: str) -> History:
     Raises:
         OSError: the file can't be read.
     """
-    history = History()
     path = os.path.join(log_dir, METRICS)
     if not os.path.exists(path):
-        return history
+        return History()
     with open(path, "rb") as file:
-        for text in file:
-            if not text.endswith(b"\n"):
-                break
-            line = lines.decode(text)
-            if line is None:
-                history.unread += 1
-            else:
-                history.add(line)
+        return of_lines(file)
+
+
+def of_lines(content: Iterable[bytes]) -> History:
+    """The history that the lines of `metrics.jsonl` tell; an unfinished last line is left out."""
+    history = History()
+    for text in content:
+        if not text.endswith(b"\n"):
+            break
+        line = lines.decode(text)
+        if line is None:
+            history.unread += 1
+        else:
+            history.add(line)
     return history
 
 

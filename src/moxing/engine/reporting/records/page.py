@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import importlib.resources
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -13,6 +10,7 @@ from moxing.engine.reporting.records.chart import Curve, chart
 from moxing.engine.reporting.records.checkpoints import Kept
 from moxing.engine.reporting.records.history import History, median
 from moxing.engine.reporting.records.line import Line
+from moxing.engine.reporting.records.markup import document, moment, pairs, table
 from moxing.engine.reporting.records.thin import Series, thin
 from moxing.engine.wording import report
 
@@ -42,19 +40,13 @@ def render(facts: Mapping[str, Any], history: History, kept: Sequence[Kept]) -> 
         *_curves(history),
         _evaluations(history.evaluations),
         _checkpoints(kept),
-        _pairs("Job", "job", facts["job"]),
-        _pairs("Flags", "flags", facts["flags"]),
-        _pairs("Environment", "environment", facts["environment"]),
+        pairs("Job", "job", facts["job"]),
+        pairs("Flags", "flags", facts["flags"]),
+        pairs("Environment", "environment", facts["environment"]),
         f"<footer>Made by openmox {escape(str(facts['environment'].get('openmox', '')))}. All"
         " values are in metrics.jsonl beside this file.</footer>",
     ]
-    template = (
-        importlib.resources.files("moxing.engine.reporting.records")
-        .joinpath("page.html")
-        .read_text("utf-8")
-    )
-    filled = {"TITLE": escape(_title(facts)), "BODY": "\n".join(filter(None, parts))}
-    return re.sub("%%(TITLE|BODY)%%", lambda found: filled[found[1]], template)
+    return document(_title(facts), parts)
 
 
 def _title(facts: Mapping[str, Any]) -> str:
@@ -67,7 +59,7 @@ def _head(facts: Mapping[str, Any], history: History) -> str:
     good = outcome.get("end") == "finished"
     word = f'<b class="{"good" if good else "bad"}">{escape(str(outcome.get("end", "")))}</b>'
     error = f": {escape(str(outcome['error']))}" if outcome.get("error") else ""
-    when = " – ".join(_moment(outcome[key]) for key in ("started", "ended") if outcome.get(key))
+    when = " – ".join(moment(outcome[key]) for key in ("started", "ended") if outcome.get(key))
     sections = ("curves", "evaluations", "checkpoints", "job", "flags", "environment")
     links = " ".join(f'<a href="#{name}">{name.capitalize()}</a>' for name in sections)
     unread = ""
@@ -147,64 +139,21 @@ def _evaluations(lines: Sequence[Line]) -> str:
             *(report.number(line.values[name]) if name in line.values else "" for name in names),
             f"{line.facts['samples']:,.0f}" if "samples" in line.facts else "",
             f"{line.facts['seconds']:.3g}" if "seconds" in line.facts else "",
-            _moment(line.time),
+            moment(line.time),
         ]
         for line in lines[-_ROWS:]
     ]
     words = "No evaluation was made." if not rows else ""
     if len(lines) > len(rows):
         words = f"The last {len(rows)} of {len(lines):,} evaluations."
-    return _table("Evaluations", "evaluations", head, rows, {1, len(head) - 1}, words)
+    return table("Evaluations", "evaluations", head, rows, {1, len(head) - 1}, words)
 
 
 def _checkpoints(kept: Sequence[Kept]) -> str:
     rows = [
-        [one.name, f"{one.step:,}", f"{one.bytes / 1e6:,.3g} MB", _moment(one.time), one.note]
+        [one.name, f"{one.step:,}", f"{one.bytes / 1e6:,.3g} MB", moment(one.time), one.note]
         for one in kept[-_ROWS:]
     ]
     head = ["checkpoint", "global step", "size", "committed", ""]
     words = "" if rows else "There is none."
-    return _table("Checkpoints", "checkpoints", head, rows, {0, 3, 4}, words)
-
-
-def _table(
-    title: str,
-    anchor: str,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    text: set[int],
-    words: str = "",
-) -> str:
-    """A table whose columns are numbers, but for those in `text`."""
-    content = f'<h2 id="{anchor}">{title}</h2>{f"<p>{words}</p>" if words else ""}'
-    if not rows:
-        return content
-    kinds = ["" if index in text else ' class="n"' for index in range(len(head))]
-    top = "".join(f"<th{k}>{escape(name)}</th>" for k, name in zip(kinds, head, strict=True))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{k}>{escape(cell)}</td>" for k, cell in zip(kinds, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return f'{content}<div class="table"><table><tr>{top}</tr>{body}</table></div>'
-
-
-def _pairs(title: str, anchor: str, values: Mapping[str, Any]) -> str:
-    shown = {name: value for name, value in values.items() if value not in (None, "")}
-    rows = "".join(
-        f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in shown.items()
-    )
-    body = (
-        f'<div class="table"><table class="pair">{rows}</table></div>' if rows else "<p>None.</p>"
-    )
-    return f'<h2 id="{anchor}">{title}</h2>{body}'
-
-
-def _moment(seconds: Any) -> str:
-    try:
-        when = datetime.datetime.fromtimestamp(float(seconds)).astimezone()
-    except (ValueError, OverflowError, OSError, TypeError):
-        return ""
-    return when.isoformat(sep=" ", timespec="seconds")
+    return table("Checkpoints", "checkpoints", head, rows, {0, 3, 4}, words)

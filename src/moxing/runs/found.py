@@ -1,0 +1,168 @@
+"""Finds the runs below folders, and reads how far each came and how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from moxing.engine.reporting.records.history import History, of_lines
+from moxing.engine.wording.record_files import METRICS, RUN
+from moxing.errors import MoxValueError
+from moxing.framework import file as mox_file
+
+RUNNING: Final = "running"
+CUT_OFF: Final = "cut off"
+EVALUATED: Final = "evaluated"
+_LOCK: Final = ".mox.lock"
+_DEEPEST: Final = 8  # Folders inside each other that are looked through.
+# A run on another machine, whose lock cannot be seen here, counts as running for so many seconds
+# after its last line.
+_RECENT: Final = 120.0
+_ROUNDED: Final = 0.001  # Seconds; lines of metrics hold whole milliseconds.
+_TABLES: Final = ("job", "flags", "outcome")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that left records.
+
+    Attributes:
+        path: its folder, below the folder that was asked for.
+        history: the measured values.
+        settings: its job's fields and its flags, by name; empty before the first end of a run.
+        outcome: how its last training ended, as `run.json` says: `end`, `error`, `started`,
+            `ended`, `last_step`, `seconds`.
+        locked: whether a process of this machine trains in the folder now.
+    """
+
+    path: str
+    history: History
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+    locked: bool = False
+
+    @property
+    def step(self) -> int | None:
+        """The global step that the run reached, as far as its records say; None: not known."""
+        steps = [line.steps[-1] for line in self.history.curves.values() if len(line)]
+        steps += [line.step for line in self.history.evaluations]
+        last = self.outcome.get("last_step")
+        if isinstance(last, int):
+            steps.append(last)
+        return max(steps, default=None)
+
+    @property
+    def end(self) -> str:
+        """`finished`, `failed`, `stopped by SIGTERM`, `running`, `cut off` or `evaluated`.
+
+        A run that was cut off left no word of its end: it was killed, or its machine failed. A
+        folder in which only evaluations left records was evaluated.
+        """
+        if self.locked:
+            return RUNNING
+        ended = self.outcome.get("ended")
+        if isinstance(ended, int | float) and self.history.trained <= ended + _ROUNDED:
+            return str(self.outcome.get("end", "?"))
+        if not self.history.trained:
+            return EVALUATED
+        recent = time.time() - self.history.trained < _RECENT
+        return RUNNING if recent and not _has_lock(self.path) else CUT_OFF
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The last value of each name: of log lines, then of evaluations (`accuracy`)."""
+        last = {name: line.values[-1] for name, line in self.history.curves.items() if len(line)}
+        for (_, name), line in self.history.evaluated.items():
+            last[name if name not in last else f"eval {name}"] = line.values[-1]
+        return last
+
+    @property
+    def when(self) -> float:
+        """When the run last did something, in seconds since 1970; 0: not known."""
+        ended = self.outcome.get("ended")
+        return max(self.history.trained, float(ended) if isinstance(ended, int | float) else 0.0)
+
+
+def find(roots: Sequence[str]) -> list[Run]:
+    """The runs in these folders and below them, each once, in the order of their paths.
+
+    Args:
+        roots: local folders or URLs.
+
+    Raises:
+        MoxValueError: a folder does not exist.
+    """
+    paths = dict.fromkeys(path for root in roots for path in _folders(root))
+    return [read(path) for path in paths]
+
+
+def read(path: str) -> Run:
+    """The run of one folder.
+
+    Raises:
+        MoxValueError: the folder holds no records of a run.
+    """
+    content = _content(os.path.join(path, METRICS))
+    facts = _facts(_content(os.path.join(path, RUN)))
+    if content is None and not facts:
+        raise MoxValueError(
+            f"{path} holds no records of a run: neither {METRICS} nor {RUN}. Give the log_dir of a"
+            " run; `mox runs FOLDER` lists the runs below a folder."
+        )
+    settings = {**facts.get("job", {}), **facts.get("flags", {})}
+    history = of_lines((content or b"").splitlines(keepends=True))
+    return Run(path, history, settings, facts.get("outcome", {}), _is_locked(path))
+
+
+def _folders(root: str) -> Iterator[str]:
+    if not mox_file.is_directory(root):
+        raise MoxValueError(
+            f"There is no folder {root}. Give the folder that holds the runs' log_dirs."
+        )
+    depth = root.rstrip("/").count("/")
+    for folder, below, names in mox_file.walk(root):
+        if METRICS in names or RUN in names:
+            yield folder
+        deep = folder.rstrip("/").count("/") - depth >= _DEEPEST
+        below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return mox_file.read(path, binary=True)
+    except FileNotFoundError:
+        return None
+
+
+def _facts(content: bytes | None) -> dict[str, Any]:
+    """The facts of `run.json`; empty where the file is not one of ours."""
+    try:
+        facts = json.loads(content or b"null")
+    except (ValueError, RecursionError):
+        return {}
+    whole = isinstance(facts, dict) and all(isinstance(facts.get(name), dict) for name in _TABLES)
+    return facts if whole else {}
+
+
+def _has_lock(path: str) -> bool:
+    """Whether a lock would show here if a process trained in the folder: on this machine's disk."""
+    return not mox_file.is_remote(path) and os.path.exists(os.path.join(path, _LOCK))
+
+
+def _is_locked(path: str) -> bool:
+    """Whether a process of this machine holds the lock of a run's folder.
+
+    The kernel's list of locks is read; taking the lock, even for a moment, could turn away a run
+    that starts now. File systems of several layers list another device, so only inodes count.
+    """
+    try:
+        inode = os.stat(os.path.join(path, _LOCK)).st_ino
+        with open("/proc/locks", encoding="ascii") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return False
+    return any(f":{inode} " in line for line in lines)

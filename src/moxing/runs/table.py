@@ -1,0 +1,125 @@
+"""Shows runs as a table of text, or as JSON."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from moxing.engine.wording import report
+from moxing.errors import MoxValueError, escaped, near_matches
+from moxing.runs.found import Run
+
+_COLUMNS = 4  # Of values, where none are named.
+
+
+def ordered(runs: Iterable[Run], by: str | None, descending: bool = False) -> list[Run]:
+    """The runs by a value, or by their times where none is named, oldest first.
+
+    Args:
+        runs: the runs.
+        by: the name of a value (`loss`, `accuracy`), or `step`, `time` (of the last action) or
+            `run` (the path).
+        descending: largest first. Runs without the value always come last.
+
+    Raises:
+        MoxValueError: no run has a value of that name.
+    """
+    listed = list(runs)
+    if by is None or by in ("time", "ended"):
+        return sorted(listed, key=lambda run: run.when, reverse=descending)
+    if by == "run":
+        return sorted(listed, key=lambda run: run.path, reverse=descending)
+    keys = {id(run): _value(run, by) for run in listed}
+    if listed and not any(key is not None for key in keys.values()):
+        names = sorted({name for run in listed for name in run.values})
+        known = near_matches(by, names) or f" They have {', '.join(names) or 'no values'}."
+        raise MoxValueError(f"--sort={by}: none of the runs has a value of that name.{known}")
+    with_value = [run for run in listed if keys[id(run)] is not None]
+    with_value.sort(key=lambda run: keys[id(run)] or 0.0, reverse=descending)
+    return with_value + [run for run in listed if keys[id(run)] is None]
+
+
+def text(runs: Sequence[Run], shown: Sequence[str] = ()) -> str:
+    """A table with a line a run.
+
+    Args:
+        runs: in the order of their lines.
+        shown: the names of the values to show; none: those that most runs have.
+    """
+    names = list(shown) or _usual(runs)
+    rows = [["run", "step", *names, "time", "ended", "end"]]
+    rows += [_row(run, names) for run in runs]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    numbers = range(1, 1 + 1 + len(names) + 1)
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column in numbers else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def as_json(runs: Iterable[Run]) -> str:
+    """The runs as a list of JSON objects: path, step, end, error, times, values and settings."""
+    return json.dumps([_plain(run) for run in runs], indent=1, allow_nan=False)
+
+
+def _row(run: Run, names: Sequence[str]) -> list[str]:
+    step, values = run.step, run.values
+    seconds = run.outcome.get("seconds")
+    error = run.outcome.get("error")
+    end = f"{run.end}: {error}" if error and run.end == "failed" else run.end
+    return [
+        escaped(run.path),
+        "" if step is None else f"{step:,}",
+        *(report.number(values[name]) if name in values else "" for name in names),
+        report.duration(seconds) if isinstance(seconds, int | float) else "",
+        moment(run.when),
+        escaped(end if len(end) <= 60 else f"{end[:59]}…"),
+    ]
+
+
+def _usual(runs: Sequence[Run]) -> list[str]:
+    counts: dict[str, int] = {}
+    for run in runs:
+        for name in run.values:
+            counts[name] = counts.get(name, 0) + 1
+    common = sorted(counts, key=lambda name: -counts[name])  # Equal counts keep their order.
+    return common[:_COLUMNS]
+
+
+def _value(run: Run, name: str) -> float | None:
+    value = run.step if name == "step" else run.values.get(name)
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _plain(run: Run) -> dict[str, Any]:
+    return {
+        "path": run.path,
+        "step": run.step,
+        "end": run.end,
+        "error": run.outcome.get("error"),
+        "started": run.outcome.get("started"),
+        "last_action": run.when or None,
+        "seconds": run.outcome.get("seconds"),
+        "values": {
+            name: value if math.isfinite(value) else str(value)
+            for name, value in run.values.items()
+        },
+        "settings": dict(run.settings),
+    }
+
+
+def moment(seconds: float) -> str:
+    """A time as `2026-11-29 14:05`, in this machine's time zone; empty for 0."""
+    if not seconds:
+        return ""
+    try:
+        return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,71 @@
+"""`mox runs` and `mox compare`, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moxing.cli import main as command
+from moxing.engine.reporting.records import line
+from moxing.engine.reporting.records.line import Line
+from moxing.engine.wording.record_files import METRICS
+
+
+def _run(folder: Path, loss: float) -> str:
+    folder.mkdir(parents=True)
+    (folder / METRICS).write_bytes(line.encode(Line(line.TRAIN, 7, {"loss": loss}, time=1000.0)))
+    return str(folder)
+
+
+def test_runs_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _run(tmp_path / "b", 2.0)
+    _run(tmp_path / "a", 1.0)
+
+    assert command.main(["runs", str(tmp_path), "--sort=loss", "--reverse"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["run", f"{tmp_path}/b", f"{tmp_path}/a"]
+    assert lines[1].split()[1:3] == ["7", "2.000"]
+
+
+def test_no_runs_are_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["runs", str(tmp_path)]) == 0
+    assert "no runs below" in capsys.readouterr().err
+
+
+def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    runs = [_run(tmp_path / "a", 1.0), _run(tmp_path / "b", 2.0)]
+
+    assert command.main(["compare", *runs, f"--to={page}"]) == 0
+
+    assert "2 runs compared" in page.read_text()
+    assert str(page) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["runs", "NOWHERE"], "There is no folder"),
+        (["runs", "RUN", "--sort=lass"], "Did you mean 'loss'?"),
+        (["compare", "RUN"], "1 run given"),
+        (["compare", "RUN", "NOWHERE"], "holds no records of a run"),
+        (["compare", "RUN", "RUN", "--to=NOWHERE/page.html"], "cannot write"),
+    ],
+)
+def test_mistakes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    run = _run(tmp_path / "run", 1.0)
+    places = {"RUN": run, "NOWHERE": str(tmp_path / "nowhere")}
+    given = [
+        places.get(argument, argument)
+        for argument in (text.replace("=NOWHERE", f"={places['NOWHERE']}") for text in arguments)
+    ]
+
+    assert command.main(given) == 1
+
+    error = capsys.readouterr().err
+    assert error.startswith("mox: error: ")
+    assert words in error
