@@ -127,3 +127,70 @@ def test_the_scale_doubles_after_enough_good_steps(monkeypatch: pytest.MonkeyPat
             session.run(op)
             scales.append(float(session.run(scale.value)))
     assert scales == [8, 8, 16, 16, 16, 32, 32]
+
+
+def _hand_made(x: tf.Tensor) -> list[tf.Tensor]:
+    """Uses of variables that a program makes itself, with 16-bit values on either side."""
+    w = tf.get_variable("w", [3, 3], initializer=tf.ones_initializer())
+    b = tf.Variable([1.0, 2.0, 3.0], name="b")
+    with tf.variable_scope("bn"):
+        mean = tf.get_variable("mean", [3], initializer=tf.zeros_initializer(), trainable=False)
+    kernel = tf.reshape(w, [1, 1, 3, 3])
+    images = tf.reshape(x, [1, 1, -1, 3])
+    return [
+        tf.matmul(x, w),
+        tf.matmul(w, x, transpose_b=True),
+        x @ w + b,
+        b * x,
+        tf.nn.bias_add(x, b),
+        tf.nn.xw_plus_b(x, w, b),
+        tf.nn.conv2d(images, tf.reshape(kernel, [1, 1, 3, 3]), 1, "SAME"),
+        tf.einsum("ij,jk->ik", x, w),
+        tf.concat([x, w], 0),
+        tf.where(x > 1.0, x, tf.zeros_like(x)) - mean,
+        tf.nn.batch_normalization(x, mean, b, b, w[0], 1e-3),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16])
+def test_hand_made_variables_are_cast_where_they_are_read(dtype: tf.DType) -> None:
+    data = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
+    with tf.Graph().as_default(), tf.variable_scope("", use_resource=True):
+        right = _hand_made(tf.constant(data))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            expected = session.run(right)
+    with precision.stored_as(tf.float32):
+        made = _hand_made(tf.constant(data, dtype))
+        loss = tf.add_n([tf.reduce_sum(tf.cast(item, tf.float32)) for item in made])
+        variables = tf.global_variables()
+        gradients = tf.gradients(loss, tf.trainable_variables())
+    assert {v.dtype.base_dtype for v in variables} == {tf.float32}
+    assert {g.dtype for g in gradients} == {tf.float32}
+    # TensorFlow itself multiplies matrices of bfloat16 and float32, to float32.
+    wide = [item for item in made if item.dtype != dtype]
+    assert len(wide) <= (5 if dtype == tf.bfloat16 else 0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for ours, theirs in zip(session.run(made), expected, strict=True):
+            np.testing.assert_allclose(ours.astype(np.float32), theirs, rtol=2e-2)
+
+
+def test_predictions_of_16_bits_meet_labels_and_penalties_of_32() -> None:
+    with precision.stored_as(tf.float32):
+        labels, predictions = tf.constant([70000.0, 1.0]), tf.constant([1.0, 2.0], tf.float16)
+        penalty = tf.constant(0.5)
+        loss = tf.reduce_mean(tf.abs(labels - predictions)) + penalty
+        total = tf.add_n([tf.reduce_sum(predictions), penalty])
+    assert (loss.dtype, total.dtype) == (tf.float32, tf.float32)
+    with tf.Session() as session:
+        assert session.run([loss, total]) == [35000.5, 3.5]
+
+
+def test_other_graphs_stay_as_strict_as_tensorflow_is() -> None:
+    with precision.stored_as(tf.float32):
+        pass
+    with tf.Graph().as_default(), pytest.raises((TypeError, ValueError)):
+        tf.constant(1.0, tf.float16) + tf.constant(1.0)
+    with pytest.raises((TypeError, ValueError)):
+        tf.constant(1.0, tf.float16) + tf.constant(1)

@@ -75,3 +75,13 @@ def test_a_tensor_of_another_graph_is_refused() -> None:
         foreign = tf.constant(1)
     with pytest.raises(MoxValueError, match="was made outside of input_fn, in another graph"):
         structure.normalize(foreign)
+
+
+def test_labels_are_told_by_the_form_of_the_inputs() -> None:
+    with tf.Graph().as_default():
+        x, y, n = tf.zeros([4, 3]), tf.zeros([4, 1]), tf.zeros([4])
+        assert structure.labels([x]) == set()
+        assert structure.labels([x, x]) == {1}
+        assert structure.labels([x, x, y, n]) == {2, 3}
+        assert structure.labels([{"a": x, "label": x}, {"b": x}]) == {2}
+        assert structure.labels({"image": x, "true_label": y, "Target": n, "y": x}) == {1, 2, 3}

@@ -91,6 +91,20 @@ def test_values_that_are_no_types(dtype: Any) -> None:
         pass
 
 
+def test_losses_of_16_bits_and_penalties_of_32_add_up_behind_the_scope() -> None:
+    with tf.Graph().as_default():
+        images = tf.ones([2, 28, 28, 1], tf.float16)
+        with mox.var_scope(force_dtype=tf.float32):
+            network = mox.get_model_fn("lenet", mox.ModeKeys.TRAIN, 10, weight_decay=0.01)
+            logits, _ = network(images)
+        loss = tf.losses.sparse_softmax_cross_entropy([1, 2], logits)
+        penalties = tf.losses.get_regularization_losses()
+        assert logits.dtype == tf.float16
+        assert penalties
+        total = loss + tf.add_n(penalties)
+        assert total.dtype == tf.losses.get_total_loss().dtype == tf.float32
+
+
 def test_training_in_half_precision_on_float_variables(run: Callable[..., Any]) -> None:
     def model_fn(inputs: list[tf.Tensor], mode: str) -> mox.ModelSpec:
         features = tf.cast(inputs[0], tf.float16)

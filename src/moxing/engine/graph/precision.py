@@ -9,7 +9,7 @@ doubles after 2,000 steps without overflow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 import tensorflow.compat.v2 as tf2
 
-from moxing.engine.graph import ancestry
+from moxing.engine.graph import ancestry, mixed_types
 
 _STEPS_TO_GROW = 2000
 _LARGEST = 2.0**24
@@ -97,17 +97,28 @@ def all_finite(tensors: Sequence[Any]) -> tf.Tensor:
     return tf.reduce_all(tf.stack(checks)) if checks else tf.constant(True)
 
 
-def cast_inputs(tensors: Sequence[Any], dtype: tf.DType) -> list[Any]:
-    """Casts float32 tensors to `dtype`; leaves all others, such as labels, as they are."""
-    return [tf.cast(t, dtype) if t.dtype.base_dtype == tf.float32 else t for t in tensors]
+def cast_inputs(tensors: Sequence[Any], dtype: tf.DType, labels: Collection[int] = ()) -> list[Any]:
+    """Casts float32 tensors to `dtype`; leaves all others as they are, and those that are labels.
+
+    Args:
+        tensors: the inputs of a model.
+        dtype: the type in which the model computes.
+        labels: places of labels among the tensors: 16 bits hold no integer above 2048.
+    """
+    return [
+        tf.cast(t, dtype) if t.dtype.base_dtype == tf.float32 and place not in labels else t
+        for place, t in enumerate(tensors)
+    ]
 
 
 @contextmanager
 def stored_as(stored: tf.DType) -> Iterator[None]:
     """In the block, floating-point variables are stored as `stored` and read as the requested type.
 
-    If the two types differ, `tf.get_variable` returns a tensor, not a variable.
+    If the two types differ, `tf.get_variable` returns a tensor, not a variable. From here on the
+    graph's operations take both types at once: see `mixed_types`.
     """
+    mixed_types.allow()
 
     def getter(
         getter: Callable[..., Any], name: str, *args: Any, dtype: Any = None, **kwargs: Any

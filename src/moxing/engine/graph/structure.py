@@ -77,6 +77,26 @@ def leaves(structure: Any, path: str = "inputs") -> list[tuple[str, Any]]:
     return [leaf for name, value in items for leaf in leaves(value, name)]
 
 
+def labels(structure: Any) -> set[int]:
+    """The places of leaves that are labels, so far as the form of the structure tells.
+
+    Labels are the second of two inputs, the later inputs of a longer list that have one number a
+    sample, and the inputs of a dict whose name is `y` or holds `label` or `target`.
+    """
+    found = set()
+    for place, (path, leaf) in enumerate(leaves(structure)):
+        key = path.removeprefix("inputs[").split("]")[0]
+        if isinstance(structure, dict):
+            name = key.strip("'\"").lower()
+            is_label = name == "y" or "label" in name or "target" in name
+        else:
+            scalar = leaf.shape.rank in (0, 1) or leaf.shape[1:].as_list() == [1]
+            is_label = key != "0" and (len(structure) == 2 or scalar)
+        if is_label:
+            found.add(place)
+    return found
+
+
 def tensors(structure: Any) -> list[tf.Tensor]:
     """Every plain tensor of a normalized structure, and the parts of sparse and ragged ones."""
     return [

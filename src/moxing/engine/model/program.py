@@ -229,7 +229,8 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
     scope: AbstractContextManager[None] = nullcontext()
     if job.precision.compute_dtype is not None:
         tensors = [leaf for _, leaf in structure.leaves(given)]
-        cast = precision.cast_inputs(tensors, tf.as_dtype(job.precision.compute_dtype))
+        dtype, labels = tf.as_dtype(job.precision.compute_dtype), structure.labels(given)
+        cast = precision.cast_inputs(tensors, dtype, labels)
         given = structure.replace(given, cast)
         scope = precision.stored_as(tf.float32)
     about = f"mode {mode}, {structure.describe(given)}"

@@ -30,7 +30,9 @@ def var_scope(force_dtype: Any = None) -> Iterator[None]:
     """In the block, new variables are stored as `force_dtype` and read as the requested dtype.
 
     With `force_dtype=tf.float32`, a model built for float16 inputs computes in float16 on float32
-    variables. If the dtypes differ, `tf.get_variable` returns a tensor instead of a variable.
+    variables. If the dtypes differ, `tf.get_variable` returns a tensor instead of a variable. From
+    the block on, operations of the graph that take values of both dtypes compute in float32, so a
+    loss of float16 and regularization losses of float32 can be added.
 
     Args:
         force_dtype: the dtype in which floating-point variables are stored; None: the requested
