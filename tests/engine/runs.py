@@ -89,7 +89,12 @@ _PARTS: dict[str, tuple[Any, dict[str, str]]] = {
     "data": (Data, {"input_fn": "", "batch_size": "", "make_batches": ""}),
     "optimization": (
         Optimization,
-        {"optimizer_fns": "", "trainable_include": "include", "trainable_exclude": "exclude"},
+        {
+            "optimizer_fns": "",
+            "trainable_include": "include",
+            "trainable_exclude": "exclude",
+            "updating": "",
+        },
     ),
     "saving": (
         Saving,

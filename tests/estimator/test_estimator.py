@@ -13,6 +13,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
+from moxing import flags
 from moxing.errors import CheckpointError, MoxNotSupportedError, MoxTypeError, MoxValueError
 
 Read = Callable[..., Any]
@@ -392,3 +393,17 @@ def test_a_variable_that_is_not_there(estimator: tfe.Estimator, read: Read) -> N
     estimator.train(read(), steps=1)
     with pytest.raises(MoxValueError, match="no variable 'global_stop'. Did you mean"):
         estimator.get_variable_value("global_stop")
+
+
+def test_accumulated_batches_equal_a_large_one(model_fn: Any, read: Any, tmp_path: Path) -> None:
+    def trained(name: str, batch: int, **given: Any) -> Any:
+        estimator = tfe.Estimator(model_fn, tmp_path / name)
+        with flags.overridden(**given):
+            estimator.train(read(batch, shuffle=False), max_steps=5)
+        assert estimator.get_variable_value("global_step") == 5
+        return estimator.get_variable_value("w")
+
+    large = trained("large", 60, gradient_clip_norm=0.1)
+    parts = trained("parts", 20, gradient_clip_norm=0.1, accumulate_steps=3)
+    np.testing.assert_allclose(parts, large, rtol=1e-5, atol=1e-6)
+    assert np.abs(large).max() <= 5 * 0.1 * 0.1

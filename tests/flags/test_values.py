@@ -37,6 +37,7 @@ FROZEN = {
     "profile_steps": ("string", None),
     "num_inter_threads": ("integer", 0),
     "num_intra_threads": ("integer", 0),
+    "accumulate_steps": ("integer", 1),
     "gradient_clip_norm": ("float", None),
     "gradient_clip_value": ("float", None),
     "gradient_clip": ("float", None),

@@ -30,6 +30,7 @@ class FlagSpec:
 
 _MOST_THREADS = 4096
 _MOST_DEVICES = 64
+_MOST_BATCHES = 1 << 20
 _INT64 = 1 << 63
 
 # MoXing's names for a copy of the variables on every device.
@@ -92,6 +93,14 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("use_bf16", "boolean", False, "Compute in bfloat16 with float32 variables."),
     FlagSpec("loss_scale", "float", 1.0, "Factor of the loss against float16 underflow."),
     FlagSpec("dynamic_loss_scale", "boolean", False, "Change the loss scale when it overflows."),
+    FlagSpec(
+        "accumulate_steps",
+        "integer",
+        1,
+        "Batches of each device whose mean gradient makes one step.",
+        least=1,
+        most=_MOST_BATCHES,
+    ),
     FlagSpec("gradient_clip_norm", "float", None, "Largest global norm of the gradients."),
     FlagSpec("gradient_clip_value", "float", None, "Largest absolute value in a gradient."),
     FlagSpec("gradient_clip", "float", None, "MoXing's name of such a limit."),

@@ -28,7 +28,11 @@ def updating() -> Updating:
                 " --gradient_clip_type makes them the same limit; give one of them."
             )
         limits[name] = limit
-    return Updating(limits["gradient_clip_norm"], limits["gradient_clip_value"])
+    return Updating(
+        limits["gradient_clip_norm"],
+        limits["gradient_clip_value"],
+        accumulate=flags.get_flag("accumulate_steps"),
+    )
 
 
 def _limit(name: str) -> float | None:

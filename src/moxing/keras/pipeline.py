@@ -28,6 +28,7 @@ class Pipeline:
         shuffle: whether arrays are read in a new order each epoch.
         devices: the number of devices of this process; each gets one share of a batch.
         index, size: the index of this process, and the number of processes.
+        parts: the number of parts in which each device gets its share, one after another.
     """
 
     def __init__(
@@ -38,9 +39,10 @@ class Pipeline:
         devices: int,
         index: int,
         size: int,
+        parts: int = 1,
     ) -> None:
         self._data, self._epoch, self._shuffle = data, epoch, shuffle
-        self._devices, self._index, self._size = devices, index, size
+        self._devices, self._index, self._size, self._parts = devices, index, size, parts
         # The structure of train_step's argument; known once `input_fn` was called.
         self._structure: Any = None
         # The index of the flat tensor that is moved to the front: one with a row per sample.
@@ -48,6 +50,11 @@ class Pipeline:
 
     @property
     def _shares(self) -> int:
+        return self._at_once * self._parts
+
+    @property
+    def _at_once(self) -> int:
+        """The number of shares that all devices compute at the same time."""
         own = isinstance(self._data, Made) and self._data.own
         return self._devices if own else self._devices * self._size
 
@@ -124,7 +131,8 @@ class Pipeline:
         ):
             raise MoxNotSupportedError(
                 "train_data has sparse or ragged tensors, which can't be shared out to several"
-                " devices or processes. Make them dense in the dataset, or train on one device."
+                " devices or processes, or in parts. Make them dense in the dataset, or train on"
+                " one device without accumulate_steps."
             )
         if self._epoch is not None:
             start %= self._epoch
@@ -175,14 +183,16 @@ class Pipeline:
             low, high, factor = shards.bounds(size, number, shares)
             return (*(tensor[low:high] for tensor in flat), factor)
 
-        if devices == 1:
+        if devices == self._parts == 1:
             return batches.map(
                 lambda *flat: share(tf.constant(first, tf.int64), flat),
                 num_parallel_calls=tf.data.experimental.AUTOTUNE,
             )
         return batches.flat_map(
-            lambda *flat: tf.data.Dataset.range(first, first + devices).map(
-                lambda number: share(number, flat)
+            lambda *flat: tf.data.Dataset.range(self._parts * devices).map(
+                lambda number: share(
+                    number // devices * self._at_once + first + number % devices, flat
+                )
             )
         )
 

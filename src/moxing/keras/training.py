@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from typing import Any
 
@@ -19,6 +20,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
 from moxing.flags import hello
+from moxing.flags.updating import updating
 from moxing.keras import arguments, as_keras, checks, data, evaluation, foreign, misfit, place
 from moxing.keras.building import families
 from moxing.keras.building.model import TrainedModel
@@ -55,6 +57,7 @@ def fit(
     log_every: int = 100,
     callbacks: Any = (),
     num_gpus: int | None = None,
+    accumulate_steps: int | None = None,
     parameter_server: bool = False,
     seed: int | None = None,
     start_timeout: float = _START_SECS,
@@ -101,6 +104,10 @@ def fit(
             Callbacks that work in every batch are refused.
         num_gpus: the number of devices in this process; without GPUs, logical devices that share
             the CPU. Default: the `--num_gpus=N` of the command line, else 1.
+        accumulate_steps: the number of parts in which each device computes its share of a batch,
+            one after another, before the update. It lowers the memory that a batch takes, and
+            changes the result of training as little as the number of devices does. Default: the
+            `--accumulate_steps=N` of the command line, else 1.
         parameter_server: whether the cluster's ps processes store the weights. Otherwise each
             worker has a copy, and ps processes do nothing.
         seed: fixes the order of the data, and the random numbers of tf_keras layers.
@@ -139,11 +146,14 @@ def fit(
     directory = arguments.directory(output_dir)
     chief = cluster is None or cluster.is_chief
     eval_steps = arguments.count("eval_steps", eval_steps)
+    changes = dataclasses.replace(updating(), parts=True)
+    if (parts := arguments.count("accumulate_steps", accumulate_steps)) is not None:
+        changes = dataclasses.replace(changes, accumulate=parts)
     examined = evaluation.read(eval_data, batch, eval_steps)
     if examined is not None:
         arguments.check_rank(model, examined, "eval_data")
     evaluate = evaluation.maker(model, examined, eval_steps)
-    pipeline = Pipeline(given, per_epoch, bool(shuffle), devices, index, size)
+    pipeline = Pipeline(given, per_epoch, bool(shuffle), devices, index, size, changes.accumulate)
     evaluated = examined.element if examined is not None else None
     fuses = not parameter_server
     trained = TrainedModel(family, model, pipeline, index * devices, fuses, evaluated)
@@ -156,7 +166,14 @@ def fit(
         cluster,
         devices,
         digest=place.digest(
-            epochs=epochs, steps=steps, steps_per_epoch=per_epoch, batch_size=batch, seed=seed
+            epochs=epochs,
+            steps=steps,
+            steps_per_epoch=per_epoch,
+            batch_size=batch,
+            seed=seed,
+            accumulate_steps=changes.accumulate,
+            gradient_clip_norm=changes.clip_norm,
+            gradient_clip_value=changes.clip_value,
         ),
         start_timeout=arguments.seconds("start_timeout", start_timeout) or _START_SECS,
     )
@@ -164,7 +181,7 @@ def fit(
         mode=TRAIN,
         data=Data(pipeline.input_fn),
         model_fn=_presented(trained, model),
-        optimization=Optimization([trained.optimizer_fn]),
+        optimization=Optimization([trained.optimizer_fn], updating=changes),
         max_steps=max_steps,
         log_dir=directory,
         logging=Logging(

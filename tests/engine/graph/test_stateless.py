@@ -61,7 +61,7 @@ def steps(
         step = tf.train.get_or_create_global_step()
         weights = tf.get_variable("w", [3], initializer=tf.random_normal_initializer())
         results = [tf.add_n([*map(tf.to_float, noise())]), tf.nn.dropout(weights, rate=0.5)]
-        stateless.replace_in_model(results, seed, step, results[:mine], process)
+        stateless.replace_in_model(results, seed, step.read_value, results[:mine], process)
         with tf.control_dependencies(results):
             advance = step.assign_add(1, read_value=False)
         with tf.Session() as session:
@@ -131,7 +131,7 @@ def test_initial_values_stay_as_they_are() -> None:
     with tf.Graph().as_default() as graph, tf.variable_scope("", use_resource=True):
         step = tf.train.get_or_create_global_step()
         weights = tf.get_variable("w", [3], initializer=tf.random_normal_initializer())
-        stateless.replace_in_model([weights * 2], 1, step)
+        stateless.replace_in_model([weights * 2], 1, step.read_value)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
         assert not [op for op in graph.get_operations() if op.type.startswith("Stateless")]
@@ -142,7 +142,7 @@ def test_what_cannot_be_fixed_is_said(caplog: pytest.LogCaptureFixture) -> None:
         step = tf.train.get_or_create_global_step()
         shuffled = tf.random_shuffle(tf.range(4), name="order")
         with caplog.at_level("WARNING", "tensorflow"):
-            stateless.replace_in_model([shuffled], 1, step)
+            stateless.replace_in_model([shuffled], 1, step.read_value)
     assert caplog.messages == [
         "--seed can't fix the random operation order (RandomShuffle) over a resumed run: TensorFlow"
         " has no stateless form of it here."

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
@@ -101,7 +101,7 @@ def replace_in_function(graph_def: tf.GraphDef, seed: int, process: int = 0) -> 
 def replace_in_model(
     results: Iterable[tf.Tensor | tf.Operation],
     seed: int,
-    step: tf.Variable,
+    number: Callable[[], tf.Tensor],
     own: Iterable[tf.Tensor | tf.Operation] = (),
     process: int = 0,
 ) -> None:
@@ -110,7 +110,7 @@ def replace_in_model(
     Args:
         results: the tensors and operations that a step runs.
         seed: the run's seed.
-        step: the global step, which numbers the steps.
+        number: makes the number of a session call, an integer scalar that no other call has.
         own: the results that the models compute; their random numbers differ between processes.
             Random numbers of an update are the same in all processes, so that variables stay equal.
         process: the number of this process.
@@ -125,10 +125,10 @@ def replace_in_model(
     if not random:
         return
     with tf.device("/cpu:0"):
-        number = tf.cast(step.read_value(), tf.int64)
+        count = tf.cast(number(), tf.int64)
     for op in sorted(random, key=lambda op: op.name):
         name = (_of_process(process) if op.name in mine else "") + op.name
-        _replace(op, tf.stack([tf.constant(_key(seed, name), tf.int64), number]))
+        _replace(op, tf.stack([tf.constant(_key(seed, name), tf.int64), count]))
 
 
 def tell_apart(own: Iterable[tf.Tensor | tf.Operation], process: int) -> None:

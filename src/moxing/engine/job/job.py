@@ -244,6 +244,11 @@ class Job:
         return self.mode == TRAIN
 
     @property
+    def batches(self) -> int:
+        """The number of batches that a step takes on each device."""
+        return self.optimization.updating.accumulate if self.training else 1
+
+    @property
     def group(self) -> ProcessGroup:
         """The processes that train together."""
         return self.placement.group

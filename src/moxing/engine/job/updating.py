@@ -15,10 +15,14 @@ class Updating:
     Attributes:
         clip_norm: the largest global norm of the gradients of a loss; None: any norm.
         clip_value: the largest absolute value of an element of a gradient; None: any value.
+        accumulate: the number of batches of each device whose gradients make one step.
+        parts: whether these batches are parts of what the input counts as one batch.
     """
 
     clip_norm: float | None = None
     clip_value: float | None = None
+    accumulate: int = 1
+    parts: bool = False
 
     @property
     def clips(self) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.job.job import Job
 from moxing.engine.loop.hooks import HookChain
+from moxing.engine.model.accumulation import EarlierBatches
 from moxing.engine.model.program import Program
+from moxing.engine.wording import report
+from moxing.logs import TENSORFLOW
 
 Due = tuple[str, ...]
 
@@ -59,6 +63,56 @@ def _of_device(program: Program, index: int) -> dict[str, Any]:
     return {**sized, "real": inputs.real[index]} if inputs.real else sized
 
 
+class _Earlier:
+    """Runs the session calls of a step that come before its last one.
+
+    Args:
+        session: an open session.
+        batches: what these calls run.
+    """
+
+    def __init__(self, session: tf.Session, batches: EarlierBatches) -> None:
+        self._session, self._batches, self._taken = session, batches, 0
+        self._first = session.make_callable(batches.first, [batches.number])
+        self._further = session.make_callable(batches.further, [batches.number])
+
+    def __call__(self, feeds: Mapping[Any, Any] | None = None) -> None:
+        """Takes the batches.
+
+        Args:
+            feeds: what hooks feed in this step; the same in each of its calls.
+        """
+        batches = self._batches
+        for self._taken in range(batches.count):
+            if feeds:
+                op = batches.further if self._taken else batches.first
+                self._session.run(op, {**feeds, batches.number: self._taken})
+            else:
+                (self._further if self._taken else self._first)(self._taken)
+        self._taken = batches.count
+
+    @contextmanager
+    def with_last(self) -> Iterator[None]:
+        """In the block a whole step is run; says what was not used where the data ends in it."""
+        try:
+            yield
+        except tf.errors.OutOfRangeError as error:
+            by_hook = hasattr(error, "__notes__")
+            if self._taken and not by_hook:
+                of = self._batches.count + 1
+                TENSORFLOW.warning("%s", report.unused_batches(self._taken, of))
+            raise
+
+
+def _after(earlier: _Earlier, last: Callable[[], Any]) -> Callable[[], Any]:
+    def step() -> Any:
+        with earlier.with_last():
+            earlier()
+            return last()
+
+    return step
+
+
 class Stepper:
     """Runs single steps: one session call each, through hooks where there are any.
 
@@ -66,23 +120,36 @@ class Stepper:
         session: an open session.
         hooks: hooks called around every step.
         fetches: all values that a step may fetch, from `of_program`.
+        earlier: takes the batches of a step before the last one; None: a step is one batch.
     """
 
-    def __init__(self, session: tf.Session, hooks: HookChain, fetches: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        session: tf.Session,
+        hooks: HookChain,
+        fetches: dict[str, Any],
+        earlier: EarlierBatches | None = None,
+    ) -> None:
         self._session, self._hooks, self._fetches = session, hooks, fetches
+        self._earlier = None if earlier is None else _Earlier(session, earlier)
         self._callables: dict[Due, Callable[[], Any]] = {}
 
     def run(self, due: Due) -> Any:
         """Runs one step and returns the values that are due, by name."""
-        if self._hooks:
+        if not self._hooks:
+            return self.function(due)()
+        if self._earlier is None:
             return self._hooks.run(self._session, self._fetches_of(due))
-        return self.function(due)()
+        with self._earlier.with_last():
+            return self._hooks.run(self._session, self._fetches_of(due), self._earlier)
 
     def function(self, due: Due) -> Callable[[], Any]:
         """The function that runs a step without hooks."""
         function = self._callables.get(due)
         if function is None:
             function = self._session.make_callable(self._fetches_of(due))
+            if self._earlier is not None:
+                function = _after(self._earlier, function)
             self._callables[due] = function
         return function
 

@@ -42,18 +42,27 @@ class HookChain:
         for hook in self._hooks:
             _call_late(hook, "end", session)
 
-    def run(self, session: tf.Session, fetches: Any) -> Any:
+    def run(
+        self,
+        session: tf.Session,
+        fetches: Any,
+        earlier: Callable[[Mapping[Any, Any]], None] | None = None,
+    ) -> Any:
         """Runs one step with the fetches and feeds that the hooks ask for.
 
         Args:
             session: the session.
             fetches: the engine's own fetches.
+            earlier: runs the session calls of the step before the one that fetches, with the feeds
+                of the hooks; None: there are none.
 
         Returns:
             The values of `fetches`.
         """
         context = tf.train.SessionRunContext(tf.train.SessionRunArgs(fetches), session)
         wanted, feeds = self._ask(context)
+        if earlier is not None:
+            earlier(feeds)
         values = self._run_noted(session, [fetches, wanted], feeds)
         for hook in self._hooks:
             results = values[1].get(str(id(hook)))

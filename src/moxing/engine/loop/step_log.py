@@ -51,7 +51,7 @@ class StepLog:
         progress = self._progress
         steps, seconds, rate = self._count(logged)
         if "wait" in logged:
-            share = min(1.0, logged["wait"] * steps / max(seconds, 1e-9))
+            share = min(1.0, logged["wait"] * steps * self._job.batches / max(seconds, 1e-9))
             progress.wait = _smooth(progress.wait, share)
         progress.values = {name: float(value) for name, value in logged["values"].items()}
         check_losses(progress.global_step, logged["losses"])
@@ -88,7 +88,7 @@ class StepLog:
         steps, seconds = progress.step + 1 - step_before, now - before
         batch = self._job.data.batch_size or logged.get("samples", self._inputs.samples)
         if batch is not None:
-            batch = batch * len(self._inputs.counts)
+            batch = batch * len(self._inputs.counts) * self._job.batches
         self._batch = int(batch or 0)
         progress.samples += steps * self._batch
         return steps, seconds, None if batch is None else float(steps * batch / max(seconds, 1e-9))

@@ -76,7 +76,7 @@ class Loop:
         always = (*team, *self._means.due, *self._outputs.due)
         self._schedule = Schedule(job, first, self._summaries, always, self._peers.workers)
         found = fetches.of_program(job, program, self._summaries.op)
-        self._stepper = Stepper(session, running.hooks, found)
+        self._stepper = Stepper(session, running.hooks, found, program.earlier)
         self._saves = Saves(job.saving, save, SavePoints(session), progress)
         self._pause_at: int | None = None
 

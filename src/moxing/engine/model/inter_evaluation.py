@@ -72,7 +72,7 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
     context = run_context.current()
     context.second_inputs = made
     workers = job.group.size if job.group.synchronous else 1
-    context.batches_in_step = job.devices * workers
+    context.batches_in_step = job.devices * workers * job.batches
     context.files = LogDir(job.log_dir, job.group.is_chief)
     return Inter(made, model)
 

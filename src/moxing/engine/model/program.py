@@ -27,6 +27,7 @@ from moxing.engine.graph import (
 from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
 from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
+from moxing.engine.model.accumulation import Accumulation, EarlierBatches
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import ALONE, Place, TeamOps, TrainStep, Update
 from moxing.engine.parallel.reduce import Spread
@@ -48,13 +49,15 @@ class Program:
         model: the first of them.
         log: what log lines show.
         global_step: int64 variable, counts updates over all runs.
-        step_op: one step: an update in TRAIN, else the evaluation of every result.
+        step_op: one step: an update in TRAIN, else the evaluation of every result. Where a step
+            takes several batches, it takes the last of them.
         hooks: of the model, and of the second one that evaluates during training.
         initializers: operations to run once before the first step.
         slots: variables that belong to optimizers, not to the model.
         export_graph: the graph of the exported model; None where nothing is exported.
         export_signature: its inputs and outputs.
         team: what a step does with other processes; None: this one is alone.
+        earlier: takes the batches of a step before the last one; None: a step is one batch.
     """
 
     graph: tf.Graph
@@ -69,6 +72,7 @@ class Program:
     export_graph: tf.Graph | None = None
     export_signature: export.ExportSignature | None = None
     team: TeamOps | None = None
+    earlier: EarlierBatches | None = None
 
     @property
     def model(self) -> Model:
@@ -135,18 +139,28 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         before = {variable.name for variable in tf.global_variables()}
         results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
         own = [*results, *_trained(parts)]
+        accumulation = Accumulation(job.batches)
         if job.training:
-            step = place.train_step(parts, sources(made), _update_of(job, global_step))
+            update = _update_of(job, global_step, accumulation)
+            step = place.train_step(parts, sources(made), update)
         else:
             step = TrainStep(tf.group(*results))
         step_op = _reading_inputs(step.op, made)
+        with tf.control_dependencies(None):
+            earlier = accumulation.earlier(sources(made) if made.initializers else [])
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
         _check_reads(job, made, [step_op, *results, *shown])
         if not model.hooks:  # Else one of them may update the metrics.
             streaming_metrics.check(model.log, [step_op, *results])
         if job.seed is not None:
-            stateless.replace_in_model([step_op, *results], job.seed, global_step, own, place.index)
+            stateless.replace_in_model(
+                [step_op, *results],
+                job.seed,
+                lambda: accumulation.number_of_batch(global_step),
+                own,
+                place.index,
+            )
         stateless.tell_apart(own, place.index)
         hooks = _hooks(parts)
         second: tuple[tf.Operation, ...] = ()
@@ -165,6 +179,7 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
         (*made.initializers, *second),
         tuple(slots),
         team=step.team,
+        earlier=earlier,
     )
     if not job.export.wanted or not place.is_chief:
         return program
@@ -240,7 +255,7 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
         return user_calls.call(option("model_fn"), job.model_fn, given, mode, about=about)
 
 
-def _update_of(job: Job, global_step: tf.Variable) -> Update:
+def _update_of(job: Job, global_step: tf.Variable, accumulation: Accumulation) -> Update:
     """What builds the update of a job's variables."""
 
     def update(spread: Spread) -> tf.Operation:
@@ -248,7 +263,9 @@ def _update_of(job: Job, global_step: tf.Variable) -> Update:
         variables = train_op.trainable(job.optimization.include, job.optimization.exclude)
         scale = precision.make_loss_scale(job.precision.loss_scale, job.precision.dynamic)
         updating = job.optimization.updating
-        return train_op.train_op(spread, functions, variables, global_step, scale, updating)
+        return train_op.train_op(
+            spread, functions, variables, global_step, scale, updating, accumulation
+        )
 
     return update
 

@@ -13,6 +13,7 @@ from moxing.engine.graph.precision import LossScale
 from moxing.engine.job.job import Loss
 from moxing.engine.job.updating import Updating
 from moxing.engine.model import clipping, learning_rate
+from moxing.engine.model.accumulation import Accumulation
 from moxing.engine.parallel import self_exchange, variable_reads
 from moxing.engine.parallel.reduce import Spread
 from moxing.engine.parallel.replicas import Replica
@@ -31,6 +32,7 @@ def train_op(
     global_step: tf.Variable,
     scale: LossScale = _NO_SCALE,
     updating: Updating = _AS_THEY_ARE,
+    accumulation: Accumulation | None = None,
 ) -> tf.Operation:
     """Builds one step: every update of batch-norm statistics, every gradient, then every optimizer.
 
@@ -44,11 +46,13 @@ def train_op(
         global_step: incremented once, also by a step that a dynamic loss scale leaves out.
         scale: what the losses are multiplied by while gradients are taken.
         updating: what happens to mean gradients before an optimizer gets them.
+        accumulation: the batches of a step; None: a step is one batch.
     """
+    accumulation = accumulation or Accumulation()
     clipping.offer(updating)
     optimizers = [_make_optimizer(function) for function in optimizer_fns]
     with learning_rate.scalable(optimizers):
-        return _step(spread, optimizers, variables, global_step, scale, updating)
+        return _step(spread, optimizers, variables, global_step, scale, updating, accumulation)
 
 
 def _step(
@@ -58,16 +62,33 @@ def _step(
     global_step: tf.Variable,
     scale: LossScale,
     updating: Updating,
+    accumulation: Accumulation,
 ) -> tf.Operation:
     count = len(spread.replicas[0].model.losses)
     # Whether a step is left out is for all processes to decide alike, on equal gradients.
     if spread.between is not None and spread.apart and not scale.dynamic:
         self_exchange.offer(spread.between)
-    moments = [
-        _mean_gradients(spread, optimizer, index, variables, scale)
+    of_each = [
+        [_gradients(replica, optimizer, index, variables, scale) for replica in spread.replicas]
         for index, optimizer in enumerate(optimizers)
     ]
     first: list[tf.Operation] = [op for replica in spread.replicas for op in replica.updates]
+    if accumulation.batches > 1:
+        if scale.dynamic:
+            now = [gradient for one in of_each for pairs in one for gradient, _ in pairs]
+            first = precision.undo_unless(precision.all_finite(now), first)
+        accumulation.also(first)
+        of_each = [
+            [
+                accumulation.means(replica, str(index), pairs)
+                for replica, pairs in zip(spread.replicas, one, strict=True)
+            ]
+            for index, one in enumerate(of_each)
+        ]
+    moments = [
+        _mean_gradients(spread, optimizer, one)
+        for optimizer, one in zip(optimizers, of_each, strict=True)
+    ]
     read = variable_reads.of(spread.replicas)
     gradients = [gradient for pairs in moments for gradient, _ in pairs]
     if not spread.applies:
@@ -93,7 +114,7 @@ def _step(
         )
 
     finite = precision.all_finite(gradients) if scale.dynamic else tf.constant(True)
-    if scale.dynamic:
+    if scale.dynamic and accumulation.batches == 1:
         first = precision.undo_unless(finite, first)
     with tf.control_dependencies([*first, *(gradient.op for gradient in gradients)]):
         applied = scale.apply(finite, update)
@@ -148,16 +169,15 @@ def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.
 
 
 def _mean_gradients(
-    spread: Spread,
-    optimizer: tf.train.Optimizer,
-    index: int,
-    variables: Sequence[tf.Variable],
-    scale: LossScale,
+    spread: Spread, optimizer: tf.train.Optimizer, of_each: Sequence[GradsAndVars]
 ) -> GradsAndVars:
-    """The gradients of one loss, mean over all devices, for every copy of its variables."""
-    of_each = [
-        _gradients(replica, optimizer, index, variables, scale) for replica in spread.replicas
-    ]
+    """The gradients of one loss, mean over all devices, for every copy of its variables.
+
+    Args:
+        spread: the devices, and how their gradients meet.
+        optimizer: that of the loss.
+        of_each: for each device of this process its gradients.
+    """
     if spread.is_single:
         return [(gradient, v) for gradient, v in of_each[0] if gradient is not None]
     moved = [

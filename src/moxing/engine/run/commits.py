@@ -37,7 +37,7 @@ class Start:
 
     @property
     def input_steps(self) -> int:
-        """Steps whose data earlier runs took from the input, as this run's readers know it."""
+        """Batches that earlier runs took from the input on a device, as this run's readers know."""
         return self.state.input_steps if self.positioned else 0
 
     @property
@@ -73,6 +73,7 @@ class Commits:
     ) -> None:
         self._start, self._listeners, self._escape = start, listeners, escape
         self._max_steps = job.max_steps
+        self._batches = 1 if job.optimization.updating.parts else job.batches
         self.first = 0
         self.newest = start.checkpoint.prefix if start.checkpoint is not None else ""
         directory = job.log_dir if job.training else None
@@ -103,7 +104,7 @@ class Commits:
     def _extra(self, step: int, input_ended: bool) -> dict[str, Any]:
         """What the manifest says beside the variables."""
         start = self._start
-        taken = start.input_steps + step - self.first
+        taken = start.input_steps + (step - self.first) * self._batches
         extra: dict[str, Any] = {start_state.INPUT_STEPS: taken}
         if start.positioned:
             extra[start_state.INPUT_ORDER] = start.state.order

@@ -90,6 +90,20 @@ def input_already_ended(log_dir: str, step: int) -> str:
     )
 
 
+def unused_batches(taken: int, of: int) -> str:
+    """Said where data ends within a step of several batches.
+
+    Args:
+        taken: batches that the step had.
+        of: batches that a step has.
+    """
+    unused = "1 batch" if taken == 1 else f"{taken} batches"
+    return (
+        f"The data ended within a step: its last {unused} of the {of} that a step accumulates"
+        " changed no weight. Repeat the data (Dataset.repeat), or accumulate fewer batches."
+    )
+
+
 def input_starts_over(steps: int) -> str:
     """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
     return (

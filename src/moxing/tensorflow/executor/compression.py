@@ -25,7 +25,7 @@ def optimizers(
 
     Args:
         functions: the program's optimizer functions.
-        batch_size: the number of samples per device and step.
+        batch_size: the number of samples per device and step, over all batches of a step.
         placed: where the run computes.
 
     Raises:

@@ -179,7 +179,8 @@ def _optimizers(
 ) -> Sequence[Callable[[], Any]]:
     """Returns the program's optimizer functions, with the wrappers that flags ask for."""
     called = [positional("optimizer_fn", function, 0) for function in functions]
-    return meeting.checked(compression.optimizers(called, batch, placed), placed)
+    taken = None if batch is None else batch * flags.get_flag("accumulate_steps")
+    return meeting.checked(compression.optimizers(called, taken, placed), placed)
 
 
 def _compute_dtype() -> str | None:
