@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from absl import flags as absl_flags
 
 from moxing.errors import MoxAttributeError
-from moxing.legacy.contrib import learn, lookup, projector, vocabulary
+from moxing.legacy.contrib import lookup, projector, vocabulary
+from moxing.legacy.contrib.learn import data_files as learn
 from moxing.legacy.face import catalog
 from moxing.legacy.face.faces import Faces
 from moxing.legacy.flags.command_line import CommandLine

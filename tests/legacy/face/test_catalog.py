@@ -177,8 +177,8 @@ def test_what_contrib_estimator_has(faces: Faces) -> None:
         ("tensorflow.contrib.labeled_tensor", "openmox restores layers, slim, framework"),
         ("tensorflow.examples.speech_commands", "tutorials.mnist.input_data has a stand-in."),
         (
-            "tensorflow.contrib.learn.Estimator",
-            "tf.contrib.learn became tf.estimator, which openmox has",
+            "tensorflow.contrib.learn.DynamicRnnEstimator",
+            "Build tf.nn.dynamic_rnn in a model_fn of tf.estimator.Estimator.",
         ),
         ("tensorflow.reduce_meen", "Did you mean 'reduce_mean'"),
         ("tensorflow.contrib.tpu.KerasTPUModel", "train the model itself, with moxing.keras.fit"),

@@ -65,3 +65,22 @@ def test_names_of_python_2(source: str, hint: str) -> None:
 )
 def test_other_errors_are_not_python_2(source: str) -> None:
     assert advice.about(_error(source)) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [
+        ("map(int, '12')[0]", "map(...)"),
+        ("len(filter(None, [1]))", "filter(...)"),
+        ("{}.values()[0]", "d.values()"),
+        ("zip([1], [2]) + [3]", "zip(...)"),
+        ("{}.keys() + [1]", "d.keys()"),
+    ],
+)
+def test_lists_of_python_2(source: str, call: str) -> None:
+    assert advice.about(_error(source)).endswith(f"in Python 3 it does not: write list({call}).")
+
+
+def test_objects_of_other_kinds_are_no_lists_of_python_2() -> None:
+    assert not advice.about(_error("len(3)"))
+    assert not advice.about(_error("(3)[0]"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from moxing.legacy.contrib import small
+from moxing.legacy.contrib import learn_table, small
 from moxing.legacy.face.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
@@ -31,6 +31,27 @@ _LAYERS = Spec(
         "python": Spec(
             names={"layers": "face:tensorflow.contrib.layers", "ops": "tf_slim.layers"},
         ),
+        "feature_column": Spec(roots=(f"{_HERE}.old_columns",)),
+        "feature_column_ops": Spec(roots=(f"{_HERE}.old_columns",)),
+        **{
+            name: f"{_HERE}.old_columns:{name}"
+            for name in (
+                "bucketized_column",
+                "create_feature_spec_for_parsing",
+                "crossed_column",
+                "embedding_column",
+                "input_from_feature_columns",
+                "one_hot_column",
+                "parse_feature_columns_from_examples",
+                "real_valued_column",
+                "sparse_column_with_hash_bucket",
+                "sparse_column_with_integerized_feature",
+                "sparse_column_with_keys",
+                "sparse_column_with_vocabulary_file",
+                "weighted_sparse_column",
+                "weighted_sum_from_feature_columns",
+            )
+        },
         "embed_sequence": f"{_HERE}.nn:embed_sequence",
         "safe_embedding_lookup_sparse": f"{_V1}:nn.safe_embedding_lookup_sparse",
         # tf-slim defines these names in modules that it does not export.
@@ -40,19 +61,10 @@ _LAYERS = Spec(
     gone={
         name: "Use tf.feature_column and tf.feature_column.input_layer instead."
         for name in (
-            "bucketized_column",
-            "create_feature_spec_for_parsing",
-            "crossed_column",
-            "embedding_column",
-            "feature_column",
-            "input_from_feature_columns",
-            "one_hot_column",
-            "parse_feature_columns_from_examples",
-            "real_valued_column",
-            "sparse_column_with_hash_bucket",
-            "sparse_column_with_integerized_feature",
-            "sparse_column_with_keys",
-            "weighted_sum_from_feature_columns",
+            "joint_weighted_sum_from_feature_columns",
+            "scattered_embedding_column",
+            "sequence_input_from_feature_columns",
+            "shared_embedding_columns",
         )
     },
     otherwise=" openmox shows tf-slim 1.1 under this name.",
@@ -132,23 +144,6 @@ _TRAINING = Spec(
         "stratified_sample": "Use tf.data.experimental.rejection_resample instead.",
         "weighted_resample": "Use flat_map and repeat of tf.data instead.",
     },
-)
-
-_PREPROCESSING = Spec(
-    roots=(f"{_HERE}.vocabulary",),
-    names={
-        name: "face:tensorflow.contrib.learn.preprocessing"
-        for name in ("categorical_vocabulary", "text")
-    },
-)
-_LEARN_DATASETS = Spec(
-    names={
-        "DATASETS": lambda: ("mnist",),
-        "base": Spec(roots=(f"{_HERE}.learn", f"{_OWN}.data.mnist")),
-        "load_dataset": f"{_OWN}.data.mnist:load_dataset",
-        "mnist": f"{_OWN}.data.mnist",
-    },
-    otherwise=" Only its MNIST has a stand-in.",
 )
 
 
@@ -277,16 +272,7 @@ CONTRIB = Spec(
         "image": Spec(roots=(f"{_HERE}.image",)),
         "keras": "face:tensorflow.keras",
         "layers": _LAYERS,
-        "learn": Spec(
-            names={
-                "ModeKeys": f"{_HERE}.learn:ModeKeys",
-                "datasets": _LEARN_DATASETS,
-                "preprocessing": _PREPROCESSING,
-                "python": Spec(names={"learn": "face:tensorflow.contrib.learn"}),
-            },
-            otherwise=" tf.contrib.learn became tf.estimator, which openmox has: give the model_fn"
-            " to tf.estimator.Estimator.",
-        ),
+        "learn": learn_table.LEARN,
         "legacy_seq2seq": _LEGACY_SEQ2SEQ,
         "losses": Spec(
             roots=("tf_slim.losses",),

@@ -77,6 +77,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
         names={
             "_impl": Spec(names={"keras": f"face:{face}"}),
             "__version__": _version,
+            "python": Spec(names={"keras": f"face:{face}"}),
             "backend": Spec(
                 roots=(f"{api}.backend", f"{_SRC}.backend"),
                 names={

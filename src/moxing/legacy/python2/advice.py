@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _PORT = "This is Python 2; port the program to Python 3 (`mox port` does most of it)"
 
 _BROKEN = "This looks like Python 2, but is not Python 2 either"
@@ -52,6 +54,19 @@ _METHODS = {
     "iterkeys": "keys()",
     "itervalues": "values()",
 }
+# Python 3's iterators and views that were lists in Python 2, as messages of errors name them.
+_LISTS = {
+    "dict_items": "d.items()",
+    "dict_keys": "d.keys()",
+    "dict_values": "d.values()",
+    "filter": "filter(...)",
+    "map": "map(...)",
+    "zip": "zip(...)",
+}
+_OF_LISTS = re.compile(
+    r"'(\w+)' object is not subscriptable|object of type '(\w+)' has no len\(\)"
+    r"|unsupported operand type\(s\) for \+: '(\w+)' and '\w+'"
+)
 # Words in the messages of Python 3's parser that name a construct of Python 2.
 _SYNTAX = (
     "Missing parentheses in call to",
@@ -95,6 +110,11 @@ def about(error: BaseException) -> str:
         return f"{_PORT}: instead of {name} import {_MODULES[name]}."
     if isinstance(error, TypeError) and any(words in str(error) for words in _MIXED):
         return _BYTES
+    found = _OF_LISTS.search(str(error)) if isinstance(error, TypeError) else None
+    call = _LISTS.get(next(filter(None, found.groups()))) if found else None
+    if call:
+        name = call.partition("(")[0]
+        return f"In Python 2 {name} returned a list, in Python 3 it does not: write list({call})."
     of_dict = isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), dict)
     if of_dict and name in _METHODS:
         return f"{_PORT}: instead of {name} use {_METHODS[name]}."

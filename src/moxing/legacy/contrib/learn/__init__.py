@@ -1,0 +1,1 @@
+"""`tf.contrib.learn`: Estimators, experiments and input functions, on openmox's Estimators."""
