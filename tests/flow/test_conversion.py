@@ -13,6 +13,7 @@ from moxing.cli import convert as cli
 from moxing.flow.data import convert, files
 from moxing.framework import file
 from moxing.framework.file import publish
+from moxing.tensorflow.datasets.folders.tree import class_folders
 
 
 @pytest.fixture
@@ -48,6 +49,54 @@ def test_images_go_through_every_format_unchanged(
     wanted = _images(str(tree))
     assert _images(of) == _images(tfr) == _images(back) == wanted
     assert sorted(p.name for p in Path(back).iterdir()) == ["class0", "class1"]
+
+
+def test_the_numbers_of_a_labels_file_count_not_the_order_of_its_lines(
+    tree: Path, tmp_path: Path
+) -> None:
+    of, back, again = (str(tmp_path / name) for name in ("of", "back", "again"))
+    assert cli.main([str(tree), of, "--to=ofrecord"]) == 0
+    Path(of, "labels.txt").write_text("1: daisy \n0:\ttulips\n", encoding="utf-8")
+    assert cli.main([of, back, "--to=folders"]) == 0
+    pixels = {
+        name: sorted(path.read_bytes() for path in Path(back, name).iterdir())
+        for name in ("tulips", "daisy")
+    }
+    for label, name in enumerate(("tulips", "daisy")):
+        source = tree / f"class{label}"
+        assert pixels[name] == sorted(path.read_bytes() for path in source.iterdir())
+    # The order of the folders' names would number them the other way round.
+    assert Path(back, "labels.txt").read_text(encoding="utf-8") == "0: tulips\n1: daisy\n"
+    assert cli.main([back, again, "--to=ofrecord"]) == 0
+    assert _images(again) == _images(of) == _images(str(tree))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0: ../../x\n1: b\n", "the class name '../../x' can't be the name of a folder"),
+        ("daisy\ntulips\n", "line 1: 'daisy' is no label"),
+        ("1: a\n2: b\n", "must be numbered 0 to 1; 0 is missing"),
+    ],
+)
+def test_labels_files_that_name_no_classes(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    of = str(tmp_path / "of")
+    assert cli.main([str(tree), of, "--to=ofrecord"]) == 0
+    Path(of, "labels.txt").write_text(text, encoding="utf-8")
+    assert cli.main([of, str(tmp_path / "back"), "--to=folders"]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "back").exists()
+
+
+def test_folders_of_systems_are_no_classes(tree: Path) -> None:
+    before = _images(str(tree))
+    for name in ("__MACOSX", "@eaDir", "$RECYCLE.BIN"):
+        (tree / name).mkdir()
+        (tree / name / "0.png").write_bytes(b"no image")
+    assert _images(str(tree)) == before
+    assert [folder.name for folder in class_folders(str(tree))] == ["class0", "class1"]
 
 
 def _through_a_store(tree: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:

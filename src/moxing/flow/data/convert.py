@@ -19,7 +19,7 @@ from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
 from moxing.flow.data.whole import Sample, Sieve, extension
-from moxing.framework import file
+from moxing.framework import classes, file
 from moxing.framework.file import ahead, publish
 from moxing.framework.file.configuration import tuning
 
@@ -75,8 +75,8 @@ def convert(
         if done[0] == 0:
             more = f" that can be read; {sieve.left_out} can't" if sieve.left_out else ""
             raise MoxValueError(f"{src} holds no image{more}.")
-        if names and to != "folders":
-            (staging / LABELS).write_text("".join(f"{i}:{n}\n" for i, n in enumerate(names)))
+        if names and (to != "folders" or names != sorted(names)):
+            (staging / LABELS).write_text(classes.as_text(names), encoding="utf-8")
     return Converted(*done, sieve.left_out)
 
 
@@ -114,7 +114,7 @@ def samples(src: str) -> Iterator[Sample]:
     else:
         items = [
             (os.path.join(src, name, image), label)
-            for label, name in enumerate(_classes(_entries(src)))
+            for label, name in enumerate(_numbered(src, _entries(src)))
             for image, _ in _entries(os.path.join(src, name))
             if image.lower().endswith(_IMAGES)
         ]
@@ -161,20 +161,40 @@ def _kind(src: str) -> tuple[str, list[str]]:
 
 
 def _classes(entries: Sequence[tuple[str, bool]]) -> list[str]:
-    return [name for name, is_folder in entries if is_folder and not name.startswith(".")]
+    return [name for name, is_folder in entries if is_folder and classes.may_be_class(name)]
+
+
+def _numbered(src: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
+    """The class folders in the order of their labels: that of a labels file, or of their names."""
+    folders = _classes(entries)
+    names = _named(src)
+    if names:
+        classes.check_folders(names, folders, os.path.join(src, LABELS), src)
+    return names or folders
+
+
+def _named(src: str) -> list[str]:
+    """The names in the labels file of a folder; an empty list if there is no such file."""
+    path = os.path.join(src, LABELS)
+    if not file.exists(path):
+        return []
+    try:
+        names = classes.parse(file.read(path, binary=True).decode(), path)
+    except UnicodeDecodeError as error:
+        raise MoxValueError(f"{path} is not UTF-8 text: {error}. Save it as UTF-8.") from error
+    for name in names:
+        if name in (".", "..") or "/" in name or "\0" in name:
+            raise MoxValueError(f"{path}: the class name {name!r} can't be the name of a folder.")
+    return names
 
 
 def _labels(src: str) -> tuple[list[str], int]:
     """Names of the classes where they are known, and about how many samples there are."""
     kind, found = _kind(src)
     if kind == "folders":
-        names = _classes(_entries(src))
+        names = _numbered(src, _entries(src))
         return names, sum(len(_entries(os.path.join(src, name))) for name in names)
-    names, path = [], os.path.join(src, LABELS)
-    if file.exists(path):
-        text = file.read(path, binary=True).decode()
-        names = [line.partition(":")[2] or line for line in text.splitlines() if line]
-    return names, sum(file.get_size(path) for path in found) // 100_000
+    return _named(src), sum(file.get_size(path) for path in found) // 100_000
 
 
 def _of_record(place: files.Place, content: bytes) -> Sample:
@@ -235,6 +255,8 @@ def _message(image: bytes, label: int, to: str) -> bytes:
 
 def _to_folders(data: Iterator[Sample], folder: Path, names: list[str]) -> tuple[int, int]:
     count = 0
+    for name in names:
+        (folder / name).mkdir()
     for _, image, label in data:
         name = names[label] if 0 <= label < len(names) else f"{label:04d}"
         (folder / name).mkdir(exist_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from moxing.errors import MoxValueError
+from moxing.framework.classes import may_be_class
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import storage
 from moxing.tensorflow.datasets.decoding import formats
@@ -28,14 +29,15 @@ class ClassFolder:
 def class_folders(base: str) -> list[ClassFolder]:
     """Returns the class folders of a tree, sorted by name.
 
-    Leaves out hidden files and folders, and files beside the class folders. Also leaves out, with a
-    warning, folders inside class folders and files without the extension of an image.
+    Leaves out hidden files and folders, folders of systems (`__MACOSX`), and files beside the class
+    folders. Also leaves out, with a warning, folders inside class folders and files without the
+    extension of an image.
 
     Raises:
         MoxValueError: the tree does not exist, can't be read, or has no images in class folders.
     """
     entries = storage.entries(base)
-    folders = sorted(name for name, is_folder in entries if is_folder)
+    folders = sorted(name for name, is_folder in entries if is_folder and may_be_class(name))
     if not folders:
         raise MoxValueError(f"{base} has no class folders. {_layout(entries)}")
     for name in folders:
