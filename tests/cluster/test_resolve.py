@@ -8,6 +8,7 @@ import pytest
 
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.resolve import resolve
+from moxing.cluster.secret import Secret
 from moxing.errors import MoxValueError
 
 TWO = "10.0.0.1:2222,10.0.0.2:2222"
@@ -177,3 +178,17 @@ def test_a_proxy_between_the_tasks_is_refused(variable):
 def test_a_proxy_with_exceptions_for_the_tasks_is_fine(workers, exceptions):
     environ = {"http_proxy": "http://proxy:3128", "no_proxy": exceptions}
     assert resolve({**FLAGS, "worker_hosts": workers}, environ, "train.py") is not None
+
+
+def test_the_secret_of_the_environment_is_the_job_s() -> None:
+    text = "a secret that nobody guesses"
+    with_secret = resolve(FLAGS, {"MOX_JOB_SECRET": text})
+    assert with_secret is not None
+    assert with_secret.secret == Secret(text.encode())
+    without = resolve(FLAGS, {})
+    assert without == with_secret  # It is no part of the description.
+    assert without is not None
+    assert without.secret is None
+    with pytest.raises(MoxValueError, match="it needs 16 to 1024"):
+        resolve(FLAGS, {"MOX_JOB_SECRET": "guessed"})
+    assert resolve(NO_FLAGS, {"MOX_JOB_SECRET": "guessed"}) is None  # Alone, it meets nobody.

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from moxing.cluster import handshake
+from moxing.cluster import handshake, rendezvous
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.secret import Secret
 from moxing.doctor import meeting
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.launch.plan import free_ports
@@ -115,3 +116,58 @@ def test_nonsense_from_a_port_is_no_doctor(answer: bytes) -> None:
         thread.join(10)
     assert not handshake.is_hello(asked[0])
     assert meeting._is_doctor(asked[0])
+
+
+ONE, OTHER = Secret(b"a secret of sixteen or more"), Secret(b"another secret of sixteen")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "text"),
+    [
+        (ONE, ONE, r"answers; its clock is \d+\.\d\d s .*"),
+        (ONE, OTHER, "answers, but its secret of the job is another than this one's"),
+        (ONE, None, "answers, but it has no secret of the job, and this one has"),
+        (None, ONE, "answers, but it has a secret of the job, and this one has none"),
+    ],
+)
+def test_secrets_are_compared_and_not_told(
+    mine: Secret | None, theirs: Secret | None, text: str
+) -> None:
+    workers = hosts(2)
+    there: list[Finding] = []
+    other = Cluster(workers, index=1, secret=theirs)
+    thread = threading.Thread(target=lambda: there.extend(meeting.findings(other, 20)))
+    thread.start()
+    (here,) = meeting.findings(Cluster(workers, secret=mine), 20)
+    thread.join(30)
+    assert re.fullmatch(text, here.text)
+    assert here.verdict == (GOOD if mine == theirs else BAD)
+    assert [one.verdict for one in there] == [here.verdict]
+    assert not any("sixteen" in one.text for one in [here, *there])
+
+
+@pytest.mark.parametrize("secret", [ONE, None])
+def test_a_job_that_waits_is_found_by_who_has_no_secret(secret: Secret | None) -> None:
+    workers = hosts(2)
+    job = [
+        threading.Thread(
+            target=lambda i=i: [
+                link.close()
+                for link in rendezvous.meet(
+                    Cluster(workers, index=i, secret=secret), {}, 20
+                ).values()
+            ]
+        )
+        for i in (0, 1)
+    ]
+    job[0].start()
+    (finding,) = meeting.findings(Cluster(workers, index=1), 1.5)
+    assert finding == Finding(
+        NOTE,
+        f"worker 0 ({workers[0]})",
+        "no doctor answered, but: 'a job waits for its tasks at this port'",
+    )
+    job[1].start()  # It was not disturbed.
+    for thread in job:
+        thread.join(20)
+        assert not thread.is_alive()

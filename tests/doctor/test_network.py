@@ -91,3 +91,14 @@ def test_who_has_this_task_s_port() -> None:
     assert found.verdict == NOTE
     assert found.text.startswith(f"process {os.getpid()} (")
     assert found.text.endswith(f" listens on {port}; a new job needs it free")
+
+
+def test_the_secret_of_the_job() -> None:
+    hosts = "127.0.0.1:4000,127.0.0.1:4001"
+    text = "a secret that nobody guesses"
+    found = looked(worker_hosts=hosts, environ={"MOX_JOB_SECRET": text})
+    assert found["secret"].verdict == GOOD
+    assert not any(text in finding.text for finding in found.values())
+    assert looked(worker_hosts=hosts)["secret"].verdict == NOTE
+    found = looked(worker_hosts=hosts, environ={"MOX_JOB_SECRET": "short"})
+    assert (found["cluster"].verdict, "16 to 1024" in found["cluster"].text) == (BAD, True)

@@ -19,6 +19,7 @@ import tensorflow.compat.v1 as tf
 import warm
 
 import moxing.flow as flow
+from moxing.cluster.secret import Secret
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import files
@@ -421,6 +422,18 @@ def test_processes_of_one_host_take_the_machines_in_the_order_of_their_start(
         addresses.cluster(machine.values)
     for claim in addresses._claims:
         claim.close()
+
+
+def test_the_machines_have_the_secret_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Settings({"machine": [("10.0.0.1", 1), ("10.0.0.2", 1)]})
+    monkeypatch.setenv(addresses.VARIABLE, "1")
+    monkeypatch.setenv("MOX_JOB_SECRET", "a secret that nobody guesses")
+    cluster = addresses.cluster(machine.values)
+    assert cluster is not None
+    assert cluster.secret == Secret(b"a secret that nobody guesses")
+    monkeypatch.setenv("MOX_JOB_SECRET", "guessed")
+    with pytest.raises(MoxValueError, match="it needs 16 to 1024"):
+        addresses.cluster(machine.values)
 
 
 def test_lists_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

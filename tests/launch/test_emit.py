@@ -25,7 +25,7 @@ def emitted(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
 
 def test_kubernetes(capsys: pytest.CaptureFixture[str]) -> None:
     text = emitted(capsys, "--emit=k8s", "--image=r/i:1", "--workers=3", "--ps=2", "--num_gpus=4")
-    policy, job = yaml.safe_load_all(text)
+    policy, secret, job = yaml.safe_load_all(text)
 
     assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v1", "TFJob")
     assert job["spec"]["runPolicy"] == {"cleanPodPolicy": "Running", "backoffLimit": 3}

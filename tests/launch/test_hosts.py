@@ -86,6 +86,10 @@ def test_the_commands_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: 
     rest = "--worker_hosts=a:4000,a:4001,b:4000 --ps_hosts=a:4002"
     begin = "mox run train.py '--note=a b' --num_gpus=2"
     assert capsys.readouterr().out.splitlines() == [
+        "# To keep others out, make a secret once, and copy its file to the same path on each"
+        " machine:",
+        "#   (umask 077; openssl rand -hex 32 > ~/mox-job.secret)",
+        "# and put MOX_JOB_SECRET_FILE=~/mox-job.secret before each of these commands.",
         "# On a:",
         f"CUDA_VISIBLE_DEVICES=0,1 {begin} --job_name=worker --task_index=0 {rest}",
         f"CUDA_VISIBLE_DEVICES=2,3 {begin} --job_name=worker --task_index=1 {rest}",

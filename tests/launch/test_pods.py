@@ -18,8 +18,8 @@ def emitted(
     """The spec of a worker's pods, and what was said."""
     assert launch.main([*K8S, "--ps=1", *flags, "train.py", *arguments]) == 0
     told = capsys.readouterr()
-    policy, job = yaml.safe_load_all(told.out)
-    assert policy["kind"] == "NetworkPolicy"
+    policy, secret, job = yaml.safe_load_all(told.out)
+    assert [policy["kind"], secret["kind"]] == ["NetworkPolicy", "Secret"]
     worker, ps = (job["spec"]["tfReplicaSpecs"][kind] for kind in ("Worker", "PS"))
     assert worker["template"] == ps["template"]
     return worker["template"]["spec"], told.err
@@ -39,6 +39,10 @@ def test_variables_secrets_and_volumes(capsys: pytest.CaptureFixture[str]) -> No
         {"name": "S3_ENDPOINT", "value": "https://s3.example.com:9000"},
         {"name": "NOTE", "value": "a=b: #\n'\"😀"},
         {"name": "E", "value": ""},
+        {
+            "name": "MOX_JOB_SECRET",
+            "valueFrom": {"secretKeyRef": {"name": "train-secret", "key": "MOX_JOB_SECRET"}},
+        },
     ]
     assert container["envFrom"] == [
         {"secretRef": {"name": "store"}},

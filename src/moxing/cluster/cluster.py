@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from moxing.cluster.secret import Secret
 
 WORKER, PS, EVALUATOR = "worker", "ps", "evaluator"
 
@@ -17,6 +19,7 @@ class Cluster:
         job: what this process is: `worker`, `ps` or `evaluator`.
         index: which one of its job, from 0.
         source: where this was read (`flags`, `TF_CONFIG`, ...), for messages.
+        secret: what the tasks prove to each other when they meet; None: the job has none.
     """
 
     workers: tuple[str, ...]
@@ -24,6 +27,7 @@ class Cluster:
     job: str = WORKER
     index: int = 0
     source: str = "flags"
+    secret: Secret | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_chief(self) -> bool:

@@ -1,4 +1,8 @@
-"""How a task that is not the chief finds the chief, and waits with it for the others."""
+"""How a task that is not the chief finds the chief, and waits with it for the others.
+
+A task that has the job's secret tells nothing of itself, and believes nothing, before the other
+side has proven that it has the secret too.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from moxing.cluster import handshake
 from moxing.cluster.addresses import split
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.failure import MissingPeerError
 from moxing.cluster.reception import PROGRESS_SECONDS, listed, waiting_line
+from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
 from moxing.cluster.wire import LONGEST_HELLO, Link
-from moxing.errors import MoxRuntimeError, escaped
+from moxing.errors import MoxRuntimeError, escaped, shown
 from moxing.logs import TENSORFLOW
 
 _RETRY_SECONDS = 0.2
@@ -38,7 +44,8 @@ class _Dialer:
     def __init__(self, cluster: Cluster, greeting: Mapping[str, Any], deadline: float) -> None:
         self._chief = named("worker 0, the chief", cluster.workers[0])
         self._host, self._port = split(cluster.workers[0])
-        self._greeting = greeting
+        self._greeting, self._secret = greeting, cluster.secret
+        self._asked: dict[str, Any] | None = None  # The question that has no answer yet.
         # Whoever has reached the chief leaves the verdict to it, so that all give the same one.
         self._deadline = self._own_deadline = deadline
         self._began = self._said = time.monotonic()
@@ -46,6 +53,8 @@ class _Dialer:
         self._count = 0
         self._state = "it has not been reached yet"
         self._foreign_since: float | None = None
+        self._unproven_since: float | None = None
+        self._claim = ""
 
     def dial(self) -> tuple[Link, str]:
         while True:
@@ -65,7 +74,8 @@ class _Dialer:
             self._state = (error.strerror or str(error)).lower()
             return None
         link = Link(connection, LONGEST_HELLO)
-        link.send(self._greeting)
+        self._asked = None if self._secret is None else handshake.question()
+        link.send(self._asked or self._greeting)
         return link
 
     def _wait_at(self, link: Link) -> str | None:
@@ -76,16 +86,10 @@ class _Dialer:
                     wanted = selectors.EVENT_WRITE if link.unsent else 0
                     selector.register(link, selectors.EVENT_READ | wanted)
                     ready = selector.select(_TURN_SECONDS)
-                messages = []
                 if ready:
                     link.flush()
-                    messages = link.receive()
-                while messages:
-                    message = messages.pop(0)
-                    if message["kind"] == "start":
-                        link.put_back(messages)
-                        return str(message.get("job"))
-                    self._note(message)
+                    if (job := self._read(link)) is not None:
+                        return job
                 self._check_time()
         except BaseException:
             link.close()
@@ -93,9 +97,42 @@ class _Dialer:
         link.close()
         self._missing, self._deadline = [], self._own_deadline
         self._state = "it closed the connection"
-        if link.foreign:
+        if self._asked is not None and not link.foreign:
+            self._state += f" without a proof that it has the job's secret ({VARIABLE})"
+        if link.foreign and not link.unsealed:
             self._note_foreign()
         return None
+
+    def _read(self, link: Link) -> str | None:
+        """The job's name, once the chief has said that all are there.
+
+        What follows that word stays in the link.
+        """
+        while messages := link.receive(1):
+            (message,) = messages
+            if self._asked is not None:
+                if not self._is_proven(link, self._asked, message):
+                    return None
+            elif message["kind"] == "start":
+                return str(message.get("job"))
+            else:
+                self._note(message)
+            self._check_time()
+        return None
+
+    def _is_proven(self, link: Link, asked: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+        """Greets who proves that it has the secret; leaves who does not."""
+        assert self._secret is not None
+        if handshake.is_proof(self._secret, asked, message):
+            self._asked = self._unproven_since = self._foreign_since = None
+            handshake.seal(link, self._secret, handshake.TASK, asked["nonce"], message["nonce"])
+            link.send(self._greeting)
+            return True
+        self._unproven_since = self._unproven_since or time.monotonic()
+        reason = message.get("reason") if message["kind"] == "refused" else None
+        self._claim = f" It says: {shown(reason)}" if isinstance(reason, str) else ""
+        link.lost = "it has not the job's secret"
+        return False
 
     def _note(self, message: Mapping[str, Any]) -> None:
         if message["kind"] == "refused":
@@ -124,6 +161,12 @@ class _Dialer:
 
     def _check_time(self) -> None:
         now = time.monotonic()
+        if self._unproven_since is not None and now - self._unproven_since >= _FOREIGN_SECONDS:
+            raise MissingPeerError(
+                f"What answers in place of {self._chief} has not the job's secret that this task"
+                f" has: it is no task of this job, or was started without the same {VARIABLE} or"
+                f" {FILE_VARIABLE}.{self._claim}"
+            )
         waits_for = f"{self._chief}: {self._state}"
         if self._missing:
             waits_for = listed(self._missing, self._count)

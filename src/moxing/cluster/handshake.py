@@ -1,10 +1,11 @@
-"""What tasks tell each other when they meet, and what must be equal."""
+"""What tasks tell each other when they meet: that they have the secret, and what must be equal."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import platform
+import secrets
 import socket
 from collections.abc import Mapping
 from importlib import metadata
@@ -12,9 +13,14 @@ from typing import Any
 
 from moxing import __version__
 from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.secret import FILE_VARIABLE, VARIABLE, Secret
+from moxing.cluster.wire import Link
 from moxing.errors import escaped, shown
 
-PROTOCOL = 1
+PROTOCOL = 2  # 1: tasks had no secret.
+CHIEF, TASK = "the chief", "a task"  # Sides of a connection, as the secret names them.
+_NONCE_BYTES = 16
+_LONGEST_NONCE = 64
 _MOST_FACTS = 1000
 _LONGEST_LIST = 8 << 10  # Characters; a greeting must not be too long.
 
@@ -36,6 +42,54 @@ def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
             **{str(name): str(value) for name, value in digest.items()},
         },
     }
+
+
+def question() -> dict[str, Any]:
+    """What a task that has the secret says first: the other side is to prove that it has it."""
+    return {"kind": "prove", "protocol": PROTOCOL, "nonce": secrets.token_hex(_NONCE_BYTES)}
+
+
+def answer(secret: Secret, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The chief's proof, with a question of its own; what the task seals next is its proof."""
+    nonce = secrets.token_hex(_NONCE_BYTES)
+    proof = secret.proof(CHIEF, asked["nonce"], nonce)
+    return {"kind": "proof", "protocol": PROTOCOL, "nonce": nonce, "proof": proof}
+
+
+def is_question(message: Mapping[str, Any]) -> bool:
+    """Whether a stranger's message asks for a proof, as this version does."""
+    return message.get("kind") == "prove" and message.get("protocol") == PROTOCOL and _asks(message)
+
+
+def is_proof(secret: Secret, asked: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+    """Whether a message answers a question as only a holder of the secret can."""
+    return (
+        message.get("kind") == "proof"
+        and _asks(message)
+        and secret.proves(message.get("proof"), CHIEF, asked["nonce"], message["nonce"])
+    )
+
+
+def seal(link: Link, secret: Secret, side: str, ask: str, answered: str) -> None:
+    """Binds all that follows on a link to the two random numbers of its sides."""
+    own, other = (
+        secret.seal(name, ask, answered) for name in (side, CHIEF if side == TASK else TASK)
+    )
+    link.seal(own, other)
+
+
+def lacks_secret(address: str) -> str:
+    """What a task without the secret is told by a chief at `address` that has it."""
+    return (
+        f"worker 0, the chief ({address}), takes only tasks that have the job's secret. Start"
+        f" this task as the others were, with {VARIABLE} or {FILE_VARIABLE}, and with the same"
+        " version of openmox."
+    )
+
+
+def _asks(message: Mapping[str, Any]) -> bool:
+    nonce = message.get("nonce")
+    return isinstance(nonce, str) and nonce.isascii() and 0 < len(nonce) <= _LONGEST_NONCE
 
 
 def _list(addresses: tuple[str, ...]) -> str:

@@ -13,21 +13,26 @@ from typing import Any
 from moxing.cluster import handshake
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.failure import MissingPeerError
-from moxing.cluster.wire import LONGEST_HELLO, Link, close_all
+from moxing.cluster.files import room_for_strangers
+from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
+from moxing.cluster.strangers import Strangers
+from moxing.cluster.wire import Link, close_all
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
 
 PROGRESS_SECONDS = 10.0
 MOST_NAMED = 10  # Tasks in one message.
 _TELL_SECONDS = 2.0
-_STRANGER_SECONDS = 5.0
-_MOST_STRANGERS = 1024
 # After a refusal the job can't start any more; the late ones should still hear why.
 _GRACE_SECONDS = 2.0
 
 
 class Reception:
-    """Gathers one link a task. A stranger who says nothing sensible is dropped."""
+    """Gathers one link a task. A stranger who says nothing sensible is dropped.
+
+    Raises:
+        MoxRuntimeError: this process may not have as many connections as there are tasks.
+    """
 
     def __init__(
         self, cluster: Cluster, listener: socket.socket, greeting: Mapping[str, Any], job: str
@@ -37,9 +42,10 @@ class Reception:
         self._mine = greeting
         self._deadline = 0.0
         self._present: dict[str, tuple[Link, dict[str, Any]]] = {}
-        self._strangers: dict[Link, float] = {}
         self._refusal = ""
         self._selector = selectors.DefaultSelector()
+        room = room_for_strangers(len(self._others))
+        self._strangers = Strangers(cluster, listener, self._selector, room)
 
     def gather(self, deadline: float) -> dict[str, Link]:
         """Returns when all are there and agree.
@@ -95,35 +101,24 @@ class Reception:
 
     def _turn(self, now: float) -> None:
         for key, _ in self._selector.select(0.2):
-            if key.fileobj is self._listener:
-                self._accept(now)
+            link: Any = key.fileobj
+            if link is self._listener:
+                self._strangers.accept()
+            elif link in self._strangers:
+                greeting = self._strangers.read(link)
+                if greeting is not None:
+                    self._meet(link, greeting)
             else:
-                self._read(key.fileobj)  # type: ignore[arg-type]
-        for link, since in list(self._strangers.items()):
-            if now - since > _STRANGER_SECONDS:
-                self._drop(link)
+                link.receive()  # Who is there waits for the start, and has nothing to say.
+                if link.lost is not None:
+                    self._lose(link)
+        self._strangers.expire(now)
 
-    def _accept(self, now: float) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                if len(self._strangers) >= _MOST_STRANGERS:
-                    connection.close()
-                    continue
-                link = Link(connection, LONGEST_HELLO)
-                self._strangers[link] = now
-                self._selector.register(link, selectors.EVENT_READ)
-
-    def _read(self, link: Link) -> None:
-        for message in link.receive():
-            if link in self._strangers and not self._meet(link, message):
-                link.lost = link.lost or "it greeted wrongly"
-        if link.lost is not None:
-            self._drop(link)
-
-    def _meet(self, link: Link, message: dict[str, Any]) -> bool:
-        if not handshake.is_hello(message):
-            return False
+    def _meet(self, link: Link, message: dict[str, Any]) -> None:
+        if message["kind"] != "hello":
+            self._refusal = self._refusal or _one_sided(self._cluster.address)
+            self._strangers.refuse(link, self._refusal)
+            return
         task = message["task"]
         known = self._mine if task == self._cluster.task else None
         if task in self._present:
@@ -135,15 +130,13 @@ class Reception:
             reason = f"{named(task, message['address'])} is not in the list of tasks."
         self._refusal = self._refusal or reason
         if known or stranger:
-            link.send({"kind": "refused", "reason": reason})
-            return True
-        del self._strangers[link]
+            self._strangers.refuse(link, reason)
+            return
+        self._strangers.release(link)
         self._present[task] = (link, message)
         link.send(self._waiting(self._deadline - time.monotonic()))
-        return True
 
-    def _drop(self, link: Link) -> None:
-        self._strangers.pop(link, None)
+    def _lose(self, link: Link) -> None:
         for task, (present, _) in list(self._present.items()):
             if present is link:
                 del self._present[task]
@@ -158,13 +151,19 @@ class Reception:
             link.send(message)
 
     def _close_strangers(self) -> None:
-        for link in self._strangers:
-            link.close()
+        self._strangers.close()
         self._selector.close()
 
     def _close_all(self, linger: float = 0.0) -> None:
         close_all([link for link, _ in self._present.values()], linger)
         self._close_strangers()
+
+
+def _one_sided(address: str) -> str:
+    return (
+        f"A task has a secret for this job, but worker 0, the chief ({address}), has none. Start"
+        f" all tasks with the same {VARIABLE} or {FILE_VARIABLE}, or all without."
+    )
 
 
 def waiting_line(tasks: str, left: float) -> str:

@@ -11,12 +11,16 @@ from moxing.cluster import handshake, ports
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.dial import dial
 from moxing.cluster.reception import Reception
+from moxing.cluster.secret import VARIABLE
 from moxing.cluster.wire import LONGEST, Link
 from moxing.logs import TENSORFLOW
 
 
 def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[str, Link]:
     """Waits for all tasks; the chief gets a link to each of them, the others one to the chief.
+
+    With a secret, each side of a connection proves that it has it before it tells anything, and
+    marks every message from then on.
 
     Every task holds its own port meanwhile, and has let go of it for TensorFlow's server when this
     returns. The connections to the chief stay open as the control channel: so nothing of openmox
@@ -45,6 +49,12 @@ def _say_start(cluster: Cluster, job: str) -> None:
     ps = f" and {len(cluster.ps)} ps" if cluster.ps else ""
     workers = f"{cluster.size} worker" + ("s" if cluster.size > 1 else "")
     TENSORFLOW.info("Job %s: all %s%s are there; this is %s", job, workers, ps, cluster.task)
+    if cluster.secret is None:
+        TENSORFLOW.info(
+            "The job has no secret: until its start, whoever reached worker 0 could have joined or"
+            " ended it. %s keeps others out",
+            VARIABLE,
+        )
     TENSORFLOW.info(
         "TensorFlow's server listens on port %s of all network interfaces, and whoever reaches it "
         "can read and write files: keep this port on a private network",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from moxing.cluster import proxy
+from moxing.cluster import proxy, secret
 from moxing.cluster.addresses import is_literal, split
 from moxing.cluster.cluster import EVALUATOR, PS, Cluster
 from moxing.cluster.platforms import flags, modelarts, slurm, tf_config
@@ -26,7 +27,8 @@ def resolve(
         argv0: the program, for messages.
 
     Raises:
-        MoxValueError: a description that can't be, or two that disagree (both are shown).
+        MoxValueError: a description that can't be, or two that disagree (both are shown), or a
+            secret that can't be one.
     """
     from_flags = flags.read(given, argv0)
     from_config = tf_config.read(environ)
@@ -44,7 +46,7 @@ def resolve(
         return None
     if cluster.job != EVALUATOR:
         proxy.refuse(cluster, environ)
-    return cluster
+    return replace(cluster, secret=secret.read(environ))
 
 
 def _places(cluster: Cluster) -> tuple[object, ...]:

@@ -1,4 +1,7 @@
-"""JSON messages over a socket, one a line: never blocks, never trusts what arrives."""
+"""JSON messages over a socket, one a line: never blocks, never trusts what arrives.
+
+Once a link is sealed, each line ends with a space and the mark of its message.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from moxing.cluster.secret import Seal
+
 LONGEST_HELLO = 64 << 10
 LONGEST = 8 << 20
 _MOST_WAITING = 64 << 20
@@ -23,6 +28,9 @@ _GONE_SECONDS = 10
 class Link:
     """One connection. `lost` says why it ended; None while it stands.
 
+    It is `foreign` where another program answers, and `unsealed` where a message has not the mark
+    that it must have.
+
     `send` may be called from any thread, `receive` from one. What the network does not take at
     once waits in memory until `flush`.
     """
@@ -32,9 +40,11 @@ class Link:
         self.longest = longest
         self.lost: str | None = None
         self.foreign = False
+        self.unsealed = False
         self._in = bytearray()
         self._out = bytearray()
-        self._unread: list[dict[str, Any]] = []
+        self._sending: Seal | None = None
+        self._receiving: Seal | None = None
         self._lock = threading.Lock()
         connection.setblocking(False)
         _tune(connection)
@@ -46,13 +56,19 @@ class Link:
     def unsent(self) -> bool:
         return bool(self._out)
 
+    def seal(self, sending: Seal, receiving: Seal) -> None:
+        """From now on marks what is sent, and takes nothing that has no mark."""
+        with self._lock:
+            self._sending, self._receiving = sending, receiving
+
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends, or keeps for `flush`; on a lost link it does nothing, as `lost` tells."""
-        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        body = json.dumps(message, separators=(",", ":")).encode()
         with self._lock:
             if self.lost is not None:
                 return
-            self._out += line
+            self._out += body if self._sending is None else body + b" " + self._sending.next(body)
+            self._out += b"\n"
             if len(self._out) > _MOST_WAITING:
                 self.lost = "it no longer reads what is sent"
                 return
@@ -70,12 +86,13 @@ class Link:
                 # What the other side said last may still be unread: `receive` finds the loss.
                 self._out.clear()
 
-    def put_back(self, messages: list[dict[str, Any]]) -> None:
-        """Lets the next `receive` begin with these, which came together with what was wanted."""
-        self._unread += messages
+    def receive(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The messages that are complete by now; sets `lost` at the end or at nonsense.
 
-    def receive(self) -> list[dict[str, Any]]:
-        """The messages that are complete by now; sets `lost` at the end or at nonsense."""
+        Args:
+            most: at most so many; the next call begins with the rest. A task that seals the link
+                when it reads a message reads one at a time: what follows must have a mark.
+        """
         try:
             for _ in range(16):
                 data = self.socket.recv(_CHUNK)
@@ -87,25 +104,38 @@ class Link:
             pass
         except OSError as error:
             self.lost = self.lost or _why(error)
-        return self._messages()
+        return self._messages(most)
 
-    def _messages(self) -> list[dict[str, Any]]:
-        messages, self._unread = self._unread, []
-        while (end := self._in.find(b"\n")) >= 0 and not self.foreign:
+    def _messages(self, most: int | None) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = []
+        while not self.foreign and (most is None or len(messages) < most):
+            end = self._in.find(b"\n")
+            if end < 0:
+                if len(self._in) > self.longest or (self._in and self._in[0] != ord("{")):
+                    self._nonsense()
+                break
             line = bytes(self._in[:end])
             del self._in[: end + 1]
-            message = _parsed(line) if len(line) <= self.longest else None
+            message = self._read(line) if len(line) <= self.longest else None
             if message is None:
                 self._nonsense()
-            else:
-                messages.append(message)
-        if len(self._in) > self.longest or (self._in and self._in[0] != ord("{")):
-            self._nonsense()
+                break
+            messages.append(message)
         return messages
+
+    def _read(self, line: bytes) -> dict[str, Any] | None:
+        """The message of a line; None: it is none, or has not the mark that it must have."""
+        if self._receiving is None:
+            return _parsed(line)
+        body = self._receiving.opened(line)
+        self.unsealed = body is None
+        return None if body is None else _parsed(body)
 
     def _nonsense(self) -> None:
         self.foreign = True
         self.lost = "it speaks another protocol"
+        if self.unsealed:
+            self.lost = "it sent what no holder of the job's secret has sealed"
         self._in.clear()
 
     def close(self) -> None:

@@ -1,9 +1,13 @@
-"""Doctors of a cluster's machines ask each other: who answers, what differs, what time it is."""
+"""Doctors of a cluster's machines ask each other: who answers, what differs, what time it is.
+
+They compare the job's secret too, without telling it: the one who answers proves that it has it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import socket
 import threading
 import time
@@ -12,11 +16,12 @@ from typing import Any
 
 from moxing.cluster import addresses, handshake, ports
 from moxing.cluster.cluster import WORKER, Cluster, named
+from moxing.cluster.secret import Secret
+from moxing.cluster.strangers import DOCTOR as _KIND
 from moxing.cluster.wire import LONGEST_HELLO
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
-from moxing.errors import MoxError
+from moxing.errors import MoxError, shown
 
-_KIND = "doctor"
 _ANSWER_SECONDS = 2.0
 _PAUSE = 0.2
 _MUCH_SECONDS = 1.0
@@ -31,7 +36,7 @@ def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
         seconds: how long to wait for the others at most.
     """
     # Not `hello`: a job that is waiting for its tasks must not take a doctor for one.
-    mine = {**handshake.hello(cluster, {}), "kind": _KIND}
+    mine = {**handshake.hello(cluster, {}), "kind": _KIND, "nonce": secrets.token_hex(16)}
     deadline = time.monotonic() + seconds
     try:
         listener = ports.take(cluster)
@@ -40,7 +45,9 @@ def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
         return
     with listener:
         asked_by: set[str] = set()
-        answers = threading.Thread(target=_answer, args=(listener, mine, asked_by), daemon=True)
+        answers = threading.Thread(
+            target=_answer, args=(listener, cluster.secret, mine, asked_by), daemon=True
+        )
         answers.start()
         others = [task for task in cluster.tasks if task != cluster.task]
         found = _ask_all(cluster, others, mine, deadline)
@@ -51,7 +58,14 @@ def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
         answers.join(_ANSWER_SECONDS)
     for task in others:
         what = named(task, cluster.tasks[task])
-        if task in found:
+        if task in found and found[task][0]["kind"] != _KIND:
+            reason = shown(found[task][0]["reason"])
+            yield Finding(NOTE, what, f"no doctor answered, but: {reason}")
+        elif task in found and (
+            difference := _secrets_differ(cluster.secret, mine, found[task][0])
+        ):
+            yield Finding(BAD, what, f"answers, but {difference}")
+        elif task in found:
             yield from _compared(what, mine, *found[task])
         else:
             yield Finding(
@@ -65,7 +79,10 @@ def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
 def _ask_all(
     cluster: Cluster, others: list[str], mine: Mapping[str, Any], deadline: float
 ) -> dict[str, tuple[dict[str, Any], float]]:
-    """Each one's greeting, and by how many seconds its clock is ahead of this one."""
+    """Each one's answer, and by how many seconds its clock is ahead of this one.
+
+    An answer is the greeting of a doctor, or why none may be had there.
+    """
     found: dict[str, tuple[dict[str, Any], float]] = {}
     while len(found) < len(others) and time.monotonic() < deadline:
         for task in others:
@@ -84,13 +101,17 @@ def _ask(address: str, mine: Mapping[str, Any]) -> tuple[dict[str, Any], float] 
             after = time.time()
     except OSError:
         return None
+    if theirs.get("kind") == "refused" and isinstance(theirs.get("reason"), str):
+        return theirs, 0.0
     at = theirs.get("time")
     if not _is_doctor(theirs) or not isinstance(at, float):
         return None
     return theirs, at - (before + after) / 2
 
 
-def _answer(listener: socket.socket, mine: Mapping[str, Any], asked_by: set[str]) -> None:
+def _answer(
+    listener: socket.socket, secret: Secret | None, mine: Mapping[str, Any], asked_by: set[str]
+) -> None:
     """Until the listener is closed; one at a time, as a question takes no time."""
     listener.settimeout(None)
     while True:
@@ -102,12 +123,30 @@ def _answer(listener: socket.socket, mine: Mapping[str, Any], asked_by: set[str]
             link.settimeout(_ANSWER_SECONDS)
             theirs = _read(link)
             if _is_doctor(theirs):
-                _write(link, {**mine, "time": time.time()})
+                proof = {} if secret is None else {"proof": _proof(secret, theirs, mine)}
+                _write(link, {**mine, **proof, "time": time.time()})
                 asked_by.add(theirs["task"])
 
 
 def _is_doctor(message: Mapping[str, Any]) -> bool:
     return message.get("kind") == _KIND and handshake.is_hello({**message, "kind": "hello"})
+
+
+def _proof(secret: Secret, asks: Mapping[str, Any], answers: Mapping[str, Any]) -> str:
+    return secret.proof(_KIND, str(asks.get("nonce")), str(answers.get("nonce")))
+
+
+def _secrets_differ(
+    secret: Secret | None, mine: Mapping[str, Any], theirs: Mapping[str, Any]
+) -> str:
+    """How the job's secret there differs from the one here; "" if it does not."""
+    if secret is None:
+        return "it has a secret of the job, and this one has none" if "proof" in theirs else ""
+    if "proof" not in theirs:
+        return "it has no secret of the job, and this one has"
+    nonces = str(mine.get("nonce")), str(theirs.get("nonce"))
+    same = secret.proves(theirs["proof"], _KIND, *nonces)
+    return "" if same else "its secret of the job is another than this one's"
 
 
 def _compared(

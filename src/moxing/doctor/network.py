@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from moxing.cluster import addresses, ports
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.resolve import resolve
+from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
 from moxing.doctor import exposure, meeting
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.errors import MoxError
@@ -39,6 +40,7 @@ def findings(
         yield Finding(NOTE, "own address", "none: nobody talks to an evaluator")
         return
     yield _own_address(cluster)
+    yield _secret(cluster)
     yield from meeting.findings(cluster, meet) if meet else _looked_at(cluster)
     yield exposure.finding(addresses.split(cluster.address)[1])
     if not meet and len(cluster.tasks) > 1:
@@ -69,6 +71,17 @@ def _own_address(cluster: Cluster) -> Finding:
             BAD, "own address", f"{cluster.address} is not on this machine: check --task_index"
         )
     return Finding(GOOD, "own address", cluster.address)
+
+
+def _secret(cluster: Cluster) -> Finding:
+    if cluster.secret is not None:
+        return Finding(GOOD, "secret", "the job has one: only tasks that have it too can join")
+    return Finding(
+        NOTE,
+        "secret",
+        f"none: until the start, whoever reaches worker 0 can join or end the job. {VARIABLE} or"
+        f" {FILE_VARIABLE}, the same for all tasks, keeps others out",
+    )
 
 
 def _peers(cluster: Cluster) -> Iterator[Finding]:

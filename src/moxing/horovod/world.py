@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from moxing import flags, logs
 from moxing.cluster.addresses import split
-from moxing.cluster.cluster import PS, Cluster
+from moxing.cluster.cluster import PS
 from moxing.cluster.resolve import resolve
 from moxing.errors import MoxValueError
 
@@ -45,7 +46,7 @@ def init(*arguments: Any, **keywords: Any) -> None:
         return
     from moxing.horovod.exchange import Exchange
 
-    workers = Cluster(cluster.workers, (), cluster.job, cluster.index, cluster.source)
+    workers = dataclasses.replace(cluster, ps=())
     _exchange.append(Exchange(workers))
     _hide_cluster()
     logs.TENSORFLOW.info("Horovod: rank %d of %d", rank(), size())

@@ -1,5 +1,8 @@
 """Runs a task on another machine, at the far end of ssh: `python -m moxing.launch.guard COMMAND`.
 
+With `--secret` before the command, the first line of the input is the secret of the job, which the
+command gets in its environment: no list of processes shows it, and no file keeps it.
+
 ssh passes no signals on, and what it started lives on when the connection is lost. So the launcher
 writes the numbers of signals, a line each, to this program's input, and the end of that input means
 that nobody waits for the task any more.
@@ -16,6 +19,7 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
+from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
 from moxing.launch.lifeline import die_with
 from moxing.launch.readable import has_data
 
@@ -23,6 +27,8 @@ GRACE_SECONDS = 20.0  # After the end of the input, until SIGKILL.
 _PASSED = {str(int(number)).encode(): number for number in (1, 2, 9, 15, 18)}
 _TICK = 0.05
 _NOT_STARTED = 127  # What a shell says of a command that it can't run.
+WITH_SECRET = "--secret"
+_LONGEST_SECRET, _SECRET_SECONDS = 1024, 60.0
 
 
 def main(command: Sequence[str]) -> int:
@@ -35,10 +41,19 @@ def main(command: Sequence[str]) -> int:
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, note)
+    environ = dict(os.environ)
+    if command[0] == WITH_SECRET:
+        command, secret = command[1:], _first_line(gone)
+        if not secret:
+            print("The launcher has gone before the task began.", file=sys.stderr)
+            return 128 + signal.SIGTERM
+        environ.pop(FILE_VARIABLE, None)
+        environ[VARIABLE] = secret
     try:
         process = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
+            env=environ,
             start_new_session=True,
             preexec_fn=die_with(os.getpid()),
         )
@@ -51,6 +66,20 @@ def main(command: Sequence[str]) -> int:
         _send(process.pid, signal.SIGKILL)
     code = process.wait()
     return code if code >= 0 else 128 - code
+
+
+def _first_line(gone: Sequence[int]) -> str:
+    """The first line of the input, and no more of it; empty: none came."""
+    line, deadline = b"", time.monotonic() + _SECRET_SECONDS
+    while not gone and len(line) <= _LONGEST_SECRET and time.monotonic() < deadline:
+        if has_data(0, _TICK):
+            char = os.read(0, 1)
+            if char == b"\n":
+                return line.decode(errors="replace")
+            if not char:
+                break
+            line += char
+    return ""
 
 
 def _watch(process: subprocess.Popen[bytes], gone: Sequence[int]) -> None:

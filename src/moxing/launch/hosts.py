@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from moxing.cluster import secret
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxValueError
 from moxing.launch import gpus
+from moxing.launch.guard import WITH_SECRET
 from moxing.launch.plan import Plan
 from moxing.launch.start import Start
 
@@ -21,6 +23,11 @@ _SSH = (
     *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
 )
 _HIGHEST_PORT = 65535
+_KEEP_OUT = (
+    "# To keep others out, make a secret once, and copy its file to the same path on each machine:",
+    "#   (umask 077; openssl rand -hex 32 > ~/mox-job.secret)",
+    f"# and put {secret.FILE_VARIABLE}=~/mox-job.secret before each of these commands.",
+)
 
 
 @dataclass(frozen=True)
@@ -48,15 +55,15 @@ class Spread:
         return True
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
-        """How to start each task over ssh."""
-        found = {}
+        """How to start each task over ssh, which carries a new secret of the job in its input."""
+        found, shared = {}, secret.new()
         for task, host in _places(self).items():
-            guard = [sys.executable, "-m", "moxing.launch.guard"]
+            guard = [sys.executable, "-m", "moxing.launch.guard", WITH_SECRET]
             share = "".join(f"{name}={value} " for name, value in _share(self, task).items())
             line = f"cd {shlex.quote(str(self.directory))} && PYTHONUNBUFFERED=1 {share}exec "
             words = [*guard, *self.plan.runner, *_program(self, task)]
             command = [*_SSH, "--", host, line + shlex.join(words)]
-            found[f"{task[0]} {task[1]}"] = Start(command, environ, listens=True)
+            found[f"{task[0]} {task[1]}"] = Start(command, environ, listens=True, secret=shared)
         return found
 
 
@@ -87,7 +94,7 @@ def spread(plan: Plan, hosts: str, port: int) -> Spread:
 
 def described(job: Spread) -> str:
     """The commands to type on each machine."""
-    lines = []
+    lines: list[str] = [*_KEEP_OUT] if len(job.plan.tasks) > 1 else []
     for host in job.hosts:
         lines.append(f"# On {host}:")
         here = [task for task, place in _places(job).items() if place == host]

@@ -1,4 +1,4 @@
-"""A TFJob for Kubernetes, with a network policy that lets only the job's pods reach its ports."""
+"""A TFJob for Kubernetes, with a network policy and a secret that keep all but its pods out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from pathlib import PurePath
 from typing import Any
 
+from moxing.cluster import secret
 from moxing.launch.plan import Plan
 from moxing.launch.pods import Pods
 
@@ -15,7 +16,9 @@ _LABEL = "training.kubeflow.org/job-name"  # The training operator puts it on ev
 
 
 def manifest(plan: Plan, max_restarts: int, pods: Pods) -> str:
-    """Two YAML documents: the NetworkPolicy first, so that it holds before a pod starts.
+    """YAML documents: the NetworkPolicy first, so that it holds before a pod starts.
+
+    A job of several pods has a Secret too, new at each call, that each of them gets.
 
     Args:
         plan: the job.
@@ -23,11 +26,19 @@ def manifest(plan: Plan, max_restarts: int, pods: Pods) -> str:
         pods: what each pod gets.
     """
     name = job_name(plan.script)
+    kept = []
+    if len(plan.tasks) > 1:
+        kept = [
+            "---",
+            "# Who has this secret can join the job: keep it out of logs and repositories.",
+            *_lines(_job_secret(name)),
+        ]
     return "\n".join(
         [
             "# Pods restart after codes above 128 only; others are the program's own errors.",
             "# The policy needs a network plugin that enforces NetworkPolicy.",
             *_lines(_policy(name)),
+            *kept,
             "---",
             *_lines(_job(plan, name, max_restarts, pods)),
             "",
@@ -55,10 +66,24 @@ def _policy(name: str) -> dict[str, Any]:
     }
 
 
+def _job_secret(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": _secret_name(name)},
+        "type": "Opaque",
+        "stringData": {secret.VARIABLE: secret.new()},
+    }
+
+
+def _secret_name(name: str) -> str:
+    return f"{name}-secret"
+
+
 def _job(plan: Plan, name: str, max_restarts: int, pods: Pods) -> dict[str, Any]:
-    replicas = {"Worker": _replica(plan, plan.workers, pods, plan.num_gpus)}
+    replicas = {"Worker": _replica(plan, name, plan.workers, pods, plan.num_gpus)}
     if plan.ps:
-        replicas["PS"] = _replica(plan, plan.ps, pods, None)
+        replicas["PS"] = _replica(plan, name, plan.ps, pods, None)
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
@@ -70,7 +95,7 @@ def _job(plan: Plan, name: str, max_restarts: int, pods: Pods) -> dict[str, Any]
     }
 
 
-def _replica(plan: Plan, count: int, pods: Pods, gpus: int | None) -> dict[str, Any]:
+def _replica(plan: Plan, name: str, count: int, pods: Pods, gpus: int | None) -> dict[str, Any]:
     environ = {"PYTHONUNBUFFERED": "1", **dict(pods.environ)}
     container: dict[str, Any] = {
         "name": "tensorflow",  # The name and the port that the operator looks for.
@@ -79,6 +104,9 @@ def _replica(plan: Plan, count: int, pods: Pods, gpus: int | None) -> dict[str, 
         "env": [{"name": name, "value": _literal(text)} for name, text in environ.items()],
         "ports": [{"name": "tfjob-port", "containerPort": PORT}],
     }
+    if len(plan.tasks) > 1:
+        source = {"secretKeyRef": {"name": _secret_name(name), "key": secret.VARIABLE}}
+        container["env"].append({"name": secret.VARIABLE, "valueFrom": source})
     spec: dict[str, Any] = {"terminationGracePeriodSeconds": math.ceil(pods.grace)}
     if gpus:
         container["resources"] = {"limits": {"nvidia.com/gpu": gpus}}

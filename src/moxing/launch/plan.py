@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from moxing.cluster import secret
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxRuntimeError, MoxValueError, shown
 from moxing.launch import gpus, inherited
@@ -143,10 +144,15 @@ def free_ports(count: int) -> list[int]:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the tasks: output at once, no proxy between them, no other cluster."""
+    """The environment of the tasks: output at once, no proxy between them, no other cluster.
+
+    Each call gives it a new secret: tasks of an earlier start can't join those of the next.
+    """
     result = dict(environ, PYTHONUNBUFFERED="1")
     for name in inherited.foreign(environ):
         del result[name]
+    result.pop(secret.FILE_VARIABLE, None)
+    result[secret.VARIABLE] = secret.new()
     name = "no_grpc_proxy" if environ.get("no_grpc_proxy") else "no_proxy"
     parts = [part for part in environ.get(name, "").split(",") if part.strip()]
     if HOST not in parts:

@@ -92,8 +92,13 @@ await() {{
 
 # One of an array's jobs has the number of the whole array.
 job=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}
+export MOX_JOB_SECRET=
+unset MOX_JOB_SECRET_FILE
 pause=1
 for restarts in $(seq 0 {max_restarts}); do
+  # Who has not this secret joins no task; another start has another. Not in a command line, which
+  # every user of the machine may see.
+  MOX_JOB_SECRET=$(od -vAn -N32 -tx1 /dev/urandom | tr -d ' \n')
   # Every task finds the others in Slurm's variables. After a death the others end within seconds;
   # one that hangs is killed --wait seconds after the first end. It is this long as the first worker
   # may upload what it saved when the others are done.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -18,12 +18,15 @@ class Start:
         directory: where it works; None: where the launcher does.
         listens: it reads the numbers of signals from its input, a line each, and passes them on to
             where the program really runs.
+        secret: of the job; with `listens`, the first line of its input, as neither the command nor
+            the environment of a program that connects to another machine is a place for it.
     """
 
     command: Sequence[str]
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     directory: Path | None = None
     listens: bool = False
+    secret: str = field(default="", repr=False)
 
 
 class Startable(Protocol):

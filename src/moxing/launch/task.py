@@ -65,6 +65,8 @@ class Task:
         assert self.process.stdout is not None
         self.output = self.process.stdout
         os.set_blocking(self.output.fileno(), False)
+        if start.secret:
+            self._write(start.secret)
 
     def read(self) -> bool:
         """Passes on what the task has printed; False: nothing will follow."""
@@ -99,8 +101,12 @@ class Task:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, number)
             return
+        self._write(str(int(number)))
+
+    def _write(self, line: str) -> None:
+        assert self.process.stdin is not None
         with contextlib.suppress(OSError):  # It has just ended.
-            self.process.stdin.write(b"%d\n" % number)
+            self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()
 
     def close(self) -> None:

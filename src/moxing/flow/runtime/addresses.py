@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from moxing.cluster import proxy
+from moxing.cluster import proxy, secret
 from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster
 from moxing.errors import MoxRuntimeError, MoxValueError, shown
@@ -29,7 +29,8 @@ def cluster(values: Mapping[str, Any]) -> Cluster | None:
         values: of the session's settings.
 
     Raises:
-        MoxValueError: an address is none or there twice, or none of them is of this machine.
+        MoxValueError: an address is none or there twice, or none of them is of this machine, or the
+            job's secret can't be one.
         MoxRuntimeError: all places on this machine are taken.
     """
     given = values.get("machine", [])
@@ -48,7 +49,12 @@ def cluster(values: Mapping[str, Any]) -> Cluster | None:
             f"flow.config.machine names {', '.join(twice)} twice. Machines on one host need a port"
             ' each: ["127.0.0.1:2017", "127.0.0.1:2018"].'
         )
-    found = Cluster(tuple(addresses), index=_index(addresses), source=_SOURCE)
+    found = Cluster(
+        tuple(addresses),
+        index=_index(addresses),
+        source=_SOURCE,
+        secret=secret.read(os.environ),
+    )
     proxy.refuse(found, os.environ)
     return found
 

@@ -1,0 +1,139 @@
+"""The secret of a job: where a task finds it, and what it proves and seals with it."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moxing.errors import MoxValueError, shown
+
+VARIABLE, FILE_VARIABLE = "MOX_JOB_SECRET", "MOX_JOB_SECRET_FILE"
+_LEAST, _MOST = 16, 1024  # Characters.
+_HASH = "sha256"
+_COUNT_BYTES = 8
+HOW_TO_MAKE = f"(umask 077; openssl rand -hex 32 > FILE), and {FILE_VARIABLE}=FILE"
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A text that the tasks of one job share, and that no message, log or representation shows.
+
+    A proof or a key is the HMAC (RFC 2104, with SHA-256) of a purpose and of two random numbers,
+    one of each side. So no proof can be used a second time, nor for another purpose, nor be sent
+    back to the one who made it.
+    """
+
+    _text: bytes = field(repr=False)
+
+    def proof(self, purpose: str, ask: str, answer: str) -> str:
+        """What only a holder of the secret can say about two random numbers, in hexadecimal."""
+        return self._derive(f"proof of {purpose}", ask, answer).hex()
+
+    def proves(self, proof: object, purpose: str, ask: str, answer: str) -> bool:
+        """Whether a stranger's `proof` is that of a holder of the secret."""
+        expected = self.proof(purpose, ask, answer)
+        return isinstance(proof, str) and hmac.compare_digest(proof.encode(), expected.encode())
+
+    def seal(self, sender: str, ask: str, answer: str) -> Seal:
+        """The seal of what one side of a connection sends."""
+        return Seal(self._derive(f"seal of {sender}", ask, answer))
+
+    def _derive(self, purpose: str, ask: str, answer: str) -> bytes:
+        # Lengths, so that no two lists of parts have the same bytes.
+        parts = [part.encode() for part in ("openmox", purpose, ask, answer)]
+        whole = b"".join(len(part).to_bytes(_COUNT_BYTES, "big") + part for part in parts)
+        return hmac.digest(self._text, whole, _HASH)
+
+
+class Seal:
+    """Marks the messages of one direction of one connection: their content, order and number."""
+
+    SIZE = 2 * 32  # Characters of a mark.
+
+    def __init__(self, key: bytes) -> None:
+        self._key, self._count = key, 0
+
+    def next(self, body: bytes) -> bytes:
+        """The mark of the next message."""
+        count = self._count.to_bytes(_COUNT_BYTES, "big")
+        self._count += 1
+        return hmac.digest(self._key, count + body, _HASH).hex().encode()
+
+    def opened(self, line: bytes) -> bytes | None:
+        """The next message without its mark; None: it is not what a holder of the secret sent."""
+        body, _, mark = line.rpartition(b" ")
+        return body if hmac.compare_digest(self.next(body), mark) else None
+
+
+def new() -> str:
+    """A secret that nobody guesses: 256 random bits, in hexadecimal."""
+    return secrets.token_hex(32)
+
+
+def read(environ: Mapping[str, str]) -> Secret | None:
+    """The secret that the environment holds, or names the file of; None: the job has none.
+
+    Raises:
+        MoxValueError: the environment names two, or the secret is too short or too long, or other
+            users could read or write its file. No message shows the secret.
+    """
+    given, path = environ.get(VARIABLE), environ.get(FILE_VARIABLE)
+    if given is None and path is None:
+        return None
+    if given is not None and path is not None:
+        raise MoxValueError(f"{VARIABLE} and {FILE_VARIABLE} are both set; leave one of them out.")
+    if given is not None:
+        return _checked(given.encode("utf-8", "surrogateescape"), VARIABLE)
+    return _checked(_content(path or ""), f"{FILE_VARIABLE}={shown(path, plain=True)}")
+
+
+def _checked(text: bytes, where: str) -> Secret:
+    text = text.strip()
+    if not _LEAST <= len(text) <= _MOST:
+        length = f"more than {_MOST}" if len(text) > _MOST else str(len(text))
+        raise MoxValueError(
+            f"{where}: the job's secret has {length} characters; it needs {_LEAST} to {_MOST}, at"
+            f" random: {HOW_TO_MAKE}."
+        )
+    return Secret(text)
+
+
+def _content(path: str) -> bytes:
+    """The text of a file that only this user can have written, and can read."""
+    where = f"{FILE_VARIABLE}={shown(path, plain=True)}"
+    try:
+        # A named pipe would let this wait for good.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise MoxValueError(
+            f"{where}: the file of the job's secret can't be read: {reason}. Make one and copy it"
+            f" to each machine: {HOW_TO_MAKE}."
+        ) from None
+    try:
+        if problem := _problem(os.fstat(number)):
+            raise MoxValueError(f"{where}: {problem}: {HOW_TO_MAKE}.")
+        return os.read(number, 2 * _MOST)
+    finally:
+        os.close(number)
+
+
+def _problem(found: os.stat_result) -> str:
+    """Why a file can't be trusted with a secret; "" if it can."""
+    if not stat.S_ISREG(found.st_mode):
+        return "this is no file, which the job's secret would be in. Make one"
+    if found.st_uid not in (os.geteuid(), 0):
+        return (
+            f"the file of the job's secret belongs to the user with the number {found.st_uid}, who"
+            " may have written anything there. Make one of your own"
+        )
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return (
+            f"its mode {stat.S_IMODE(found.st_mode):04o} lets other users have the job's secret."
+            " Make a new one that nobody has seen, of mode 0600"
+        )
+    return ""
