@@ -45,7 +45,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("xyz",),
             "mox: error: there is no command 'xyz'. The commands are run, launch, export,"
-            " convert, runs, compare, doctor, uai, legacy, port.\n",
+            " convert, runs, compare, checkpoints, doctor, uai, legacy, port.\n",
         ),
         (
             ("train.py", "--x"),

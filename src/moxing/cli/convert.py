@@ -43,8 +43,10 @@ def main(arguments: Sequence[str]) -> int:
             return convert_records.run(given.src, given.dst, given.to, given.parts, given.skip_bad)
         # Only now, so that `mox --help` does not wait for TensorFlow.
         import moxing.tensorflow  # noqa: F401
+        from moxing.engine.graph import devices
         from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 
+        devices.has_gpu()  # Asked here, TensorFlow's complaint about a missing driver is dropped.
         done = to_tfrecord(given.src, given.dst, given.parts, given.skip_bad)
     except MoxError as error:
         text = str(error).replace("skip_bad=True", "--skip-bad")

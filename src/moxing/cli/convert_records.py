@@ -17,8 +17,10 @@ def is_meant(src: str, to: str) -> bool:
 def run(src: str, dst: str, to: str, parts: int | None, skip_bad: bool = False) -> int:
     """Converts; returns the exit code."""
     import moxing.flow  # noqa: F401
+    from moxing.engine.graph import devices
     from moxing.flow.data.convert import convert
 
+    devices.has_gpu()  # Asked here, TensorFlow's complaint about a missing driver is dropped.
     try:
         done = convert(src, dst, to, parts, skip_bad)
     except MoxError as error:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
-from moxing.cli import convert, doctor, export, launch, legacy, port, run, runs, uai
+from moxing.cli import checkpoints, convert, doctor, export, launch, legacy, port, run, runs, uai
 from moxing.errors import near_matches
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
@@ -18,6 +18,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "convert": convert.main,
     "runs": runs.main,
     "compare": runs.compare,
+    "checkpoints": checkpoints.main,
     "doctor": doctor.main,
     "uai": uai.main,
     "legacy": legacy.main,
@@ -34,6 +35,7 @@ commands:
   convert SRC DST --to=...  turn folders of images, TFRecord and OFRecord files into each other
   runs [FOLDER]             list the runs below a folder: steps, last values, how they ended
   compare RUN RUN ...       write a page with the runs' curves over each other
+  checkpoints FOLDER        list, verify, compare, average, copy or remove checkpoints
   doctor [--cluster]        look for what would keep a program from running
   uai train "SCRIPT.py"     run a training of UCloud's UAI Train on this machine
   port FILE.py [--write]    show or write what a program of Python 2 becomes

@@ -1,0 +1,10 @@
+"""Works on the checkpoints of runs that ended: lists, compares, averages, copies, removes them."""
+
+from __future__ import annotations
+
+from moxing import native_noise
+
+with native_noise.dropped():
+    from moxing.engine.graph import devices
+
+devices.has_gpu()  # Asked here, TensorFlow's complaint about a missing driver is dropped.

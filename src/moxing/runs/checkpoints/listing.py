@@ -1,0 +1,130 @@
+"""Lists the checkpoints of a folder, and says which of them are damaged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from moxing.engine.checkpoint import verify
+from moxing.engine.checkpoint.best import DIRECTORY as BEST
+from moxing.engine.checkpoint.names import INDEX, MANIFEST, indexed_prefixes, step_of
+from moxing.engine.remote.fetch import listing as remote_listing
+from moxing.engine.remote.scratch import room
+from moxing.engine.reporting.records import checkpoints as committed
+from moxing.errors import MoxValueError, escaped
+from moxing.framework import file
+from moxing.framework.file.configuration import tuning
+from moxing.runs.table import moment
+
+_THREADS = 16
+_OUTLINE = (INDEX, MANIFEST)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A checkpoint of a folder.
+
+    Attributes:
+        name: its name in the folder, such as `model.ckpt-50` or `best/model.ckpt-40`.
+        step: the global step; None: not known.
+        bytes: the size of its files; None: not known without reading a store.
+        time: when it was written, in seconds since 1970.
+        note: such as `best accuracy: 0.912`, or that another program wrote the checkpoint.
+        fault: what is wrong with it; empty: nothing, or it was not verified.
+    """
+
+    name: str
+    step: int | None
+    bytes: int | None
+    time: float
+    note: str = ""
+    fault: str = ""
+
+
+def listed(folder: str, verified: bool = False) -> list[Listed]:
+    """The checkpoints of a folder and of its `best` folder, by step.
+
+    Args:
+        folder: a local folder or a URL.
+        verified: whether every file is read, to see whether it is whole.
+
+    Raises:
+        MoxValueError: there is no such folder.
+        OSError: the disk or the store fails.
+    """
+    if not file.is_directory(folder):
+        raise MoxValueError(f"There is no folder {folder}. Give the log_dir of a run.")
+    with _at_hand(folder, verified) as local:
+        found = {kept.name: _committed(kept, local, verified) for kept in committed.kept(local)}
+        for prefix in _others(local):
+            name = os.path.relpath(prefix, local)
+            if name not in found:
+                found[name] = _foreign(prefix, name, verified, sized=local == folder or verified)
+    return sorted(found.values(), key=lambda one: (one.step or 0, one.name))
+
+
+def text(checkpoints: Sequence[Listed]) -> str:
+    """A table with a line a checkpoint."""
+    rows = [["checkpoint", "step", "size", "written", ""]]
+    rows += [
+        [
+            escaped(one.name),
+            "" if one.step is None else f"{one.step:,}",
+            "" if one.bytes is None else f"{one.bytes / 1e6:,.3g} MB",
+            moment(one.time),
+            escaped(f"DAMAGED: {one.fault}" if one.fault else one.note),
+        ]
+        for one in checkpoints
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column in (1, 2) else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+@contextmanager
+def _at_hand(folder: str, whole: bool) -> Iterator[str]:
+    """In the block, a local folder with the checkpoints' files; without data unless `whole`."""
+    if not file.is_remote(folder):
+        yield folder
+        return
+    with room(tuning.staging_dir()) as local:
+        for part in ("", BEST):
+            url = os.path.join(folder, part).rstrip("/")
+            times = {n: ns for n, ns in remote_listing(url).items() if ns is not None}
+            wanted = [name for name in times if whole or name.endswith(_OUTLINE)]
+            os.makedirs(os.path.join(local, part), exist_ok=True)
+            here = {name: os.path.join(local, part, name) for name in wanted}
+            file.copy_files([(f"{url}/{name}", path) for name, path in here.items()], _THREADS)
+            for name, path in here.items():
+                os.utime(path, ns=(times[name], times[name]))
+        yield local
+
+
+def _others(local: str) -> list[str]:
+    best = os.path.join(local, BEST)
+    return indexed_prefixes(local) + (indexed_prefixes(best) if os.path.isdir(best) else [])
+
+
+def _committed(kept: committed.Kept, local: str, verified: bool) -> Listed:
+    fault = verify.fault(os.path.join(local, kept.name)) if verified else None
+    return Listed(kept.name, kept.step, kept.bytes, kept.time, kept.note, fault or "")
+
+
+def _foreign(prefix: str, name: str, verified: bool, sized: bool) -> Listed:
+    folder, base = os.path.split(prefix)
+    files = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(f"{base}.")]
+    return Listed(
+        name,
+        step_of(prefix),
+        sum(os.path.getsize(path) for path in files) if sized else None,
+        max(os.path.getmtime(path) for path in files),
+        "by another program",
+        (verify.fault(prefix) if verified else None) or "",
+    )

@@ -1,0 +1,147 @@
+"""Copies checkpoints to other folders and stores, and removes them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+
+from moxing.engine import checkpoint
+from moxing.engine.checkpoint import durable, manifest, pointer, stage, verify
+from moxing.engine.checkpoint.commit import remove as remove_files
+from moxing.engine.checkpoint.names import (
+    INDEX,
+    MANIFEST,
+    META,
+    POINTER,
+    data_suffixes,
+    is_single_file,
+    prefix_of,
+    present,
+)
+from moxing.engine.remote.fetch import listing
+from moxing.engine.remote.lease import Lease
+from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
+from moxing.framework import file
+from moxing.runs.checkpoints.source import at_hand
+
+_THREADS = 16
+
+
+def copy(src: str, dst: str) -> str:
+    """Copies a checkpoint into a folder, whole or not at all; returns its new prefix.
+
+    The copy becomes the newest checkpoint of the folder. Nothing but the checkpoint is copied:
+    neither metrics nor the report.
+
+    Args:
+        src: a prefix, a file of a checkpoint, or a folder (its newest checkpoint), on the disk or
+            in a store.
+        dst: a folder, on the disk or in a store.
+
+    Raises:
+        CheckpointError: there is no whole checkpoint at `src`.
+        MoxValueError: `dst` has a checkpoint of that name.
+        MoxRuntimeError: a run trains in `dst`.
+        OSError: the disk or the store fails.
+    """
+    with at_hand(src) as found:
+        if is_single_file(found.prefix):
+            raise CheckpointError(
+                f"{src} is a checkpoint of TensorFlow's V1 format, one file: copy that file."
+            )
+        name = os.path.basename(found.prefix)
+        if file.exists(f"{dst}/{name}{INDEX}"):
+            raise MoxValueError(f"There is a checkpoint {dst}/{name} already. Remove it first.")
+        if file.is_remote(dst):
+            lease = Lease(dst.rstrip("/"), lost=lambda: None)
+            lease.take()
+            try:
+                _upload(found.prefix, dst.rstrip("/"), name)
+            finally:
+                lease.release()
+        else:
+            checkpoint.ensure_directory(dst, "the folder to copy to")
+            with checkpoint.lock(dst), stage.stage(dst) as aside:
+                _place(found.prefix, dst, name, aside)
+    return os.path.join(dst, name)
+
+
+def remove(prefixes: Sequence[str]) -> list[str]:
+    """Removes checkpoints; returns the prefixes that were removed.
+
+    The file named `checkpoint` names the newest of the rest afterwards.
+
+    Args:
+        prefixes: prefixes, or files of checkpoints, in folders on the disk.
+
+    Raises:
+        CheckpointError: there is no such checkpoint; then nothing is removed.
+        MoxValueError: a prefix is in a store.
+        MoxRuntimeError: a run trains in the folder.
+        OSError: the disk fails.
+    """
+    wanted = list(dict.fromkeys(prefix_of(path) for path in prefixes))
+    for prefix in wanted:
+        if file.is_remote(prefix):
+            raise MoxValueError(f"{prefix}: remove the files of a store with mox.file.remove.")
+        if not present(prefix) and manifest.read(prefix) is None:
+            raise CheckpointError(f"There is no checkpoint {prefix}. Nothing was removed.")
+    for folder in dict.fromkeys(os.path.dirname(prefix) or "." for prefix in wanted):
+        with checkpoint.lock(folder), stage.stage(folder) as aside:
+            for prefix in wanted:
+                if (os.path.dirname(prefix) or ".") == folder:
+                    _remove(prefix)
+            _point(folder, aside)
+    return wanted
+
+
+def _remove(prefix: str) -> None:
+    if is_single_file(prefix):
+        os.remove(prefix)
+    else:
+        remove_files(prefix)
+
+
+def _place(src: str, folder: str, name: str, aside: str) -> None:
+    """Copies the files of a checkpoint beside their places, then moves them; the manifest last."""
+    final, staged = os.path.join(folder, name), os.path.join(aside, name)
+    data = [*data_suffixes(src), INDEX]
+    extra = [suffix for suffix in (META, MANIFEST) if os.path.exists(src + suffix)]
+    file.copy_files([(src + suffix, staged + suffix) for suffix in (*data, *extra)], _THREADS)
+    if why := verify.fault(staged):
+        raise MoxRuntimeError(f"The copy of {src} in {folder} is not whole: {why}.")
+    durable.sync([staged + suffix for suffix in (*data, *extra)])
+    for suffix in (*data, *extra):
+        os.replace(staged + suffix, final + suffix)
+    durable.sync_directory(folder)
+    _point(folder, aside, last=name)
+
+
+def _point(folder: str, aside: str, last: str | None = None) -> None:
+    """Writes the pointer of a folder anew: to its commits, and to the checkpoint `last`."""
+    before = pointer.read(folder)
+    listed = before.listed if before is not None and before.fault is None else ()
+    names = [os.path.basename(prefix) for prefix in listed if present(prefix)]
+    committed = [os.path.basename(prefix) for prefix, _ in reversed(manifest.manifests(folder))]
+    names += [name for name in committed if name not in names]
+    if last is not None:
+        names = [name for name in names if name != last] + [last]
+    if names:
+        pointer.write(folder, names, aside)
+    elif before is not None:
+        os.remove(before.path)
+
+
+def _upload(src: str, folder: str, name: str) -> None:
+    """Copies a checkpoint into a store: data and index, then the manifest, then the pointer."""
+    data = [*data_suffixes(src), INDEX, *([META] if os.path.exists(src + META) else [])]
+    file.copy_files([(src + suffix, f"{folder}/{name}{suffix}") for suffix in data], _THREADS)
+    if os.path.exists(src + MANIFEST):
+        file.copy(src + MANIFEST, f"{folder}/{name}{MANIFEST}")
+    there = sorted(
+        other.removesuffix(MANIFEST) for other in listing(folder) if other.endswith(MANIFEST)
+    )
+    with tempfile.TemporaryDirectory() as local:
+        pointer.write(local, [other for other in there if other != name] + [name], local)
+        file.copy(os.path.join(local, POINTER), f"{folder}/{POINTER}")

@@ -1,0 +1,118 @@
+"""Writes values as a checkpoint, or as a `.npz` or `.safetensors` file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from moxing import native_noise
+from moxing.engine import checkpoint
+from moxing.engine.checkpoint import durable, manifest, pointer, stage
+from moxing.engine.checkpoint.commit import commit
+from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.manifest import FileRecord, Manifest
+from moxing.engine.checkpoint.names import INDEX, data_suffixes, present, step_of
+from moxing.errors import MoxValueError
+from moxing.framework import atomic, file
+from moxing.runs.checkpoints.source import NPZ, SAFETENSORS, Values, safetensors
+
+
+def write(values: Values, path: str) -> str:
+    """Writes values, and returns the path that was written.
+
+    Args:
+        values: the values.
+        path: a file that ends in `.npz` or `.safetensors`; or the prefix of a checkpoint; or an
+            existing folder, in which the checkpoint gets the name `model.ckpt-STEP`.
+
+    Raises:
+        MoxValueError: there is something at the path, or values don't fit the format.
+        OSError: the disk fails.
+    """
+    if file.is_remote(path):
+        raise MoxValueError(
+            f"{path}: a checkpoint is written to the disk. Write it there, then `mox checkpoints"
+            " copy` it to the store."
+        )
+    if path.endswith((NPZ, SAFETENSORS)):
+        return _file(values, path)
+    prefix = os.path.join(path, f"model.ckpt-{values.step or 0}") if os.path.isdir(path) else path
+    if present(prefix):
+        raise MoxValueError(f"There is a checkpoint {prefix} already. Choose another name.")
+    folder = os.path.dirname(os.path.abspath(prefix))
+    ensure_directory(folder, "the folder of the new checkpoint")
+    with checkpoint.lock(folder), stage.stage(folder) as aside:
+        _commit(values, prefix, folder, aside)
+    return prefix
+
+
+def _file(values: Values, path: str) -> str:
+    if os.path.exists(path):
+        raise MoxValueError(f"There is a file {path} already. Choose another name.")
+    for name, array in values.arrays.items():
+        if array.dtype.kind not in "biufc" and array.dtype != tf.bfloat16.as_numpy_dtype:
+            raise MoxValueError(
+                f"{values.path}: variable {name} holds {_kind(array)}, which {path} can't hold."
+                " Write a TensorFlow checkpoint instead."
+            )
+    if path.endswith(NPZ):
+        # NumPy's format knows no bfloat16; float32 holds each of its values.
+        plain = {name: _without_bfloat16(array) for name, array in values.arrays.items()}
+        with (
+            atomic.replacing(path, sync=True) as descriptor,
+            os.fdopen(os.dup(descriptor), "wb") as f,
+        ):
+            np.savez(f, allow_pickle=False, **plain)
+        return path
+    contiguous = {name: np.ascontiguousarray(array) for name, array in values.arrays.items()}
+    shaped = {name: new.reshape(values.arrays[name].shape) for name, new in contiguous.items()}
+    content = safetensors().numpy.save(shaped, metadata={"format": "tf"})
+    atomic.replace(path, [content], sync=True)
+    return path
+
+
+def _kind(array: np.ndarray) -> str:
+    return "text" if array.dtype.kind in "OSU" else f"values of type {array.dtype}"
+
+
+def _without_bfloat16(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float32) if array.dtype == tf.bfloat16.as_numpy_dtype else array
+
+
+def _commit(values: Values, prefix: str, folder: str, aside: str) -> None:
+    staged = os.path.join(aside, os.path.basename(prefix))
+    _save(values.arrays, staged)
+    suffixes = [*data_suffixes(staged), INDEX]
+    durable.sync([staged + suffix for suffix in suffixes])
+    files = {
+        suffix: FileRecord(os.path.getsize(staged + suffix), durable.digest(staged + suffix))
+        for suffix in suffixes
+    }
+    others = manifest.manifests(folder)
+    serial = others[0][1].serial + 1 if others else 1
+    step = values.step if values.step is not None else step_of(prefix) or 0
+    record = Manifest(step, serial, {}, tuple(values.arrays))
+    commit(staged, prefix, dataclasses.replace(record, files=files))
+    kept = [os.path.basename(other) for other, _ in reversed(others)]
+    pointer.write(folder, [*kept, os.path.basename(prefix)], aside)
+
+
+def _save(arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        holders = [tf.placeholder(_dtype(array), array.shape) for array in arrays.values()]
+        saved = tf.raw_ops.SaveV2(
+            prefix=prefix,
+            tensor_names=list(arrays),
+            shape_and_slices=[""] * len(arrays),
+            tensors=holders,
+        )
+        with native_noise.dropped():  # What TensorFlow says of a session's first run.
+            session.run(saved, dict(zip(holders, arrays.values(), strict=True)))
+
+
+def _dtype(array: np.ndarray) -> tf.DType:
+    return tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)

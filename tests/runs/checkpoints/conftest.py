@@ -1,0 +1,33 @@
+"""Makes real checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import checkpoint
+
+Make = Callable[..., str]
+
+
+@pytest.fixture
+def make() -> Make:
+    """Saves values as a committed checkpoint; returns its prefix."""
+
+    def saved(folder: Path, step: int, values: Mapping[str, Any], keep: int | None = None) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tf.Graph().as_default(), tf.Session() as session:
+            variables = [
+                tf.get_variable(name, initializer=tf.constant(np.asarray(value)))
+                for name, value in {**values, "global_step": np.int64(step)}.items()
+            ]
+            saver = checkpoint.Saver(folder, variables, keep=keep)
+            session.run(tf.global_variables_initializer())
+            return saver.save(session, step).prefix
+
+    return saved

@@ -1,0 +1,118 @@
+"""Values go from format to format unchanged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.engine import checkpoint
+from moxing.errors import CheckpointError, MoxValueError
+from moxing.runs.checkpoints import source, target
+
+Make = Callable[..., str]
+BFLOAT16 = tf.bfloat16.as_numpy_dtype
+VALUES = {
+    "w": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "scope/half": np.asarray([1.5, np.nan, np.inf], np.float16),
+    "brain": np.asarray([[1.0, -2.0]], BFLOAT16),
+    "flag": np.asarray(True),
+    "big": np.asarray([2**62], np.int64),
+    "empty": np.zeros([0, 4], np.float32),
+}
+
+
+def _same(first: np.ndarray, second: np.ndarray) -> bool:
+    return (first.dtype, first.shape, first.tobytes()) == (
+        second.dtype,
+        second.shape,
+        second.tobytes(),
+    )
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ""])
+def test_there_and_back(tmp_path: Path, make: Make, suffix: str) -> None:
+    read = source.read(make(tmp_path / "run", 50, VALUES))
+
+    written = target.write(read, str(tmp_path / f"weights{suffix}"))
+    again = source.read(target.write(source.read(written), str(tmp_path / "back" / "model.ckpt")))
+
+    assert (read.step, again.step) == (50, 50)
+    assert set(again.arrays) == {*VALUES, "global_step"}
+    for name, value in VALUES.items():
+        # NumPy's files have no bfloat16, so that float32 stands there.
+        wanted = value.astype(np.float32) if (suffix, name) == (".npz", "brain") else value
+        assert _same(again.arrays[name], wanted), name
+
+
+def test_a_written_checkpoint_is_one_of_ours(tmp_path: Path, make: Make) -> None:
+    read = source.read(make(tmp_path / "run", 50, VALUES))
+    folder = tmp_path / "new"
+    folder.mkdir()
+
+    prefix = target.write(read, str(folder))
+
+    assert prefix == str(folder / "model.ckpt-50")
+    assert checkpoint.newest(folder) == checkpoint.Checkpoint(prefix, 50)
+    assert tf.train.latest_checkpoint(str(folder)) == prefix
+    assert not [name for name in folder.iterdir() if "tmp" in name.name]
+
+
+def test_a_folder_stands_for_its_newest_checkpoint(tmp_path: Path, make: Make) -> None:
+    make(tmp_path, 1, {"w": 1.0})
+    make(tmp_path, 2, {"w": 2.0})
+
+    assert source.read(str(tmp_path)).arrays["w"] == 2.0
+
+
+def test_text_goes_into_checkpoints_only(tmp_path: Path, make: Make) -> None:
+    read = source.read(make(tmp_path / "run", 1, {"words": np.asarray([b"a", b"bc"], object)}))
+
+    with pytest.raises(MoxValueError, match="variable words holds text"):
+        target.write(read, str(tmp_path / "a.npz"))
+    written = target.write(read, str(tmp_path / "model.ckpt"))
+    assert list(source.read(written).arrays["words"]) == [b"a", b"bc"]
+
+
+@pytest.mark.parametrize("name", ["model.ckpt-1", "weights.npz"])
+def test_nothing_is_overwritten(tmp_path: Path, make: Make, name: str) -> None:
+    read = source.read(make(tmp_path, 1, {"w": 1.0}))
+    (tmp_path / "weights.npz").write_bytes(b"mine")
+
+    with pytest.raises(MoxValueError, match="already"):
+        target.write(read, str(tmp_path / name))
+    assert (tmp_path / "weights.npz").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+@pytest.mark.parametrize("content", [b"", b"junk", b"\xff" * 5000])
+def test_damaged_files_are_named(tmp_path: Path, suffix: str, content: bytes) -> None:
+    path = tmp_path / f"weights{suffix}"
+    path.write_bytes(content)
+
+    with pytest.raises(MoxValueError, match=str(path)):
+        source.read(str(path))
+
+
+def test_objects_in_an_archive_are_not_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "weights.npz"
+    np.savez(path, w=np.asarray([{}], object))
+
+    with pytest.raises(MoxValueError, match="without objects"):
+        source.read(str(path))
+
+
+def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="No checkpoint at"):
+        source.read(str(tmp_path / "model.ckpt-1"))
+
+
+def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+
+    with pytest.raises(MoxValueError, match=r"pip install 'openmox\[safetensors\]'"):
+        source.read(str(tmp_path / "weights.safetensors"))
