@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import moxing
+from moxing import leaving
 from moxing.cli import checkpoints, convert, doctor, export, launch, legacy, port, run, runs, uai
 from moxing.errors import near_matches
 
@@ -54,7 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, 1 where the work failed, 2 where the command makes no sense, 130 after
         Ctrl-C.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        return leaving.told(lambda: main(sys.argv[1:]))
+    arguments = list(argv)
     command = arguments[0] if arguments else ""
     if command in COMMANDS:
         # Everything after the command is its own: a script's flags may look like ours.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing import leaving
 from moxing.engine.process import escape
 from moxing.engine.process.escape import Escape
 
@@ -49,7 +49,7 @@ def take(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Taken]]:
     def end(code: int) -> None:
         raise _Ended(code)
 
-    monkeypatch.setattr(os, "_exit", end)
+    monkeypatch.setattr(leaving, "at_once", end)
     monkeypatch.setattr(escape, "_OWN_END_SECONDS", 0.02)
     monkeypatch.setattr(escape, "_BREAK_SECONDS", 0.05)
     monkeypatch.setattr(escape, "_TURN_SECONDS", 0.01)

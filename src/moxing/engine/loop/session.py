@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
+from moxing import leaving
 from moxing.engine.checkpoint import ObjectRestorer, Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
 from moxing.engine.graph import blame, devices, tf_executor
@@ -20,7 +20,6 @@ from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW
 
 _CLOSE_SECONDS = 0.5
-_LAST_SECONDS = 5.0
 _END_SECONDS = 10.0  # For the user's code that still runs after the last step.
 
 
@@ -63,6 +62,7 @@ def open_session(
         coordinator: coordinator of the queue runners.
         team: the processes that the session runs with.
     """
+    leaving.install()
     config = _config(job, graph, team)
     session = tf.Session(team.target, graph=graph, config=config)
     threads: list[threading.Thread] = []
@@ -152,9 +152,6 @@ def _end(
                 option("input_fn"),
                 _END_SECONDS,
             )
-    if closing.is_alive():
-        # The interpreter must not shut down while native code is about to return to Python.
-        atexit.register(closing.join, _END_SECONDS if session.sess_str else _LAST_SECONDS)
     return fault
 
 

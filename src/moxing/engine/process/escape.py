@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import tensorflow.compat.v1 as tf
 
+from moxing import leaving
 from moxing.cluster.failure import PeerFailureError
 from moxing.logs import TENSORFLOW
 
@@ -92,4 +92,4 @@ class Escape:
                 work()
             except Exception as error:
                 TENSORFLOW.error("%s", error)
-        os._exit(PeerFailureError.exit_code)
+        leaving.at_once(PeerFailureError.exit_code)

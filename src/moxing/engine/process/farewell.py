@@ -8,22 +8,23 @@ import os
 import sys
 from contextlib import ExitStack
 
+from moxing import leaving
 from moxing.cluster.failure import PeerFailureError
 
 
 def at_exit(stack: ExitStack) -> None:
     """Has this process close what it holds of its cluster, as it exits; its forks have no part."""
+    leaving.install()
     atexit.register(_close, stack, os.getpid())
 
 
 def _close(stack: ExitStack, process: int) -> None:
-    if os.getpid() != process:
+    if os.getpid() != process or leaving.goes_at_once():
         return
-    # Python drops what exit handlers raise, and exits with 0.
     try:
         stack.close()
     except PeerFailureError as error:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             print(f"mox: error: {error}", file=sys.stderr, flush=True)
-        os._exit(error.exit_code)
+        leaving.fail(error.exit_code)

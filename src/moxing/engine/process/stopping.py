@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from moxing import signals
+from moxing import leaving, signals
 from moxing.logs import TENSORFLOW
 from moxing.signals import STOPPING, StopRequest
 
@@ -101,7 +101,7 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
             first, number = time.monotonic(), heard[0]
             ear.settimeout(_PATIENCE)
         elif time.monotonic() - first >= signals.ONE_REQUEST:
-            os._exit(128 + heard[0])
+            leaving.at_once(128 + heard[0])
 
 
 def _say_waiting(number: int) -> None:

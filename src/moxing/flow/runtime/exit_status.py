@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import NoReturn
 
+from moxing import leaving
 from moxing.errors import MoxError
 
 
 def finish(close: Callable[[], object]) -> None:
     """Closes a session as the process ends.
 
-    Python drops what exit handlers raise, and exits with 0.
-
     Args:
         close: waits for steps that are still queued, and raises what they raise.
     """
+    if leaving.goes_at_once():
+        return
     try:
         close()
     except SystemExit as error:  # Of a callback.
-        _leave(error.code if isinstance(error.code, int) else 1)
+        leaving.fail(error.code if isinstance(error.code, int) else 1)
     except Exception as error:
         sys.stdout.flush()
         if isinstance(error, MoxError):
@@ -31,11 +29,4 @@ def finish(close: Callable[[], object]) -> None:
             print(f"mox: error: {text}", file=sys.stderr)
         else:
             traceback.print_exception(error)
-        _leave(1)
-
-
-def _leave(code: int) -> NoReturn:
-    logging.shutdown()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(code)
+        leaving.fail(1)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import tensorflow.compat.v1 as tf
 
+from moxing import leaving
 from moxing.engine.graph import blame, devices, tf_executor
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
@@ -91,6 +92,7 @@ class Session:
             self._require_own_process()
             return
         self.settings.fixed = True
+        leaving.install()
         self._group = machine_group.enter(self.settings, _end)
         if self._group is None:
             self._open(None)

@@ -8,6 +8,7 @@ import sys
 import types
 from collections.abc import Collection, Sequence
 
+from moxing import leaving
 from moxing.errors import MoxError
 from moxing.legacy.face import importer
 from moxing.legacy.keras import arrival
@@ -37,6 +38,7 @@ def run(
     Raises:
         SystemExit: the program ended itself.
     """
+    leaving.install()
     try:
         # Read the program before the import of TensorFlow, which takes seconds.
         spec = modules.find(script) if as_module else None

@@ -1,0 +1,270 @@
+"""The one way out of a process: behind all that must be run and kept, and never by SIGABRT.
+
+Python before 3.14 ends every thread that comes back from native code while it shuts down, and does
+so by unwinding the thread's stack; C++ then often aborts the process. TensorFlow has such threads:
+some close a session or wait in a step, others call a generator or a py_func. Where a process may
+have one, it does what Python does at its end and leaves by `os._exit` instead of shutting down.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import gc
+import io
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_ASK_SECONDS = 30.0  # For a fork to find out the exit code.
+_AT_ONCE_SECONDS = 5.0  # For exit functions, where the main thread does not come to run them.
+_UNFLUSHED = 120  # Python's exit code where what was printed could not be written.
+_TEXT, _PACKED, _BYTES = range(3)
+_LAST_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# What writes its rest when it is destroyed: module, class and method to call instead.
+_WRITERS = (
+    ("tensorflow.python.summary.writer.event_file_writer", "EventFileWriter", "flush"),
+    ("tensorflow.python.ops.summary_ops_v2", "_ResourceSummaryWriter", "flush"),
+    ("tensorflow.python.lib.io.file_io", "FileIO", "flush"),
+    ("tensorflow.python.lib.io.tf_record", "TFRecordWriter", "flush"),
+    ("h5py._hl.files", "File", "flush"),
+    ("zipfile", "ZipFile", "close"),
+)
+
+
+class _Way:
+    """What is known of this process's end.
+
+    Attributes:
+        told: its exit code, by who calls `sys.exit` last; None: not known.
+        failed: an exit code that an exit function asked for; None: none did.
+        asks: whether this is a fork that finds out the exit code.
+        at_once: whether the process ends although its main thread does not.
+    """
+
+    told: int | None = None
+    failed: int | None = None
+    asks = False
+    at_once = False
+
+
+_way = _Way()
+
+
+def install() -> None:
+    """From now on this process takes the way out, at its end, if it needs it."""
+    before: Callable[[], None] = threading._shutdown  # type: ignore[attr-defined]
+    if hasattr(before, "mox_before"):
+        return
+
+    def _shutdown() -> None:
+        # Python calls it without any frame at its end; multiprocessing calls it in processes that
+        # end in another way.
+        if sys._getframe().f_back is None:
+            _end(before)
+        else:
+            before()
+
+    _shutdown.mox_before = before  # type: ignore[attr-defined]
+    threading._shutdown = _shutdown  # type: ignore[attr-defined]
+
+
+def told(main: Callable[[], int]) -> int:
+    """Runs a command whose result, or `SystemExit`, is the exit code of the process."""
+    try:
+        code = main()
+    except SystemExit as error:
+        _way.told = _code_of(error)
+        raise
+    _way.told = code
+    return code
+
+
+def fail(code: int) -> None:
+    """In an exit function: the process is to end with this code, behind the other functions.
+
+    Python drops what exit functions raise, and exits with 0.
+    """
+    install()
+    _way.failed = _way.failed or code
+
+
+def at_once(code: int) -> None:
+    """Ends the process from a thread, where the main thread may never come to its end.
+
+    Exit functions run, for a few seconds at most; those that wait for others ask `goes_at_once`.
+    """
+    _way.at_once = True
+
+    def finish() -> None:
+        atexit._run_exitfuncs()
+        _keep()
+
+    worker = threading.Thread(target=finish, name="exit functions", daemon=True)
+    worker.start()
+    worker.join(_AT_ONCE_SECONDS)
+    os._exit(code)
+
+
+def goes_at_once() -> bool:
+    """Whether this process ends although its work has not."""
+    return _way.at_once
+
+
+def _end(join: Callable[[], None]) -> None:
+    """The end of Python: threads, exit functions, files; and then of the process, if need be."""
+    if _way.asks:
+        return
+    try:
+        join()
+    except BaseException as error:  # Ctrl-C, as a rule.
+        traceback.print_exception(error)
+    atexit._run_exitfuncs()
+    if _way.failed is None and not _may_abort():
+        return
+    flushed = _keep()
+    if _way.failed is None and _way.told is None:
+        _leave_as_a_fork_does()
+        return
+    code = _way.failed or _way.told or 0
+    os._exit(code if flushed else _UNFLUSHED)
+
+
+def _may_abort() -> bool:
+    """Whether a thread may come back from native code that Python can't see."""
+    if len(sys._current_frames()) > 1:
+        return True
+    functions = sys.modules.get("tensorflow.python.ops.script_ops")
+    # A generator or py_func was made once, and native threads may call it.
+    return functions is not None and functions._py_funcs._unique_id > 0
+
+
+def _keep() -> bool:
+    """Writes what buffers hold; whether all that was printed could be written."""
+    with contextlib.suppress(Exception):
+        logging.shutdown()
+    for write in _writers():
+        with contextlib.suppress(Exception):
+            write()
+    flushed = True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except Exception:
+            flushed = False
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).fflush(None)
+    return flushed
+
+
+def _writers() -> Iterator[Callable[[], Any]]:
+    """Of all open files those that hold something back: first those that write into others."""
+    methods: dict[type, str] = {}
+    for module, name, method in _WRITERS:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None:
+            methods[kind] = method
+    kinds, files = tuple(methods), []
+    known: dict[type, bool] = {}
+    for found in gc.get_objects():
+        kind = type(found)
+        if kind not in known:
+            known[kind] = issubclass(kind, (io.IOBase, *kinds))
+        if not known[kind]:
+            continue
+        if not isinstance(found, io.IOBase):
+            yield getattr(found, next(methods[k] for k in kinds if isinstance(found, k)))
+        else:
+            files.append(found)
+    streams = {id(sys.stdout), id(sys.stderr), id(sys.__stdout__), id(sys.__stderr__)}
+    for file in sorted(files, key=_depth):
+        if file.closed or id(file) in streams:
+            continue
+        if _depth(file) == _PACKED:
+            yield lambda file=file: file.writable() and file.close()
+        else:
+            yield file.flush
+
+
+def _depth(file: io.IOBase) -> int:
+    """Text goes through the buffer below it, which may pack it into a buffer of its own."""
+    if isinstance(file, io.TextIOBase):
+        return _TEXT
+    # Such as a GzipFile, whose end is written as it is closed.
+    packs = type(file).__module__ != "_io" and isinstance(file, io.BufferedIOBase)
+    return _PACKED if packs else _BYTES
+
+
+def _leave_as_a_fork_does() -> None:
+    """Leaves with the exit code of a fork, which shuts down with this process's main thread only.
+
+    Nobody but Python's `main` knows what the program gave `sys.exit`, and `main` tells `exit()`
+    alone. Returns in the fork, and where there is no answer.
+    """
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "on_exit"):  # As on macOS.
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of other threads, of which the fork needs none.
+            fork = os.fork()
+    except OSError:
+        return
+    if fork == 0:
+        _way.asks = True
+        # exit() calls _exit(code) first, and no object is destroyed before: destructors would wait
+        # for threads that the fork does not have.
+        library.on_exit(library._exit, None)
+        gc.freeze()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(gc.get_objects()))
+        for module in list(sys.modules.values()):
+            values = list(getattr(module, "__dict__", {}).values())
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(values))
+        return
+    code = _code_of_fork(fork)
+    if code is None:
+        return
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _code_of_fork(fork: int) -> int | None:
+    """How a fork ended: its exit code, or less than 0 for a signal; None: not of itself."""
+    until = time.monotonic() + _ASK_SECONDS
+    try:
+        while (ended := os.waitpid(fork, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > until:
+                os.kill(fork, signal.SIGKILL)
+                os.waitpid(fork, 0)
+                return None
+            time.sleep(0.002)
+    except ChildProcessError:
+        return None
+    code = os.waitstatus_to_exitcode(ended[1])
+    return code if code >= 0 or -code in _LAST_SIGNALS else None
+
+
+def _code_of(error: SystemExit) -> int:
+    """The exit code that Python makes of the exception."""
+    if error.code is None:
+        return 0
+    return error.code & 0xFF if isinstance(error.code, int) else 1
+
+
+def _forget() -> None:
+    """A fork has its own end."""
+    _way.at_once, _way.told, _way.failed = False, None, None
+
+
+os.register_at_fork(after_in_child=_forget)
