@@ -107,7 +107,7 @@ _PARTS: dict[str, tuple[Any, dict[str, str]]] = {
         Restoring,
         {
             **{"restore_include": "include", "restore_exclude": "exclude"},
-            **{"checkpoint_path": "", "again": "", "untrained": ""},
+            **{"checkpoint_path": "", "again": "", "untrained": "", "averaged": ""},
         },
     ),
     "logging": (

@@ -407,3 +407,14 @@ def test_accumulated_batches_equal_a_large_one(model_fn: Any, read: Any, tmp_pat
     parts = trained("parts", 20, gradient_clip_norm=0.1, accumulate_steps=3)
     np.testing.assert_allclose(parts, large, rtol=1e-5, atol=1e-6)
     assert np.abs(large).max() <= 5 * 0.1 * 0.1
+
+
+def test_averages_are_evaluated_on_request(model_fn: Any, read: Any, tmp_path: Path) -> None:
+    estimator = tfe.Estimator(model_fn, tmp_path / "m", params={"rate": 1.0})
+    with flags.overridden(ema_decay=0.9):
+        estimator.train(read(shuffle=False), max_steps=20)
+    assert "w/ExponentialMovingAverage" in estimator.get_variable_names()
+    weights = estimator.evaluate(read(epochs=1))["loss"]
+    with flags.overridden(use_ema=True):
+        averages = estimator.evaluate(read(epochs=1))["loss"]
+    assert averages > weights > 0

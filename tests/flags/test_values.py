@@ -42,6 +42,8 @@ FROZEN = {
     "gradient_clip_value": ("float", None),
     "gradient_clip": ("float", None),
     "gradient_clip_type": ("string", "norm"),
+    "ema_decay": ("float", None),
+    "use_ema": ("boolean", False),
     "seed": ("integer", None),
     "compress_gradients": ("boolean", False),
     "session_timeout": ("integer", 0),

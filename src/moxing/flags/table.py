@@ -105,6 +105,8 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("gradient_clip_value", "float", None, "Largest absolute value in a gradient."),
     FlagSpec("gradient_clip", "float", None, "MoXing's name of such a limit."),
     FlagSpec("gradient_clip_type", "string", "norm", "Which limit it is.", ("norm", "value")),
+    FlagSpec("ema_decay", "float", None, "Decay of moving averages of the trained weights."),
+    FlagSpec("use_ema", "boolean", False, "Evaluate and export these averages, not the weights."),
     FlagSpec("checkpoint_include_patterns", "string", None, "Restore variables that match one."),
     FlagSpec("checkpoint_exclude_patterns", "string", None, "Do not restore those that match one."),
     FlagSpec("trainable_include_patterns", "string", None, "Train variables that match one."),

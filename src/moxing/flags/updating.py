@@ -32,7 +32,18 @@ def updating() -> Updating:
         limits["gradient_clip_norm"],
         limits["gradient_clip_value"],
         accumulate=flags.get_flag("accumulate_steps"),
+        average_decay=_decay(),
     )
+
+
+def _decay() -> float | None:
+    value = flags.get_flag("ema_decay")
+    if value is not None and not 0 <= value < 1:
+        raise MoxValueError(
+            f"--ema_decay={value:g}: it must be from 0 to below 1, such as 0.999; leave it out to"
+            " keep no averages."
+        )
+    return value
 
 
 def _limit(name: str) -> float | None:

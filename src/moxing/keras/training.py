@@ -19,6 +19,7 @@ from moxing.engine.job.job import (
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
+from moxing.errors import MoxNotSupportedError
 from moxing.flags import hello
 from moxing.flags.updating import updating
 from moxing.keras import arguments, as_keras, checks, data, evaluation, foreign, misfit, place
@@ -147,6 +148,11 @@ def fit(
     chief = cluster is None or cluster.is_chief
     eval_steps = arguments.count("eval_steps", eval_steps)
     changes = dataclasses.replace(updating(), parts=True)
+    if changes.average_decay is not None:
+        raise MoxNotSupportedError(
+            f"--ema_decay={changes.average_decay:g} is not for moxing.keras.fit: compile the model"
+            f" with an optimizer that has use_ema=True, ema_momentum={changes.average_decay:g}."
+        )
     if (parts := arguments.count("accumulate_steps", accumulate_steps)) is not None:
         changes = dataclasses.replace(changes, accumulate=parts)
     examined = evaluation.read(eval_data, batch, eval_steps)

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.entries import Entry
 from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.reader import Stored
+from moxing.engine.graph.average_names import average_of, lacking
 from moxing.engine.wording.option_names import option
 from moxing.errors import CheckpointError, near_matches
 from moxing.logs import TENSORFLOW
@@ -91,6 +92,23 @@ def warm_plan(
     needed = [e.name for e in entries if id(e.variable) not in optional and not _is_step(e.name)]
     _check_warm(stored, plan, wanted, needed)
     return plan
+
+
+def with_averages(stored: Stored, matches: Sequence[Match]) -> list[Match]:
+    """The matches with the moving averages of variables as their sources, where there are some.
+
+    Raises:
+        CheckpointError: the checkpoint has no average of these variables.
+    """
+    changed = [
+        Match(match.entry, average_of(match.source))
+        if average_of(match.source) in stored.shapes
+        else match
+        for match in matches
+    ]
+    if changed == list(matches):
+        raise lacking(stored.prefix)
+    return changed
 
 
 def _place(plan: Plan, stored: Stored, entry: Entry, optional: bool) -> None:

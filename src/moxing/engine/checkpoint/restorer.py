@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.entries import Entry, entries, flat
 from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.names import Checkpoint
-from moxing.engine.checkpoint.plan import Match, resume_plan, warm_plan
+from moxing.engine.checkpoint.plan import Match, resume_plan, warm_plan, with_averages
 from moxing.engine.checkpoint.reader import Stored, stored, unreadable
 from moxing.logs import TENSORFLOW
 
@@ -27,6 +27,7 @@ class Restorer:
         include, exclude: patterns of variables to restore and not to restore: see `Filter`.
         optional: those of `variables` that a foreign checkpoint may lack: optimizer slots. The
             global step always may.
+        averaged: whether variables get their moving averages where the checkpoint has them.
 
     Attributes:
         restored: the variables that `run` assigns values to.
@@ -46,6 +47,7 @@ class Restorer:
         include: str | Iterable[str] = (),
         exclude: str | Iterable[str] = (),
         optional: Collection[Any] = (),
+        averaged: bool = False,
     ) -> None:
         self._prefix = checkpoint.prefix
         found, known = stored(checkpoint.prefix), entries(variables)
@@ -54,6 +56,8 @@ class Restorer:
         else:
             slots = {id(variable) for variable in flat(optional)}
             plan = warm_plan(found, known, Filter(include, exclude), slots)
+        if averaged:
+            plan.matches = with_averages(found, plan.matches)
         self.restored: tuple[tf.Variable, ...] = tuple(m.entry.variable for m in plan.matches)
         self.initialized: tuple[tf.Variable, ...] = tuple(e.variable for e in plan.initialized)
         self._names_initialized = [entry.name for entry in plan.initialized]

@@ -6,6 +6,7 @@ served; `write` exports the model and loads it again to check it. Frozen graphs 
 TensorFlow Lite and ONNX are files beside the SavedModel.
 """
 
+from moxing.engine.export.averaged import saver as averages_saver
 from moxing.engine.export.check import check
 from moxing.engine.export.inputs import placeholders
 from moxing.engine.export.kinds import KINDS, check_installed, check_kinds
@@ -22,6 +23,7 @@ __all__ = [
     "check_installed",
     "check_kinds",
     "check_variables",
+    "averages_saver",
     "checkpoint_names",
     "labels_beside",
     "placeholders",

@@ -15,7 +15,7 @@ import tensorflow.compat.v1 as tf
 from google.protobuf.message import Message
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from moxing.engine.export import reload
+from moxing.engine.export import averaged, reload
 from moxing.engine.export.check import check_assets
 from moxing.engine.export.convert import FILES, convert
 from moxing.engine.export.frozen import GRAPH, write_frozen
@@ -38,6 +38,7 @@ def write(
     directory: str,
     kinds: Collection[str] = (),
     assets: Iterable[str] = (),
+    use_averages: bool = False,
 ) -> str:
     """Exports the model with the values of a checkpoint.
 
@@ -53,6 +54,7 @@ def write(
         directory: destination, which must not exist; its parent is made if needed.
         kinds: which other kinds of model to write beside the SavedModel; constants of `kinds`.
         assets: paths of files to copy into the model's folder `assets`.
+        use_averages: whether variables get their moving averages where the checkpoint has them.
 
     Returns:
         `directory`.
@@ -69,7 +71,7 @@ def write(
     temporary = _make_temporary(directory)
     try:
         with graph.as_default(), _without_lines_about(temporary):
-            _build(graph, signature, checkpoint_prefix, temporary, kinds, assets)
+            _build(graph, signature, checkpoint_prefix, temporary, kinds, assets, use_averages)
         failed = {kind: convert(kind, temporary) for kind in FILES if kind in kinds}
         _sync_tree(temporary)
         refuse_existing(directory)  # A rename would replace an empty directory.
@@ -95,12 +97,14 @@ def _build(
     directory: str,
     kinds: Collection[str],
     files: Iterable[str],
+    use_averages: bool,
 ) -> None:
     _add_assets(graph, files)
     check_assets(graph)
     description = signature_def(signature)
     assets = graph.get_collection(tf.GraphKeys.ASSET_FILEPATHS)
     with tf.name_scope(None), tf.control_dependencies(None):
+        with_averages = averaged.saver(checkpoint_prefix) if use_averages else None
         saver = tf.train.Saver(_held(graph, signature, checkpoint_prefix), allow_empty=True)
         initialize = tf.group(
             tf.local_variables_initializer(), tf.tables_initializer(), name="init_at_load"
@@ -110,6 +114,8 @@ def _build(
     builder = tf.saved_model.Builder(directory)
     with tf.Session(graph=graph, config=config) as session:
         saver.restore(session, checkpoint_prefix)
+        if with_averages is not None:
+            with_averages.restore(session, checkpoint_prefix)
         builder.add_meta_graph_and_variables(
             session,
             [tf.saved_model.SERVING],

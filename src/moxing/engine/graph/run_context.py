@@ -47,6 +47,10 @@ class RunContext:
             optimizers; run by `run.runner` after the last step.
         updating: what happens to gradients. Written by `model.clipping.offer` before the train op
             is built; read by optimizers in apply_gradients.
+        averages: moving averages of variables. Written by `model.averages.keep` while the train op
+            is built; read when the restorer is made.
+        average_swap: operations that put averages into variables. Written by
+            `model.averages.make_showable` before the graph is final; run by hooks that evaluate.
         learning_rates: the factor of all learning rates. Written by `model.learning_rate.scalable`
             while optimizers are built; read by hooks in `begin`.
         run_state: variables that only a resumed run restores. Written by hooks in `begin` through
@@ -68,6 +72,8 @@ class RunContext:
     save_points: list[tuple[tf.Variable, int]] = field(default_factory=list)
     settling: list[tf.Operation] = field(default_factory=list)
     updating: object = None
+    averages: object = None
+    average_swap: object = None
     learning_rates: object = None
     run_state: list[tf.Variable] = field(default_factory=list)
     recorder: object = None

@@ -107,6 +107,8 @@ class Restoring:
         include, exclude: patterns of variables to restore from checkpoint_path.
         again: whether to continue training after the input of an earlier run has ended.
         untrained: whether modes other than TRAIN may also start from initial values.
+        averaged: whether modes other than TRAIN, evaluations during TRAIN, and exports use the
+            moving averages of the weights.
     """
 
     checkpoint_path: str | None = None
@@ -114,6 +116,7 @@ class Restoring:
     exclude: tuple[str, ...] = ()
     again: bool = False
     untrained: bool = False
+    averaged: bool = False
 
 
 @dataclass(frozen=True)

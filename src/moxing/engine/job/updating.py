@@ -16,12 +16,15 @@ class Updating:
         clip_norm: the largest global norm of the gradients of a loss; None: any norm.
         clip_value: the largest absolute value of an element of a gradient; None: any value.
         accumulate: the number of batches of each device whose gradients make one step.
+        average_decay: the decay of exponential moving averages of the trained variables; None: the
+            run keeps no averages.
         parts: whether these batches are parts of what the input counts as one batch.
     """
 
     clip_norm: float | None = None
     clip_value: float | None = None
     accumulate: int = 1
+    average_decay: float | None = None
     parts: bool = False
 
     @property

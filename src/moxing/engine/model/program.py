@@ -100,6 +100,7 @@ def build(
         place: this process's place among others.
     """
     devices.has_gpu()
+    _check_averages(job)
     with resource_variables():
         try:
             return _build(job, input_steps, order, place, may_lift=True)
@@ -186,6 +187,21 @@ def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift
     names = export.checkpoint_names(built)
     export_graph, signature = _build_export(job, made, names, f"the {job.mode} graph")
     return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
+
+
+def _check_averages(job: Job) -> None:
+    if job.training and job.restoring.averaged:
+        if job.optimization.updating.average_decay is None:
+            raise MoxValueError(
+                "--use_ema evaluates and exports moving averages of the weights, but this training"
+                " keeps none: give --ema_decay=0.999 too, or leave --use_ema out."
+            )
+        if job.inter_mode is not None and not job.group.synchronous:
+            raise MoxValueError(
+                "--use_ema with inter_mode puts averages into the variables while it evaluates, and"
+                " with --sync_replicas=false other workers train these variables meanwhile. Leave"
+                " --use_ema out, and evaluate with it in a run of its own."
+            )
 
 
 def sources(made: Inputs) -> list[tf.Operation]:

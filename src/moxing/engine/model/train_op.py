@@ -12,7 +12,7 @@ from moxing.engine.graph import precision, pruning
 from moxing.engine.graph.precision import LossScale
 from moxing.engine.job.job import Loss
 from moxing.engine.job.updating import Updating
-from moxing.engine.model import clipping, learning_rate
+from moxing.engine.model import averages, clipping, learning_rate
 from moxing.engine.model.accumulation import Accumulation
 from moxing.engine.parallel import self_exchange, variable_reads
 from moxing.engine.parallel.reduce import Spread
@@ -52,7 +52,10 @@ def train_op(
     clipping.offer(updating)
     optimizers = [_make_optimizer(function) for function in optimizer_fns]
     with learning_rate.scalable(optimizers):
-        return _step(spread, optimizers, variables, global_step, scale, updating, accumulation)
+        step = _step(spread, optimizers, variables, global_step, scale, updating, accumulation)
+    if updating.average_decay is None or not spread.applies:
+        return step
+    return averages.keep(step, variables, updating.average_decay, global_step)
 
 
 def _step(

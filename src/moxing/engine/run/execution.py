@@ -172,4 +172,5 @@ def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | 
         # Another run may have taken the number meanwhile.
         target = _export_target(job, built) or target
     assets = export.labels_beside(job.log_dir, prefix)
-    return export.write(built.export_graph, signature, prefix, target, job.export.kinds, assets)
+    graph, kinds = built.export_graph, job.export.kinds
+    return export.write(graph, signature, prefix, target, kinds, assets, job.restoring.averaged)

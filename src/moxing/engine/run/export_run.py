@@ -67,6 +67,8 @@ def _export(job: Job, start: Checkpoint, labels: str | None) -> Result:
     checkpoint.ensure_directory(directory)
     target = export.target(directory, signature.version)
     assets = export.labels_beside(labels, start.prefix)
-    export.write(graph, signature, start.prefix, target, job.export.kinds, assets)
+    export.write(
+        graph, signature, start.prefix, target, job.export.kinds, assets, job.restoring.averaged
+    )
     TENSORFLOW.info("Exported the checkpoint %s to %s.", start.prefix, target)
     return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint import ObjectRestorer, Restorer, reader
-from moxing.engine.graph import blame, saveables
+from moxing.engine.graph import average_names, blame, saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop import session
 from moxing.engine.loop.hooks import HookChain
@@ -19,7 +19,7 @@ from moxing.engine.loop.run_state import belongs_to_run
 from moxing.engine.loop.session import Initialization
 from moxing.engine.loop.step_log import Reporters
 from moxing.engine.loop.step_loop import Loop, Running
-from moxing.engine.model import program
+from moxing.engine.model import averages, program
 from moxing.engine.model.program import Program
 from moxing.engine.parallel import replicas, self_exchange
 from moxing.engine.parallel.place import Place
@@ -90,6 +90,9 @@ class Runner:
         placed = start.positioned or (objects is not None and objects.iterators)
         if start.state.input_steps and not placed:
             TENSORFLOW.info("%s", report.input_starts_over(start.state.input_steps))
+        self._begin_averages = averages.begin(restored) if place.initializes else tf.no_op()
+        if job.restoring.averaged and job.training:
+            averages.make_showable()
         self._give = place.give_values(variables)
         self._copy = replicas.copies_from_originals()
         self._initialization = Initialization(
@@ -168,6 +171,7 @@ class Runner:
 
     def _complete(self, opened: tf.Session) -> None:
         """Gives every copy of a variable, here and in other processes, its value."""
+        opened.run(self._begin_averages)
         opened.run(self._give)
         opened.run(self._copy)
         self._team.barrier("variables", self._job.group.start_timeout)
@@ -224,10 +228,16 @@ def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restor
     if found is None:
         return None
     variables = replicas.originals(tf.global_variables())
-    own = [variable for variable in variables if variable.name in model]
+    saved = reader.stored(found.prefix).shapes
+    # A run may begin with averages later than with its weights.
+    own = [
+        variable
+        for variable in variables
+        if variable.name in model
+        and (variable.op.name in saved or not average_names.is_average(variable.op.name))
+    ]
     hooked = [variable for variable in variables if variable.name not in model]
     if hooked:
-        saved = reader.stored(found.prefix).shapes
         own += [
             variable
             for variable in hooked
@@ -240,6 +250,7 @@ def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restor
         include=job.restoring.include,
         exclude=job.restoring.exclude,
         optional=(*built.slots, built.global_step),
+        averaged=job.restoring.averaged and not job.training,
     )
 
 

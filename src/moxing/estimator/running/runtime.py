@@ -111,6 +111,7 @@ def restoring(path: str | None, again: bool = False, untrained: bool = False) ->
         flags.patterns("checkpoint_exclude_patterns"),
         again,
         untrained,
+        flags.get_flag("use_ema"),
     )
 
 

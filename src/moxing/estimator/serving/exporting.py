@@ -11,6 +11,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing import flags
+from moxing.engine.export import averages_saver
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.described import Described
 from moxing.estimator.running import checkpoints
@@ -67,10 +69,13 @@ def _write(
         served = serving_graph.build(estimator, receiver_fn)
         made = signatures.of_model(served.receiver, served.spec)
         saver, initialize = served.saver(), served.initializer()
+        averages = averages_saver(source) if flags.get_flag("use_ema") else None
         builder = tf.saved_model.Builder(directory)
         config = tf.ConfigProto(allow_soft_placement=True, device_count={"GPU": 0})
         with tf.Session(graph=graph, config=config) as session:
             saver.restore(session, source)
+            if averages is not None:
+                averages.restore(session, source)
             builder.add_meta_graph_and_variables(
                 session,
                 [tf.saved_model.SERVING],

@@ -17,7 +17,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.best import BestCheckpoint
 from moxing.engine.loop import run_state
 from moxing.engine.loop.means import Means
-from moxing.engine.model import inter_evaluation
+from moxing.engine.model import averages, inter_evaluation
 from moxing.engine.process import team
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.wording import report
@@ -145,6 +145,10 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         return BestCheckpoint(where.path, metric, monitors.grows(metric))
 
     def _evaluate(self, session: tf.Session) -> dict[str, float]:
+        with averages.shown(session):
+            return self._mean_values(session)
+
+    def _mean_values(self, session: tf.Session) -> dict[str, float]:
         started = time.perf_counter()
         means = Means()
         session.run(self._rewind)

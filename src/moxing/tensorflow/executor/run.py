@@ -147,6 +147,7 @@ def run(
             arguments.check_path("checkpoint_path", checkpoint_path),
             flags.patterns("checkpoint_include_patterns"),
             flags.patterns("checkpoint_exclude_patterns"),
+            averaged=flags.get_flag("use_ema"),
         ),
         logging=Logging(
             arguments.check_count("log_every_n_steps", log_every_n_steps, 1),
