@@ -196,6 +196,21 @@ def test_datasets_take_the_arguments_of_their_time(faces: Faces) -> None:
     assert second == (3, 3)
 
 
+def test_windows_of_old_datasets_have_their_methods(faces: Faces) -> None:
+    contrib = faces.load("tensorflow.contrib.data")
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = contrib.Dataset.range(6).group_by_window(
+            key_func=lambda n: n % 2,
+            reduce_func=lambda key, window: window.map(lambda n: n, num_threads=1).batch(3),
+            window_size=3,
+        )
+        parted = contrib.Dataset.from_tensor_slices([[1, 2]]).unbatch().ignore_errors()
+        batch = data.make_one_shot_iterator().get_next()
+        part = parted.make_one_shot_iterator().get_next()
+        assert sorted(session.run(batch).tolist() for _ in range(2)) == [[0, 2, 4], [1, 3, 5]]
+        assert session.run(part) == 1
+
+
 def test_variables_go_to_the_server_that_has_the_least(faces: Faces) -> None:
     training = faces.load("tensorflow.contrib.training")
     with tf.Graph().as_default():
@@ -331,3 +346,22 @@ def test_what_cannot_be_had_says_what_to_do(faces: Faces, name: str, advice: str
 
     assert "is gone from TensorFlow 2.x" in str(told.value)
     assert advice in str(told.value)
+
+
+def test_an_eager_network_tracks_the_layers_it_is_told_of() -> None:
+    from moxing.legacy.contrib.eager_network import Network
+
+    class Net(Network):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = self.track_layer(tf.layers.Dense(3))
+            self.track_layer(self.first)
+            self.track_layer(tf.layers.Dense(2))
+
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            return self.layers[-1](self.first(inputs))
+
+    with tf.Graph().as_default():
+        net = Net()
+        assert net(tf.ones([1, 4])).shape == (1, 2)
+        assert [tuple(v.shape) for v in net.trainable_weights] == [(4, 3), (3,), (3, 2), (2,)]

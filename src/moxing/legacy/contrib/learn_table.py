@@ -45,6 +45,8 @@ _IO = Spec(
         name: "face:tensorflow.contrib.learn.io" for name in ("graph_io", "numpy_io", "pandas_io")
     },
 )
+_MODEL_FN = "Give a model_fn to tf.estimator.Estimator instead."
+_RNN = "Build tf.nn.dynamic_rnn in a model_fn of tf.estimator.Estimator."
 _ESTIMATORS = Spec(
     names={
         **{
@@ -60,11 +62,12 @@ _ESTIMATORS = Spec(
             )
         },
         "constants": Spec(names={"ProblemType": f"{_HERE}.model_results:ProblemType"}),
+        "dynamic_rnn_estimator": Spec(
+            gone=dict.fromkeys(("DynamicRnnEstimator", "PredictionType"), _RNN)
+        ),
         "rnn_common": f"{_HERE}.reading",
     },
-    fallback=(),
 )
-_MODEL_FN = "Give a model_fn to tf.estimator.Estimator instead."
 
 LEARN = Spec(
     names={
@@ -109,7 +112,7 @@ LEARN = Spec(
         "utils": _UTILS,
     },
     gone={
-        "DynamicRnnEstimator": "Build tf.nn.dynamic_rnn in a model_fn of tf.estimator.Estimator.",
+        "DynamicRnnEstimator": _RNN,
         "KMeansClustering": "Use KMeans of scikit-learn instead.",
         "LogisticRegressor": "Use tf.estimator.LinearClassifier instead.",
         "SVM": "Use LinearSVC of scikit-learn, or tf.estimator.LinearClassifier, instead.",

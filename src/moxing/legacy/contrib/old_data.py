@@ -54,16 +54,20 @@ class Dataset(DatasetV1Adapter):
 
     def group_by_window(self, key_func: Any, reduce_func: Any, window_size: Any) -> Dataset:
         """Groups elements by key into windows, and reduces each window to a dataset."""
-        grouped = tf.data.experimental.group_by_window(key_func, reduce_func, window_size)
-        return Dataset(grouped(self))
+
+        # The functions of tf.data.experimental would call these methods again.
+        def reduce(key: Any, window: Any) -> Any:
+            return reduce_func(key, Dataset(window))
+
+        return Dataset(DatasetV1Adapter.group_by_window(self, key_func, reduce, window_size))
 
     def ignore_errors(self) -> Dataset:
         """Skips elements that raise errors."""
-        return Dataset(tf.data.experimental.ignore_errors()(self))
+        return Dataset(DatasetV1Adapter.ignore_errors(self))
 
     def unbatch(self) -> Dataset:
         """Splits batches into elements."""
-        return Dataset(tf.data.experimental.unbatch()(self))
+        return Dataset(DatasetV1Adapter.unbatch(self))
 
 
 def _method(name: str) -> Callable[..., Dataset]:

@@ -26,7 +26,7 @@ _PROJECTOR = Spec(roots=(f"{_HERE}.projector",))
 _EAGER = Spec(
     roots=(f"{_HERE}.eager",),
     names={
-        "Network": f"{_V1}:keras.Model",
+        "Network": f"{_HERE}.eager_network:Network",
         "Saver": f"{_V1}:train.Saver",
         "Sequential": f"{_V1}:keras.Sequential",
         "python": Spec(names={"tfe": "face:tensorflow.contrib.eager"}),
