@@ -1,7 +1,10 @@
-"""Functions of Keras 2's backend that tf_keras' no longer has."""
+"""Functions and arguments of Keras 1's and 2's backend that tf_keras' no longer has."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -42,3 +45,66 @@ def set_session_if_graph(session: Any) -> None:
 
     if not tf.executing_eagerly():
         backend.set_session(session)
+
+
+# Functions of the backend -> argument of Keras 1 -> that of Keras 2.
+_ORDER = {"dim_ordering": "data_format"}
+_WINDOW = {**_ORDER, "border_mode": "padding"}
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "conv1d": {"border_mode": "padding"},
+    "conv2d": _WINDOW,
+    "conv3d": _WINDOW,
+    "deconv2d": _WINDOW,
+    "pool2d": _WINDOW,
+    "pool3d": _WINDOW,
+    "random_normal": {"std": "stddev"},
+    "random_normal_variable": {"std": "stddev"},
+    "random_uniform": {"low": "minval", "high": "maxval"},
+    "resize_images": {**_ORDER, "X": "x"},
+    "resize_volumes": {**_ORDER, "X": "x"},
+    "separable_conv2d": _WINDOW,
+    "spatial_2d_padding": _ORDER,
+    "spatial_3d_padding": _ORDER,
+    "truncated_normal": {"std": "stddev"},
+}
+# Arguments of Keras 1 that told Theano shapes.
+_THEANO = ("image_shape", "filter_shape", "volume_shape")
+_NEW_NAMES = {"deconv2d": "conv2d_transpose"}
+
+
+def with_old_arguments(module: str, name: str) -> Callable[..., Any]:
+    """Returns a function of the backend that takes the arguments of Keras 1, too.
+
+    Args:
+        module: the module that shows the function.
+        name: a name in `RENAMED`.
+    """
+    original = getattr(importlib.import_module(module), _NEW_NAMES.get(name, name))
+    table = RENAMED[name]
+
+    @functools.wraps(original)
+    def call(*given: Any, **named: Any) -> Any:
+        for old, new in table.items():
+            if old in named:
+                value = named.pop(old)
+                named[new] = _FORMATS.get(value, value) if old == "dim_ordering" else value
+        for name in _THEANO:
+            named.pop(name, None)
+        return original(*given, **named)
+
+    return call
+
+
+def slice_arrays(arrays: Any, start: Any = None, stop: int | None = None) -> Any:
+    """Returns a range of samples, or the samples of given indices, of arrays.
+
+    Args:
+        arrays: an array, or a list of arrays whose first axis counts samples.
+        start: the first sample, or a list of indices.
+        stop: the sample after the last.
+    """
+    if isinstance(arrays, list):
+        return [slice_arrays(array, start, stop) for array in arrays]
+    if hasattr(start, "__len__"):
+        return arrays[list(start)]
+    return arrays[start:stop]

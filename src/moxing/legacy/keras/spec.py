@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from moxing.legacy.data import keras_data
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.keras import arrival, devices, merging
+from moxing.legacy.keras import arrival, backend, devices, merging
 
 _SRC = "tf_keras.src"
 _ROOM = "moxing.legacy.keras"
@@ -30,6 +31,9 @@ _GONE = {
     "MaxoutDense": "Use Dense and keras.layers.Lambda with K.max, or two Dense and maximum.",
     "Highway": "Write it with Dense, multiply and add.",
     "Recurrent": "Derive from keras.layers.RNN or keras.layers.Layer.",
+}
+_SLICES = {
+    name: f"{_ROOM}.backend:slice_arrays" for name in ("_slice_arrays", "slice_X", "slice_arrays")
 }
 _BACKEND = {
     "image_dim_ordering": f"{_ROOM}.backend:image_dim_ordering",
@@ -82,6 +86,10 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
                 roots=(f"{api}.backend", f"{_SRC}.backend"),
                 names={
                     **_BACKEND,
+                    **{
+                        name: functools.partial(backend.with_old_arguments, f"{api}.backend", name)
+                        for name in backend.RENAMED
+                    },
                     "tensorflow_backend": f"face:{face}.backend",
                     "common": f"face:{face}.backend",
                 },
@@ -206,6 +214,14 @@ def _engine() -> Spec:
             "network": topology,
             "base_layer": topology,
             "container": topology,
+            "training": Spec(
+                roots=(
+                    f"{_SRC}.engine.training",
+                    f"{_SRC}.engine.training_v1",
+                    f"{_SRC}.engine.training_utils_v1",
+                ),
+                names=_SLICES,
+            ),
             "saving": f"{_SRC}.saving.legacy.hdf5_format",
         },
         deep=True,

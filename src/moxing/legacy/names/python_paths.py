@@ -10,10 +10,10 @@ from typing import Any
 
 from moxing.errors import MoxImportError
 from moxing.legacy.face.faces import Spec
+from moxing.legacy.names import estimator_paths
 
 _V1 = "tensorflow.compat.v1"
 _PYTHON = "tensorflow.python"
-_ESTIMATOR = "moxing.estimator"
 _MOVED_HERE = "moxing.legacy.names.moved"
 
 # Functions that moved from one private file to another are still public under the same name.
@@ -110,14 +110,7 @@ _UTIL = {
 PYTHON = Spec(
     roots=(_PYTHON,),
     names={
-        "estimator": Spec(
-            roots=(_ESTIMATOR,),
-            names={
-                "keras": f"{_ESTIMATOR}.from_keras.model",
-                "model_fn": f"{_ESTIMATOR}.modeling.spec",
-                "run_config": f"{_ESTIMATOR}.config",
-            },
-        ),
+        "estimator": estimator_paths.SPEC,
         "framework": _package("framework", _FRAMEWORK),
         "keras": "face:tensorflow.keras",
         # TensorFlow's own file asks tf_keras for a module that is elsewhere now.

@@ -21,6 +21,7 @@ class ModeKeys:
     TRAIN = "train"
     EVAL = "eval"
     INFER = "infer"
+    PREDICT = INFER
 
 
 class Dataset(NamedTuple):
