@@ -16,6 +16,7 @@ from moxing.engine.data.feed import Feed
 from moxing.engine.data.inputs import Inputs
 from moxing.engine.graph import (
     ancestry,
+    convolution_gradients,
     devices,
     keras_mode,
     keras_seed,
@@ -101,6 +102,7 @@ def build(
     """
     devices.has_gpu()
     _check_averages(job)
+    convolution_gradients.install()
     with resource_variables():
         try:
             return _build(job, input_steps, order, place, may_lift=True)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import tensorflow.compat.v1 as tf
 
 from moxing import leaving
-from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.graph import blame, convolution_gradients, devices, tf_executor
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.runtime import exit_status, machine_group
@@ -64,6 +64,7 @@ class Session:
         self.ready = False
         self._built: dict[str, Built] = {}
         self._worker: Worker | None = None
+        convolution_gradients.install()
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
         self.native: tf.Session | None = None

@@ -35,12 +35,14 @@ def show_v1_face(
     with native_noise.dropped():
         import tensorflow.compat.v1 as tf
 
+        from moxing.engine.graph import convolution_gradients
         from moxing.legacy.face import catalog, marks
         from moxing.legacy.sessions import old_graphs
 
     marks.leave_out()
     quiet.install()
     old_graphs.install()
+    convolution_gradients.install()
     with quiet_about_version():
         if not found.eager:
             tf.disable_v2_behavior()
