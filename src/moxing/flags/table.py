@@ -70,7 +70,11 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "session_timeout", "integer", 0, "Seconds to wait for other processes; 0: 300.", least=0
     ),
     FlagSpec(
-        "stall_timeout", "integer", 60, "Seconds of silence that end a job of processes.", least=1
+        "stall_timeout",
+        "integer",
+        60,
+        "Seconds of silence that end a job of processes, or of a step after which it is said.",
+        least=1,
     ),
     FlagSpec(
         "dgc_sparsity_strategy",

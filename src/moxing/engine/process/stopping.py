@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from moxing import leaving, signals
+from moxing.engine.process import stacks
 from moxing.logs import TENSORFLOW
 from moxing.signals import STOPPING, StopRequest
 
@@ -105,10 +106,12 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
 
 
 def _say_waiting(number: int) -> None:
+    places = stacks.of_input()
     TENSORFLOW.warning(
         "%s: waiting for this step to end; it computes, or waits for data of input_fn. Send it"
-        " again to stop at once.",
+        " again to stop at once.%s",
         signals.name(number),
+        "\n  ".join([" Python code of the input is at", *places]) if places else "",
     )
 
 

@@ -13,6 +13,7 @@ from moxing.engine.job.job import Export, Job, Result
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
+from moxing.engine.process import stacks
 from moxing.engine.process.solo import Solo
 from moxing.engine.process.stopping import stop_on_signals
 from moxing.engine.process.team import Team, enter
@@ -134,6 +135,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
             begun = Start(found, start, held, built.inputs.positioned)
             run = Runner(job, built, begun, place, team, recorder)
             # Not around the export, which a signal may cut off: it is there whole or not at all.
+            stacks.print_on_request()
             with stop_on_signals() as stop:
                 progress = run.run(stop)
         if stop:

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint import ObjectRestorer, Restorer, reader
 from moxing.engine.graph import average_names, blame, saveables
 from moxing.engine.job.job import Job
-from moxing.engine.loop import session
+from moxing.engine.loop import session, stall
 from moxing.engine.loop.hooks import HookChain
 from moxing.engine.loop.listeners import Listeners
 from moxing.engine.loop.profile import Profile
@@ -129,7 +129,7 @@ class Runner:
                 (lambda step: self.commits.save(opened, step)) if self.commits.active else None,
                 first,
             )
-            with team.steps(opened, stop):
+            with team.steps(opened, stop), stall.told(job, loop.progress):
                 progress = loop.run()
             opened = team.alive(opened, job.group, stack)
             self._end_together(opened, progress, stop)

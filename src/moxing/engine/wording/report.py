@@ -7,7 +7,7 @@ below 0.001, where that would hide a learning rate or a small loss, they have si
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
 from moxing.engine.wording.option_names import limit, option
@@ -130,6 +130,25 @@ def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = Fal
         f"Stopped by {signal} at step {step}, which is saved: {checkpoint}. The same command goes"
         " on from there."
     )
+
+
+def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) -> str:
+    """A step that has not ended yet.
+
+    Args:
+        step: its number in this run.
+        global_step: the global step before it.
+        seconds: that it has taken so far.
+        places: where Python code of the input is.
+    """
+    said = (
+        f"Step {step} (global step {global_step}) has not ended for {duration(seconds)}. SIGUSR1"
+        " prints the stacks of all threads."
+    )
+    name = option("input_fn")
+    if not places:
+        return f"{said} It computes, or waits for data that no Python code of {name} is making."
+    return "\n  ".join([f"{said} Python code of {name} is at", *places])
 
 
 def prediction_summary(*, global_step: int, batches: int, samples: int, seconds: float) -> str:

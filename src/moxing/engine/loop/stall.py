@@ -1,0 +1,59 @@
+"""Says of a step that does not end how long it has taken, and where its input's code is."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from moxing.engine.job.job import Job
+from moxing.engine.loop.progress import Progress
+from moxing.engine.process import stacks
+from moxing.engine.wording import report
+from moxing.logs import TENSORFLOW
+
+_TURNS = 20  # Looks at the step within the limit.
+_SESSION = "python/client/session.py"
+_STEP = ("_step", "_plain_steps")  # Of the loop: what it calls beside them is no step.
+
+
+@contextmanager
+def told(job: Job, progress: Progress) -> Iterator[None]:
+    """While the block runs a job's steps, a step that takes long is said, each time that doubles.
+
+    Args:
+        job: names the limit, `stall_timeout`. Among several processes it ends the job, so there a
+            step is said at half of it.
+        progress: of the loop, which this thread runs.
+    """
+    limit = job.group.stall_timeout / (1 if job.group.cluster is None else 2)
+    over, loop = threading.Event(), threading.get_ident()
+
+    def watch() -> None:
+        step, since, due = -1, 0.0, limit
+        while not over.wait(limit / _TURNS):
+            now = time.monotonic()
+            if progress.step != step or not _in_session(loop):
+                step, since, due = progress.step, now, limit
+            elif now - since >= due:
+                due *= 2
+                text = report.stalled(step, progress.global_step, now - since, stacks.of_input())
+                TENSORFLOW.warning("%s", text)
+
+    threading.Thread(target=watch, name="stall", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _in_session(thread: int) -> bool:
+    """Whether the thread of a loop is in a session call of a step, and not in a save or a hook."""
+    frame = sys._current_frames().get(thread)
+    if frame is None or not frame.f_code.co_filename.endswith(_SESSION):
+        return False
+    while frame is not None and frame.f_code.co_name not in _STEP:
+        frame = frame.f_back
+    return frame is not None

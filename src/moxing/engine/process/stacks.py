@@ -1,0 +1,56 @@
+"""Where this process's threads are: the input's Python code in words, and all stacks on SIGUSR1."""
+
+from __future__ import annotations
+
+import faulthandler
+import linecache
+import signal
+import sys
+import types
+from collections.abc import Iterator
+
+from moxing.engine.graph import blame
+
+_STDERR = 2
+_CALLS = "ops/script_ops.py"  # Generators and py_funcs are called from this file of TensorFlow's.
+_LONGEST_LINE = 100
+
+
+def print_on_request() -> None:
+    """From now on SIGUSR1 prints the stacks of all threads, unless it has a handler already.
+
+    The handler is native code: it prints also where the main thread waits for a step.
+    """
+    if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        faulthandler.register(signal.SIGUSR1, file=_STDERR, all_threads=True)
+
+
+def of_input() -> list[str]:
+    """Each place, as `train.py:12, in read: x = queue.get()`, where a session runs Python code."""
+    places = (_place(frame) for frame in sys._current_frames().values())
+    return sorted({place for place in places if place})
+
+
+def _place(inmost: types.FrameType) -> str:
+    """The user's line that a thread is at, in Python code that a session called; or empty."""
+    called: list[types.FrameType] = []
+    for frame in _outward(inmost):
+        if frame.f_code.co_filename.endswith(_CALLS):
+            break
+        called.append(frame)
+    else:
+        return ""
+    own = [frame for frame in called if blame.is_of_user(frame.f_code.co_filename)]
+    if not called:
+        return ""
+    frame = (own or called)[0]
+    code, line = frame.f_code, frame.f_lineno
+    text = linecache.getline(code.co_filename, line).strip()
+    text = text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
+    return f"{code.co_filename}:{line}, in {code.co_name}" + (f": {text}" if text else "")
+
+
+def _outward(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

@@ -1,0 +1,115 @@
+"""A step that waits says so, and where its input is; SIGUSR1 prints the stacks of all threads."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.process import stacks
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from runs import execute, generated, messages  # noqa: E402
+
+LIMIT = 60.0
+
+
+@pytest.fixture
+def until_said(log: Any) -> Callable[[], bool]:
+    """Waits until a stall has been said; whether it has."""
+
+    def wait() -> bool:
+        until = time.monotonic() + LIMIT
+        while not any("has not ended" in line for line in messages(log)):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+        return True
+
+    return wait
+
+
+def said(log: Any) -> list[str]:
+    return next(line for line in messages(log) if "has not ended" in line).splitlines()
+
+
+def test_a_generator_that_waits_is_shown_at_its_line(log: Any, until_said: Any) -> None:
+    def generator() -> Iterator[float]:
+        yield from (1.0, 2.0, 3.0)
+        until_said()  # The wait.
+        yield from [4.0] * 10
+
+    assert execute(input_fn=generated(generator), max_steps=6, stall_timeout=0.2).steps == 6
+    first, place = said(log)
+    assert first.startswith("Step ")
+    assert first.endswith("Python code of input_fn is at")
+    # Its innermost line of the user's is in the fixture, which it calls.
+    assert place.startswith(f"  {__file__}:")
+    assert ", in wait: " in place
+
+
+def test_a_py_func_of_a_queue_is_shown_too(log: Any, until_said: Any) -> None:
+    taken = []
+
+    def take() -> np.float32:
+        taken.append(1)
+        if len(taken) > 4:
+            until_said()
+        return np.float32(1)
+
+    def input_fn(mode: str) -> Any:
+        number = tf.py_func(take, [], tf.float32)
+        number.set_shape([])
+        return tf.train.batch([number], 1, capacity=2)
+
+    assert execute(input_fn=input_fn, max_steps=8, stall_timeout=0.2).steps == 8
+    assert ", in wait: " in said(log)[1]
+
+
+def test_steps_that_go_on_are_not_said(log: Any) -> None:
+    def generator() -> Iterator[float]:
+        for number in range(30):
+            time.sleep(0.01)
+            yield float(number)
+
+    execute(input_fn=generated(generator), max_steps=30)
+    assert not any("has not ended" in line for line in messages(log))
+
+
+def test_sigusr1_prints_all_stacks(capfd: Any) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        stacks.print_on_request()
+        waits = threading.Event()
+        thread = threading.Thread(target=waits.wait)
+        thread.start()
+        os.kill(os.getpid(), signal.SIGUSR1)
+        waits.set()
+        thread.join()
+    finally:
+        faulthandler.unregister(signal.SIGUSR1)
+    told = capfd.readouterr().err
+    assert "test_sigusr1_prints_all_stacks" in told
+    assert told.count("most recent call first") >= 2
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
+def test_a_handler_of_the_users_own_stays() -> None:
+    told: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: told.append(number))
+    try:
+        stacks.print_on_request()
+        os.kill(os.getpid(), signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert told == [signal.SIGUSR1]
