@@ -1,4 +1,4 @@
-"""Job descriptions for Slurm and Kubernetes, read as those read them."""
+"""Job descriptions for Slurm, read as Slurm reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from moxing.cli import launch
 
@@ -23,27 +22,6 @@ def emitted(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     return capsys.readouterr().out
 
 
-def test_kubernetes(capsys: pytest.CaptureFixture[str]) -> None:
-    text = emitted(capsys, "--emit=k8s", "--image=r/i:1", "--workers=3", "--ps=2", "--num_gpus=4")
-    policy, secret, job = yaml.safe_load_all(text)
-
-    assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v1", "TFJob")
-    assert job["spec"]["runPolicy"] == {"cleanPodPolicy": "Running", "backoffLimit": 3}
-    replicas = job["spec"]["tfReplicaSpecs"]
-    assert {kind: spec["replicas"] for kind, spec in replicas.items()} == {"Worker": 3, "PS": 2}
-    for spec in replicas.values():
-        assert spec["restartPolicy"] == "ExitCode"
-        (container,) = spec["template"]["spec"]["containers"]
-        assert (container["name"], container["image"]) == ("tensorflow", "r/i:1")
-        assert container["command"] == [*RUN, "--num_gpus=4"]
-        assert container["ports"] == [{"name": "tfjob-port", "containerPort": 2222}]
-        assert spec["template"]["spec"]["terminationGracePeriodSeconds"] == 300
-    limits = [
-        spec["template"]["spec"]["containers"][0].get("resources") for spec in replicas.values()
-    ]
-    assert limits == [{"limits": {"nvidia.com/gpu": 4}}, None]
-
-
 def test_the_name_of_a_file_adds_no_line_to_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     script = "a\n#SBATCH --wrap=reboot\n;b.py"
 
@@ -54,19 +32,6 @@ def test_the_name_of_a_file_adds_no_line_to_the_script(capsys: pytest.CaptureFix
     options = [line for line in lines if line.startswith("#SBATCH")]
     assert "#SBATCH --job-name=a-SBATCH-wrap-reboot-b" in options
     assert [line for line in options if "--wrap" in line] == []
-
-
-def test_only_pods_of_the_job_reach_its_ports(capsys: pytest.CaptureFixture[str]) -> None:
-    policy, job = yaml.safe_load_all(emitted(capsys, "--emit=k8s", "--image=i"))
-
-    own = {"matchLabels": {"training.kubeflow.org/job-name": job["metadata"]["name"]}}
-    assert policy["kind"] == "NetworkPolicy"
-    assert policy["spec"] == {
-        "podSelector": own,
-        "policyTypes": ["Ingress"],
-        "ingress": [{"from": [{"podSelector": own}]}],
-    }
-    assert job["metadata"]["name"] == "my-train"
 
 
 # Runs a task for each code of a line of the file `codes`, a line a start; ends with the highest of
@@ -273,6 +238,10 @@ def test_the_grace_of_slurm(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["--emit=k8s"],
             "--emit=k8s needs --image=IMAGE, which holds the program and openmox.",
+        ),
+        (
+            ["--emit=jobset"],
+            "--emit=jobset needs --image=IMAGE, which holds the program and openmox.",
         ),
     ],
 )

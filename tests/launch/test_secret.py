@@ -138,13 +138,13 @@ def test_kubernetes_has_a_secret_of_which_the_job_tells_the_name_only(
     texts = [emitted(capsys, "--emit=k8s", "--image=i", "--workers=2") for _ in range(2)]
     found = []
     for text in texts:
-        policy, secret, job = yaml.safe_load_all(text)
+        policy, secret, service, job = yaml.safe_load_all(text)
         assert (secret["apiVersion"], secret["kind"], secret["type"]) == ("v1", "Secret", "Opaque")
         found.append(secret["stringData"]["MOX_JOB_SECRET"])
         assert FORM.fullmatch(found[-1])
         assert text.count(found[-1]) == 1
-        (container,) = job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
-        assert container["env"][-1] == {
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        assert container["env"][1] == {
             "name": "MOX_JOB_SECRET",
             "valueFrom": {
                 "secretKeyRef": {"name": secret["metadata"]["name"], "key": "MOX_JOB_SECRET"}

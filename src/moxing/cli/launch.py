@@ -18,10 +18,24 @@ _DESCRIPTION = """\
 Starts a program as several processes, shows what they print, and starts all of them again from the
 last checkpoint when one dies. What stands after SCRIPT.py is the program's."""
 
+_KUBERNETES = ("k8s", "jobset", "tfjob")
 _OF_PODS = (
-    ("env", "NAME=VALUE", "a variable of the containers, for --emit=k8s"),
+    ("image", "IMAGE", "image of the containers, which holds the program and openmox"),
+    ("name", "NAME", "name of the job; default: the script's"),
+    ("namespace", "NAME", "namespace of the job"),
+    ("cpu", "N", "processors that each pod asks for, such as 4"),
+    ("memory", "SIZE", "memory that each pod asks for, and may use, such as 16Gi"),
+    ("gpu", "N", "GPUs of each worker; default: --num_gpus"),
+    ("shm", "SIZE", "size of /dev/shm, such as 8Gi"),
+    ("service-account", "NAME", "ServiceAccount of the pods"),
+)
+_OF_PODS_REPEATED = (
+    ("env", "NAME=VALUE", "a variable of the containers"),
     ("secret", "NAME", "a Secret whose keys become their variables"),
     ("volume", "CLAIM:/PATH", "a PersistentVolumeClaim, and where they find it"),
+    ("node-selector", "KEY=VALUE", "a label of the nodes to run on"),
+    ("toleration", "KEY[=VALUE][:EFFECT]", "a taint of nodes to run on all the same"),
+    ("pull-secret", "NAME", "a Secret for the image's registry"),
 )
 
 
@@ -58,12 +72,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--emit",
-        choices=("slurm", "k8s"),
-        help="start nothing: print an sbatch script (one worker a node), or a TFJob",
+        choices=("slurm", *_KUBERNETES),
+        help="start nothing: print an sbatch script (one worker a node), or for Kubernetes Indexed"
+        " Jobs, a JobSet, or a TFJob (training operator up to 1.9)",
     )
-    parser.add_argument("--image", metavar="IMAGE", help="of the containers, for --emit=k8s")
+    pods = parser.add_argument_group("pods", "for --emit=k8s, jobset and tfjob")
     for name, form, what in _OF_PODS:
-        parser.add_argument(
+        kind = int if name == "gpu" else str
+        pods.add_argument(f"--{name}", type=kind, metavar=form, help=what)
+    for name, form, what in _OF_PODS_REPEATED:
+        pods.add_argument(
             f"--{name}", action="append", default=[], metavar=form, help=f"{what}; may be repeated"
         )
     parser.add_argument("script", metavar="SCRIPT.py")
@@ -119,8 +137,9 @@ def _check(given: argparse.Namespace) -> None:
         raise MoxValueError("--ssh needs --hosts=A,B, the machines to go to.")
     if given.hosts is not None and given.emit:
         raise MoxValueError(f"--hosts with --emit={given.emit}: the scheduler chooses machines.")
-    for name in ("image", *(name for name, _, _ in _OF_PODS)):
-        if getattr(given, name) and given.emit != "k8s":
+    for name, _, _ in (*_OF_PODS, *_OF_PODS_REPEATED):
+        value = getattr(given, name.replace("-", "_"))
+        if value not in (None, []) and given.emit not in _KUBERNETES:
             raise MoxValueError(f"--{name} needs --emit=k8s: it says what pods are made of.")
     if given.emit and given.isolate:
         raise MoxValueError(f"--isolate with --emit={given.emit}: the scheduler sets up networks.")
@@ -140,15 +159,18 @@ def _text(job: Plan | Spread, given: argparse.Namespace) -> str:
 
 
 def _emitted(plan: Plan, given: argparse.Namespace) -> str:
-    from moxing.launch import gang, kubernetes, pods, slurm
+    from moxing.launch import gang, slurm
+    from moxing.launch.kubernetes import manifest, pods
 
     if given.emit == "slurm":
         grace = slurm.GRACE_SECONDS if given.grace is None else given.grace
         return slurm.sbatch(plan, given.max_restarts, grace)
     if not given.image:
-        raise MoxValueError("--emit=k8s needs --image=IMAGE, which holds the program and openmox.")
+        raise MoxValueError(
+            f"--emit={given.emit} needs --image=IMAGE, which holds the program and openmox."
+        )
     grace = gang.GRACE_SECONDS if given.grace is None else given.grace
-    each = pods.pods(given.image, grace, given.env, given.secret, given.volume)
+    each = pods.pods(vars(given), grace)
     for sentence in pods.lost(plan.arguments, each):
         print(f"mox: warning: {sentence}", file=sys.stderr)
-    return kubernetes.manifest(plan, given.max_restarts, each)
+    return manifest.manifest(plan, given.max_restarts, each, given.emit)

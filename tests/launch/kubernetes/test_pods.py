@@ -18,11 +18,13 @@ def emitted(
     """The spec of a worker's pods, and what was said."""
     assert launch.main([*K8S, "--ps=1", *flags, "train.py", *arguments]) == 0
     told = capsys.readouterr()
-    policy, secret, job = yaml.safe_load_all(told.out)
-    assert [policy["kind"], secret["kind"]] == ["NetworkPolicy", "Secret"]
-    worker, ps = (job["spec"]["tfReplicaSpecs"][kind] for kind in ("Worker", "PS"))
-    assert worker["template"] == ps["template"]
-    return worker["template"]["spec"], told.err
+    *_, worker, ps = yaml.safe_load_all(told.out)
+    specs = [job["spec"]["template"]["spec"] for job in (worker, ps)]
+    for spec in specs:
+        # The place in the job is all that differs.
+        del spec["subdomain"], spec["restartPolicy"], spec["containers"][0]["env"][-2:]
+    assert specs[0] == specs[1]
+    return specs[0], told.err
 
 
 def test_variables_secrets_and_volumes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,6 +60,36 @@ def test_variables_secrets_and_volumes(capsys: pytest.CaptureFixture[str]) -> No
         {"name": "volume-0", "mountPath": "/again"},
     ]
     assert spec["terminationGracePeriodSeconds"] == 61
+
+
+def test_where_pods_run_and_what_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launch.main(
+        [
+            *(*K8S, "--gpu=8", "--cpu=4", "--memory=16Gi", "--shm=8Gi", "--service-account=me"),
+            *("--node-selector=pool=gpu", "--node-selector=zone/name=", "--pull-secret=r"),
+            *("--toleration=nvidia.com/gpu:NoSchedule", "--toleration=a=b", "--toleration=c"),
+            "train.py",
+        ]
+    ) == 0  # fmt: skip
+    _, job = yaml.safe_load_all(capsys.readouterr().out)
+    spec = job["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    assert container["resources"] == {
+        "requests": {"cpu": "4", "memory": "16Gi"},
+        "limits": {"memory": "16Gi", "nvidia.com/gpu": 8},
+    }
+    assert container["volumeMounts"] == [{"name": "shared-memory", "mountPath": "/dev/shm"}]
+    assert spec["volumes"] == [
+        {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
+    ]
+    assert spec["nodeSelector"] == {"pool": "gpu", "zone/name": ""}
+    assert spec["imagePullSecrets"] == [{"name": "r"}]
+    assert spec["serviceAccountName"] == "me"
+    assert spec["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "a", "operator": "Equal", "value": "b"},
+        {"key": "c", "operator": "Exists"},
+    ]
 
 
 def test_nothing_is_there_that_was_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,6 +151,12 @@ OBJECT = (
     " is no name of a Secret; it has lower-case letters, digits, '-' and '.'. Its keys become"
     " variables."
 )
+NAME = " must be a name of at most {} lower-case letters, digits and '-' that begins with a letter."
+ANY_OBJECT = (
+    " is no name of an object of Kubernetes; such a name has lower-case letters, digits, '-' and"
+    " '.'."
+)
+TOLERATION = " must be KEY, KEY=VALUE, or either with :NoSchedule, :PreferNoSchedule, :NoExecute."
 VOLUME = " must be CLAIM:/path: the name of a PersistentVolumeClaim, and where the pods find it."
 
 
@@ -130,7 +168,7 @@ VOLUME = " must be CLAIM:/path: the name of a PersistentVolumeClaim, and where t
         (["--env=1A=x"], "--env=1A must be NAME=VALUE."),
         (
             ["--env=TF_CONFIG={}"],
-            "--env=TF_CONFIG: the training operator sets TF_CONFIG itself.",
+            "--env=TF_CONFIG: the job sets TF_CONFIG itself, for each pod.",
         ),
         (["--env=SECRET_ACCESS_KEY=hush"], "--env=SECRET_ACCESS_KEY=..." + SECRET),
         (["--env=AWS_SECRET_ACCESS_KEY=hush"], "--env=AWS_SECRET_ACCESS_KEY=..." + SECRET),
@@ -148,6 +186,20 @@ VOLUME = " must be CLAIM:/path: the name of a PersistentVolumeClaim, and where t
         (["--volume=a:/b:ro"], "--volume=a:/b:ro" + VOLUME),
         (["--volume=a://"], "--volume=a:// would hide the whole image; mount it below /."),
         (["--volume=a:/x", "--volume=b:/x/"], "--volume is given twice for /x."),
+        (["--cpu=four"], "--cpu=four is no quantity of Kubernetes. Write 4 or 500m."),
+        (["--memory=16GB"], "--memory=16GB is no quantity of Kubernetes. Write 16Gi or 512Mi."),
+        (["--shm=-1"], "--shm=-1 is no quantity of Kubernetes. Write 8Gi or 512Mi."),
+        (["--gpu=-1"], "--gpu=-1 is negative."),
+        (["--name=My_Job"], "--name=My_Job" + NAME.format(48)),
+        (["--name=" + "a" * 49], "--name=" + "a" * 49 + NAME.format(48)),
+        (["--namespace=1a"], "--namespace=1a" + NAME.format(63)),
+        (["--service-account=Me"], "--service-account=Me" + ANY_OBJECT),
+        (["--pull-secret=A"], "--pull-secret=A" + ANY_OBJECT),
+        (["--pull-secret=a", "--pull-secret=a"], "--pull-secret is given twice for a."),
+        (["--node-selector=gpu"], "--node-selector=gpu must be KEY=VALUE, a label of nodes."),
+        (["--node-selector=a=1", "--node-selector=a=2"], "--node-selector is given twice for a."),
+        (["--toleration=a:Never"], "--toleration=a:Never" + TOLERATION),
+        (["--toleration==x"], "--toleration==x" + TOLERATION),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], flags: list[str], message: str) -> None:
@@ -170,7 +222,10 @@ def test_what_only_sounds_like_a_secret(capsys: pytest.CaptureFixture[str], flag
     assert spec["containers"][0]["env"][1] == {"name": name, "value": value}
 
 
-@pytest.mark.parametrize("flag", ["--image=i", "--env=A=b", "--secret=s", "--volume=c:/d"])
+@pytest.mark.parametrize(
+    "flag",
+    ["--image=i", "--env=A=b", "--secret=s", "--volume=c:/d", "--gpu=0", "--node-selector=a=b"],
+)
 @pytest.mark.parametrize("emit", [[], ["--emit=slurm"]])
 def test_only_pods_get_them(capsys: pytest.CaptureFixture[str], flag: str, emit: list[str]) -> None:
     assert launch.main([*emit, flag, __file__]) == 2
