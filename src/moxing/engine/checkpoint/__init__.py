@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moxing.engine.checkpoint.directory import ensure_directory, refuse_file
 from moxing.engine.checkpoint.lock import Held, lock
-from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.manifest import read_extra, read_input
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.newest import newest
 from moxing.engine.checkpoint.object_restorer import ObjectRestorer
@@ -24,5 +24,6 @@ __all__ = [
     "lock",
     "newest",
     "read_extra",
+    "read_input",
     "refuse_file",
 ]

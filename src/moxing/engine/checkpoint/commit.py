@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from moxing.engine.checkpoint import durable, manifest
 from moxing.engine.checkpoint.manifest import Manifest
-from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, data_suffixes
+from moxing.engine.checkpoint.names import INDEX, INPUT, MANIFEST, META, data_suffixes
 
 
 def commit(staged: str, final: str, record: Manifest) -> None:
@@ -37,7 +37,7 @@ def commit(staged: str, final: str, record: Manifest) -> None:
         _take_back(final, old, record)
         raise
     with suppress(OSError):  # The checkpoint is committed; files left over here do no harm.
-        for suffix in set(data_suffixes(final)) - set(record.files):
+        for suffix in {*data_suffixes(final), *_input(final)} - set(record.files):
             os.remove(final + suffix)
         remove(old)
 
@@ -47,7 +47,7 @@ def remove(prefix: str) -> None:
 
     The manifest is deleted last, so that a later run sees which files remain to be deleted.
     """
-    for suffix in (INDEX, *data_suffixes(prefix), META, MANIFEST):
+    for suffix in (INDEX, *data_suffixes(prefix), INPUT, META, MANIFEST):
         with suppress(FileNotFoundError):
             os.remove(prefix + suffix)
 
@@ -55,6 +55,10 @@ def remove(prefix: str) -> None:
 def _replaced(final: str) -> str:
     directory, name = os.path.split(final)
     return os.path.join(directory, "replaced." + name)
+
+
+def _input(prefix: str) -> list[str]:
+    return [INPUT] if os.path.exists(prefix + INPUT) else []
 
 
 def _is_same(staged: str, final: str, record: Manifest) -> bool:
@@ -69,7 +73,7 @@ def _duplicate(final: str, old: str, aside: str) -> None:
     """Gives a checkpoint a second name, under which it is valid too."""
     remove(old)
     try:
-        for suffix in (*data_suffixes(final), INDEX):
+        for suffix in (*data_suffixes(final), *_input(final), INDEX):
             durable.link_or_copy(final + suffix, old + suffix)
         if os.path.exists(final + MANIFEST):
             with open(final + MANIFEST, "rb") as file:
@@ -104,6 +108,6 @@ def _take_back(final: str, old: str, record: Manifest) -> None:
         if not os.path.exists(old + INDEX):
             remove(final)
             return
-        for suffix in (*data_suffixes(old), INDEX, MANIFEST):
+        for suffix in (*data_suffixes(old), INPUT, INDEX, MANIFEST):
             if os.path.exists(old + suffix):
                 os.replace(old + suffix, final + suffix)

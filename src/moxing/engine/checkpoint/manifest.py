@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moxing.engine.checkpoint.names import MANIFEST, Checkpoint
+from moxing.engine.checkpoint.names import INPUT, MANIFEST, Checkpoint
 from moxing.logs import TENSORFLOW
 
 FORMAT = 1
@@ -97,6 +97,19 @@ def read_extra(checkpoint: Checkpoint) -> dict[str, Any]:
             MANIFEST,
         )
     return {}
+
+
+def read_input(checkpoint: Checkpoint) -> bytes | None:
+    """The content of the file with the place in the input; None where the commit has none."""
+    manifest = read(checkpoint.prefix)
+    if manifest is None or INPUT not in manifest.files:
+        return None
+    try:
+        with open(checkpoint.prefix + INPUT, "rb") as file:
+            return file.read()
+    except OSError as error:
+        TENSORFLOW.warning("%s%s can't be read: %s.", checkpoint.prefix, INPUT, error.strerror)
+        return None
 
 
 def _decode(content: bytes) -> Manifest | None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 INDEX = ".index"
 META = ".meta"
 MANIFEST = ".manifest.json"
+INPUT = ".input"  # The place in the input; see data.position.
 POINTER = "checkpoint"
 
 _DATA = re.compile(r"\.data-\d{5}-of-(\d{5})")
-_MEMBER = re.compile(r"(\.index|\.meta|\.manifest\.json|\.data-\d{5}-of-\d{5})$")
+_MEMBER = re.compile(r"(\.index|\.meta|\.manifest\.json|\.input|\.data-\d{5}-of-\d{5})$")
 _NUMBERED = re.compile(r"-(\d+)$")
 
 

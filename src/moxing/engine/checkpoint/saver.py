@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from moxing.engine.checkpoint.entries import Entry, entries, flat
 from moxing.engine.checkpoint.failures import told_as
 from moxing.engine.checkpoint.manifest import FileRecord, Manifest
 from moxing.engine.checkpoint.metagraph import MetaGraph
-from moxing.engine.checkpoint.names import INDEX, MANIFEST, Checkpoint, data_suffixes
+from moxing.engine.checkpoint.names import INDEX, INPUT, MANIFEST, Checkpoint, data_suffixes
 from moxing.engine.checkpoint.retention import clear_remains, retain
 from moxing.engine.graph import saveables
 from moxing.engine.wording import report
@@ -72,7 +72,11 @@ class Saver:
         self._done: dict[int, Mapping[str, Any]] = {}
 
     def save(
-        self, session: tf.Session, step: int, extra: Mapping[str, Any] | None = None
+        self,
+        session: tf.Session,
+        step: int,
+        extra: Mapping[str, Any] | None = None,
+        input_state: Callable[[], bytes | None] = lambda: None,
     ) -> Checkpoint:
         """Commits the current values of the variables, and returns when they are on the disk.
 
@@ -82,6 +86,7 @@ class Saver:
             session: session of the graph.
             step: global step of the values.
             extra: values that `read_extra` gives back when a run resumes; JSON types only.
+            input_state: returns what `read_input` gives back; called where the step is saved.
 
         Raises:
             CheckpointError: the files can't be written, for example because the disk is full.
@@ -95,7 +100,7 @@ class Saver:
         TENSORFLOW.info("%s", report.saving_checkpoint(step, path))
         try:
             with told_as(prefix), stage.stage(self._directory) as aside:
-                self._commit(session, prefix, step, extra or {}, aside)
+                self._commit(session, prefix, step, extra or {}, input_state, aside)
                 self._point(prefix, aside)
         except BaseException:
             self._kept = None  # The next save looks up what the directory holds.
@@ -104,7 +109,13 @@ class Saver:
         return Checkpoint(prefix, step)
 
     def _commit(
-        self, session: tf.Session, prefix: str, step: int, extra: Mapping[str, Any], aside: str
+        self,
+        session: tf.Session,
+        prefix: str,
+        step: int,
+        extra: Mapping[str, Any],
+        input_state: Callable[[], bytes | None],
+        aside: str,
     ) -> None:
         self._take_stock(aside)
         staged = os.path.join(aside, os.path.basename(prefix))
@@ -112,6 +123,9 @@ class Saver:
         record = Manifest(step, self._serial, {}, self._names(), extra)
         manifest.encode(record)  # Fails on a bad `extra` before anything is written.
         session.run(self._fetch, {self._feed: staged})
+        if (state := input_state()) is not None:
+            with open(staged + INPUT, "wb") as file:
+                file.write(state)
         _verify(staged, prefix, self._entries, self._states)
         self._meta.put(staged, prefix)
         commit(staged, prefix, dataclasses.replace(record, files=_settle(staged)))
@@ -164,6 +178,8 @@ def _verify(staged: str, prefix: str, expected: Iterable[Entry], states: Iterabl
 def _settle(staged: str) -> dict[str, FileRecord]:
     """Syncs the staged files, and computes their digests while the disk is busy syncing."""
     suffixes = [*data_suffixes(staged), INDEX]
+    if os.path.exists(staged + INPUT):
+        suffixes.append(INPUT)
     with ThreadPoolExecutor(max_workers=1) as thread:
         synced = thread.submit(durable.sync, [staged + suffix for suffix in suffixes])
         records = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 from moxing.engine.checkpoint import durable, manifest, reader
-from moxing.engine.checkpoint.names import INDEX, is_single_file, missing_data
+from moxing.engine.checkpoint.names import INDEX, INPUT, is_single_file, missing_data
 from moxing.errors import CheckpointError
 
 
 def fault(prefix: str) -> str | None:
     """Says what is wrong with a checkpoint; None: it is complete and undamaged.
 
+    Weights without the place in the input are whole: who copies a checkpoint by hand may leave it.
     A checkpoint with a manifest is checked against the sizes and digests in it, each file read once
     and in pieces. Others are read by TensorFlow's reader, which checks the CRC of each tensor.
     """
@@ -31,8 +32,9 @@ def fault(prefix: str) -> str | None:
 
 
 def _differs(prefix: str, known: manifest.Manifest) -> str | None:
+    files = {suffix: record for suffix, record in known.files.items() if suffix != INPUT}
     # Check all sizes before any digest: most damage shows in a size, without reading the files.
-    for suffix, record in sorted(known.files.items(), reverse=True):
+    for suffix, record in sorted(files.items(), reverse=True):
         name = _name(prefix) + suffix
         try:
             size = os.path.getsize(prefix + suffix)
@@ -42,7 +44,7 @@ def _differs(prefix: str, known: manifest.Manifest) -> str | None:
             return f"{name} can't be read ({error.strerror})"
         if size != record.bytes:
             return f"{name} has {size} bytes instead of {record.bytes}"
-    for suffix, record in known.files.items():
+    for suffix, record in files.items():
         name = _name(prefix) + suffix
         try:
             found = durable.digest(prefix + suffix)

@@ -27,6 +27,8 @@ class Feed:
             each run.
         order: the seed of the data's order in a run without a seed. It is stored in checkpoints, so
             that a resumed run continues in the same order; None outside of a run.
+        taken: number of elements that all processes together took before, in the order of their
+            numbers.
     """
 
     start: int = 0
@@ -34,6 +36,15 @@ class Feed:
     shards: int = 1
     seed: int | None = None
     order: int | None = None
+    taken: int = 0
+
+    @classmethod
+    def behind(
+        cls, taken: int, shard: int, shards: int, seed: int | None, order: int | None
+    ) -> Feed:
+        """The feed of a process that goes on behind `taken` elements of all processes."""
+        start = max(0, -((shard - taken) // shards))
+        return cls(start, shard, shards, seed, order, taken)
 
 
 def announce(feed: Feed) -> None:

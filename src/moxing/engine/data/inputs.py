@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.data import feed, step_groups
+from moxing.engine.data import feed, order, step_groups
 from moxing.engine.data.fusion import Batch
 from moxing.engine.data.lift import CannotLiftError, Lifted, lift, uses_python
 from moxing.engine.graph import arrays, saveables, structure
@@ -86,6 +86,9 @@ def build(
             iterator = tf.data.make_initializable_iterator(result)
             initializers.append(iterator.initializer)
             result = iterator.get_next()
+        demand = feed.current()
+        if mode == TRAIN and demand.seed is None and demand.order is not None:
+            order.fix(demand.order, demand.shard)
         inputs = structure.normalize(result)
         names, tensors = zip(*structure.leaves(inputs), strict=True)
         if make_batches and batch_size is not None:

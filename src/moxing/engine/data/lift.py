@@ -16,8 +16,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import fusion
-from moxing.engine.data.feed import Feed
+from moxing.engine.data.feed import Feed, is_positioned
 from moxing.engine.data.fusion import Batch, Fusion
+from moxing.engine.data.pipelines import PLACE
 from moxing.engine.graph import ancestry, stateless
 
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
@@ -76,7 +77,9 @@ def lift(
     if list(tensors) == elements:
         dataset = base
     else:
-        numbered = base.enumerate(feed.start).map(_flat)
+        first = feed.start if cut and is_positioned([op.outputs[0] for op in cut]) else 0
+        start = tf.constant(first, tf.int64, name=PLACE)
+        numbered = base.enumerate(start).map(_flat)
         body = _function(_inner(graph_def, behind), tensors, elements, handles, feed)
         # TensorFlow 1's `map` ends the pipeline when a Python function signals the end of its data.
         dataset = tf.data.Dataset.map(numbered, body, **_parallel(behind, cut))

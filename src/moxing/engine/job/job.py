@@ -261,6 +261,14 @@ class Job:
         """The number of devices of this process."""
         return self.placement.devices
 
+    @property
+    def elements(self) -> int:
+        """How many elements of its input a process takes in a step, as the input counts them."""
+        data = self.data
+        batches = 1 if self.optimization.updating.parts else self.batches
+        size = data.batch_size if data.make_batches and data.batch_size else 1
+        return self.devices * batches * size
+
     def starting_from(self, checkpoint_path: str | None) -> Job:
         """The same job with another `restoring.checkpoint_path`."""
         return replace(self, restoring=replace(self.restoring, checkpoint_path=checkpoint_path))

@@ -85,9 +85,7 @@ class _ReadsInputsDirectly(Exception):
     """The model reads tensors of input_fn that were not handed to it."""
 
 
-def build(
-    job: Job, input_steps: int = 0, order: int | None = None, place: Place = ALONE
-) -> Program:
+def build(job: Job, taken: int = 0, order: int | None = None, place: Place = ALONE) -> Program:
     """Builds the graphs of a job.
 
     Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
@@ -95,8 +93,8 @@ def build(
 
     Args:
         job: what to build.
-        input_steps: steps whose data earlier runs took from the input; a reader that can be
-            positioned starts behind them.
+        taken: elements that earlier runs took from the input, in all processes together; a reader
+            that can be positioned starts behind them.
         order: what readers draw the order of data from where the job has no seed.
         place: this process's place among others.
     """
@@ -105,27 +103,18 @@ def build(
     convolution_gradients.install()
     with resource_variables():
         try:
-            return _build(job, input_steps, order, place, may_lift=True)
+            return _build(job, taken, order, place, may_lift=True)
         except _ReadsInputsDirectly:
-            return _build(job, input_steps, order, place, may_lift=False)
+            return _build(job, taken, order, place, may_lift=False)
 
 
-def _build(job: Job, input_steps: int, order: int | None, place: Place, may_lift: bool) -> Program:
+def _build(job: Job, taken: int, order: int | None, place: Place, may_lift: bool) -> Program:
     with tf.Graph().as_default() as built, place.scope(), keras_seed.fixed(job.seed):
         if job.seed is not None:
             tf.set_random_seed(job.seed)
         global_step = tf.train.get_or_create_global_step()
         data = job.data
-        per_step = data.batch_size if data.make_batches and data.batch_size else 1
-        feed.announce(
-            Feed(
-                start=input_steps * per_step * job.devices,
-                shard=place.index,
-                shards=place.size,
-                seed=job.seed,
-                order=order,
-            )
-        )
+        feed.announce(Feed.behind(taken, place.index, place.size, job.seed, order))
         made = inputs.build(
             data.input_fn, job.mode, data.batch_size, data.make_batches, may_lift, job.devices
         )

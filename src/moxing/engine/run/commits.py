@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import Checkpoint, Saver
+from moxing.engine.data.position import Kind, Position
 from moxing.engine.graph import saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop.finite import FiniteVariables
@@ -27,18 +28,13 @@ class Start:
         state: what the chief found out, the same in all processes.
         checkpoint: which values the variables get; None: their initial ones.
         lock: on log_dir; None: this process does not save there.
-        positioned: whether the input starts behind the data that earlier runs took.
+        positioned: whether openmox's readers start behind the data that earlier runs took.
     """
 
     state: StartState
     checkpoint: Checkpoint | None = None
     lock: checkpoint.Held | None = None
     positioned: bool = False
-
-    @property
-    def input_steps(self) -> int:
-        """Batches that earlier runs took from the input on a device, as this run's readers know."""
-        return self.state.input_steps if self.positioned else 0
 
     @property
     def resumed_step(self) -> int | None:
@@ -56,11 +52,13 @@ class Commits:
         start: where the run starts.
         listeners: called around every commit.
         escape: is told of the time in which a process saves.
+        position: the place in the input.
 
     Attributes:
         active: whether this process saves at all.
         newest: prefix of the last committed or restored checkpoint; empty: there is none.
         first: the global step of the first step of this run; known once there is a session.
+        goes_on: whether the data goes on where earlier runs stopped; known with `first`.
     """
 
     def __init__(
@@ -70,7 +68,10 @@ class Commits:
         start: Start,
         listeners: Listeners,
         escape: Escape,
+        position: Position,
     ) -> None:
+        self._position, self._elements = position, start_state.elements(job)
+        self.goes_on = False
         self._start, self._listeners, self._escape = start, listeners, escape
         self._max_steps = job.max_steps
         self._batches = 1 if job.optimization.updating.parts else job.batches
@@ -99,15 +100,24 @@ class Commits:
             self._start.lock.check()
         self._finite.check(session, step, self.newest)
         with self._escape.saving():
-            self.newest = self._saver.save(session, step, self._extra(step, input_ended)).prefix
+            extra = self._extra(step, input_ended)
+            placed = extra[start_state.INPUT_STEPS] and not input_ended
+            saved = self._saver.save(
+                session, step, extra, lambda: self._position.save(session) if placed else None
+            )
+            self.newest = saved.prefix
 
     def _extra(self, step: int, input_ended: bool) -> dict[str, Any]:
         """What the manifest says beside the variables."""
-        start = self._start
-        taken = start.input_steps + (step - self.first) * self._batches
-        extra: dict[str, Any] = {start_state.INPUT_STEPS: taken}
-        if start.positioned:
-            extra[start_state.INPUT_ORDER] = start.state.order
+        state, steps = self._start.state, step - self.first
+        before = (state.input_steps, state.taken) if self.goes_on else (0, 0)
+        extra: dict[str, Any] = {
+            start_state.INPUT_STEPS: before[0] + steps * self._batches,
+            start_state.INPUT_TAKEN: before[1] + steps * self._elements,
+            start_state.INPUT_PIPELINES: list(self._position.pipelines),
+        }
+        if self._position.kind not in (Kind.NONE, Kind.NOTHING):
+            extra[start_state.INPUT_ORDER] = state.order
         if input_ended:
             extra[start_state.INPUT_ENDED] = self._max_steps
         return extra

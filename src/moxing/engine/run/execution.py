@@ -124,7 +124,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
         if job.placement.trial and job.training and not found.finished:
             job = trial.choose(job, team)
         place = team.place(job.placement)
-        built = program.build(job, found.input_steps, found.order, place)
+        built = program.build(job, found.taken, found.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
             TENSORFLOW.info("%s", finished)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine import checkpoint
 from moxing.engine.checkpoint import ObjectRestorer, Restorer, reader
+from moxing.engine.data.position import Place as PlaceInData
+from moxing.engine.data.position import Position
 from moxing.engine.graph import average_names, blame, saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop import session, stall
@@ -28,6 +32,7 @@ from moxing.engine.process.solo import Solo
 from moxing.engine.reporting.console import open_console
 from moxing.engine.reporting.records.recorder import Recorder
 from moxing.engine.reporting.summaries import SummaryWriter, open_summaries
+from moxing.engine.run import start_state
 from moxing.engine.run.commits import Commits, Start
 from moxing.engine.wording import option_names, report
 from moxing.errors import MoxValueError
@@ -87,18 +92,18 @@ class Runner:
         own = [v for v in variables if v not in restored] if place.initializes else []
         initialize = session.initializer(own)
         objects = _object_restorer(job, start)
-        placed = start.positioned or (objects is not None and objects.iterators)
-        if start.state.input_steps and not placed:
-            TENSORFLOW.info("%s", report.input_starts_over(start.state.input_steps))
         self._begin_averages = averages.begin(restored) if place.initializes else tf.no_op()
         if job.restoring.averaged and job.training:
             averages.make_showable()
+        self._own_iterators = objects is not None and objects.iterators
         self._give = place.give_values(variables)
         self._copy = replicas.copies_from_originals()
         self._initialization = Initialization(
             initialize, restorer, self._complete, built.initializers, objects
         )
-        self.commits = Commits(job, variables, start, listeners, team.escape)
+        targets = [built.step_op, *program.sources(built.inputs)]
+        self._position = Position(targets if job.training else (), start.positioned)
+        self.commits = Commits(job, variables, start, listeners, team.escape, self._position)
 
     def run(self, stop: StopRequest) -> Progress:
         """Trains, evaluates or predicts, until the job is done or `stop` says so."""
@@ -114,7 +119,7 @@ class Runner:
             )
             stack.enter_context(session.threads_of_hooks(threads.hooks))
             self._hooks.after_create_session(opened, threads.hooks)
-            first = self._begin(opened, summaries)
+            first = self._begin(opened, summaries, stop)
             console = stack.enter_context(open_console(job.mode.lower(), _last_step(job, first)))
             loop = Loop(
                 job,
@@ -153,7 +158,7 @@ class Runner:
         stack.callback(summaries.close)
         return summaries
 
-    def _begin(self, opened: tf.Session, summaries: SummaryWriter) -> int:
+    def _begin(self, opened: tf.Session, summaries: SummaryWriter, stop: StopRequest) -> int:
         """Reads the global step of the session, says where the run ends, and saves the start."""
         job = self._job
         first = self.commits.first = int(opened.run(self._program.global_step))
@@ -161,6 +166,7 @@ class Runner:
             # Who trains before another reads the step takes steps away from it.
             self._team.barrier("first", None)
         self._check_first(first)
+        self.commits.goes_on = self._go_on(opened, stop)
         summaries.start(first)
         self._recorder.start(first)
         if job.training:
@@ -168,6 +174,20 @@ class Runner:
         if self.commits.active and first != self._start.resumed_step:
             self.commits.save(opened, first)
         return first
+
+    def _go_on(self, opened: tf.Session, stop: StopRequest) -> bool:
+        """Leads the input to the place where earlier runs stopped; whether that was done."""
+        state, start = self._start.state, self._start.checkpoint
+        if not state.input_steps or self._own_iterators:
+            return True
+        saved: dict[str, Any] = {}
+        if start is not None:
+            saved["state"] = None if state.ended else checkpoint.read_input(start)
+            known = checkpoint.read_extra(start).get(start_state.INPUT_PIPELINES)
+            saved["pipelines"] = None if known is None else tuple(known)
+        steps = state.taken // start_state.elements(self._job)
+        place = PlaceInData(steps, steps * self._job.batches, ended=state.ended, **saved)
+        return self._position.restore(opened, place, lambda: stop.signal is not None)
 
     def _complete(self, opened: tf.Session) -> None:
         """Gives every copy of a variable, here and in other processes, its value."""
@@ -195,7 +215,7 @@ class Runner:
             # A queue also ends where the thread that fills it failed.
             with blame.noted(self._program.graph, "in a thread that fills a queue of input_fn"):
                 threads.inputs.raise_requested_exception()
-        if not self._start.input_steps:
+        if not (self._start.state.input_steps and self.commits.goes_on):
             check_data(progress)
 
     def _finish(self, opened: tf.Session, progress: Progress) -> None:

@@ -15,7 +15,9 @@ from moxing.engine.wording import report
 # What a commit says beside the variables, under this key of its manifest.
 INPUT_ENDED = "input_ended_with_max_steps"
 INPUT_STEPS = "input_steps"
+INPUT_TAKEN = "input_elements"
 INPUT_ORDER = "input_order"
+INPUT_PIPELINES = "input_pipelines"
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class StartState:
         finished: whether an earlier run did all there is to do.
         step: the global step of the checkpoint it starts from.
         input_steps: steps whose data the run that is resumed took from its input.
+        taken: the number of elements of that data, of all processes together.
+        ended: whether that data ended, so that a run that goes on reads it once more.
         order: what the order of data is drawn from: the same as in the run that is resumed.
         saves: whether it is saved.
     """
@@ -33,6 +37,8 @@ class StartState:
     finished: bool
     step: int
     input_steps: int
+    taken: int
+    ended: bool
     order: int
     saves: bool
 
@@ -41,21 +47,20 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> Sta
     """The chief's findings, in every process."""
     step = start.step or 0 if start is not None else 0
     saves = job.training and job.log_dir is not None
-    found = StartState(finished, step, _input_steps(job, start), _input_order(start), saves)
+    resumes = job.training and start is not None and start.resume
+    extra = checkpoint.read_extra(start) if start is not None and start.resume else {}
+    steps = int(extra.get(INPUT_STEPS, 0)) if resumes else 0
+    taken = int(extra.get(INPUT_TAKEN, steps * elements(job))) if resumes else 0
+    order = extra.get(INPUT_ORDER)
+    order = secrets.randbits(62) if order is None else int(order)
+    found = StartState(finished, step, steps, taken, INPUT_ENDED in extra, order, saves)
     return StartState(**team.agree(dataclasses.asdict(found)))
 
 
-def _input_steps(job: Job, start: Checkpoint | None) -> int:
-    """Steps whose data the run that is resumed took from its input."""
-    if not job.training or start is None or not start.resume:
-        return 0
-    return int(checkpoint.read_extra(start).get(INPUT_STEPS, 0))
-
-
-def _input_order(start: Checkpoint | None) -> int:
-    """What the order of data is drawn from: the same as in the run that is resumed."""
-    known = checkpoint.read_extra(start).get(INPUT_ORDER) if start and start.resume else None
-    return secrets.randbits(62) if known is None else int(known)
+def elements(job: Job) -> int:
+    """How many elements of their inputs all processes take for a step."""
+    group = job.group
+    return job.elements * (group.size if group.synchronous else 1)
 
 
 def already_finished(job: Job, start: Checkpoint | None) -> str | None:

@@ -104,14 +104,6 @@ def unused_batches(taken: int, of: int) -> str:
     )
 
 
-def input_starts_over(steps: int) -> str:
-    """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
-    return (
-        f"the data of this run starts from its beginning, though an earlier run took {steps} steps"
-        " of it: only readers of mox, such as mox.ImageClassificationRawDataset, know their place"
-    )
-
-
 def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = False) -> str:
     """The last words of a run that a signal ended.
 

@@ -1,0 +1,257 @@
+"""Saves how far a run has read its tf.data pipelines, and leads a later run to the same place.
+
+What can be saved is TensorFlow's own state of each iterator, with the elements that wait in its
+buffers. Where that is impossible, or too large, a later run takes as many elements as were taken,
+and drops them.
+"""
+
+from __future__ import annotations
+
+import enum
+import io
+import json
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.engine.data.pipelines import Pipeline, iterators, reads
+from moxing.engine.graph import ancestry, run_context
+from moxing.engine.wording import places
+from moxing.logs import TENSORFLOW
+
+LARGEST = 100_000_000  # Bytes of state in a checkpoint, above which elements are counted instead.
+
+_IGNORE_STATE_OUTSIDE = 1
+_SECONDS = 5.0  # For the state of all iterators; an input may wait for data that never comes.
+_SAY_AFTER = 10.0
+_FORMAT = 1
+_INDEX = "position.json"
+_QUEUES = ("Dequeue", "Unstage", "ReaderRead")
+
+
+class Kind(enum.Enum):
+    """How a run's place in its input is kept.
+
+    READER: openmox's readers start at the place themselves. STATE: in the state of iterators.
+    COUNT: by the number of steps. NONE: not at all. NOTHING: the input has no place.
+    """
+
+    READER = "reader"
+    STATE = "state"
+    COUNT = "count"
+    NONE = "none"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the input, from a checkpoint.
+
+    Attributes:
+        steps: how many steps' data were taken.
+        batches: how many batches these are on each device.
+        state: what `Position.save` returned; None: nothing was saved.
+        pipelines: the fingerprints of the pipelines; None: unknown.
+        ended: whether the data ended there.
+    """
+
+    steps: int
+    batches: int
+    state: bytes | None = None
+    pipelines: tuple[str, ...] | None = None
+    ended: bool = False
+
+
+class Position:
+    """The place of a run in its input. Make it in the graph, before the graph is finalized.
+
+    Args:
+        step: the operations that a step runs.
+        positioned: whether openmox's readers start at the place themselves.
+
+    Attributes:
+        kind: how the place is kept; changes to COUNT where the state is too large or fails.
+        pipelines: identifies the pipelines, to notice later that they have changed.
+    """
+
+    def __init__(self, step: Iterable[tf.Operation | tf.Tensor], positioned: bool) -> None:
+        targets = list(step)
+        graph = tf.get_default_graph()
+        self.pipelines: tuple[str, ...] = ()
+        self._reads = [] if positioned else reads(targets)
+        found = [] if positioned else [Pipeline(op) for op in iterators(targets, graph)]
+        self._reasons = [reason for reason in (item.refusal() for item in found) if reason]
+        self._writing: threading.Thread | None = None
+        if positioned:
+            self.kind = Kind.READER
+            return
+        if not found:
+            self.kind = self._without_iterators(targets)
+            return
+        mixed = bool(run_context.current().positioned)
+        self.pipelines = tuple(item.fingerprint(values=not mixed) for item in found)
+        self._initializers = [item.initializer for item in found]
+        self.kind = Kind.COUNT if self._reasons else Kind.STATE
+        if self.kind is Kind.STATE and sum(item.held_bytes() for item in found) > LARGEST:
+            self._count_instead(places.too_large(LARGEST))
+        self._make_operations(found)
+
+    def _without_iterators(self, targets: Iterable[Any]) -> Kind:
+        for op in ancestry.behind(targets):
+            if any(part in op.type for part in _QUEUES):
+                self._reasons.append("it comes from a queue, which reads ahead")
+                return Kind.NONE
+            if "PyFunc" in op.type:
+                self._reasons.append("Python code makes it in each step")
+                return Kind.NONE
+        return Kind.NOTHING
+
+    def _make_operations(self, found: Iterable[Pipeline]) -> None:
+        self._states, self._fed, self._restores = [], [], []
+        for item in found:
+            handle = item.iterator.outputs[0]
+            with tf.name_scope(None), tf.device(item.iterator.device):
+                state = tf.raw_ops.SerializeIterator(
+                    resource_handle=handle, external_state_policy=_IGNORE_STATE_OUTSIDE
+                )
+                self._states.append(tf.io.serialize_tensor(state))
+                fed = tf.placeholder(tf.string, [])
+                parsed = tf.io.parse_tensor(fed, tf.variant)
+                restore = tf.raw_ops.DeserializeIterator(resource_handle=handle, serialized=parsed)
+                self._fed.append(fed)
+                self._restores.append(restore)
+
+    def save(self, session: tf.Session) -> bytes | None:
+        """The state of all iterators; None where steps are counted. Never fails.
+
+        The session must not be in a step.
+        """
+        if self.kind is not Kind.STATE or self._writing is not None:
+            return None
+        states = self._taken(session)
+        if states is None:
+            return None
+        if sum(map(len, states)) > LARGEST:
+            self._count_instead(places.too_large(LARGEST))
+            return None
+        return _encode(states, self.pipelines)
+
+    def _taken(self, session: tf.Session) -> list[bytes] | None:
+        """The states; None if TensorFlow can't tell them, or not in time."""
+        result: list[Any] = []
+
+        def take() -> None:
+            try:
+                result.append(session.run(self._states))
+            except Exception as error:
+                result.append(error)
+
+        self._writing = threading.Thread(target=take, name="position of input", daemon=True)
+        self._writing.start()
+        self._writing.join(_SECONDS)
+        if self._writing.is_alive():
+            self._count_instead(f"its state was not to be had within {_SECONDS:.0f} seconds")
+            return None
+        self._writing = None
+        if isinstance(result[0], BaseException):
+            print(repr(result[0].message))
+            self._count_instead(places.first_line(result[0]))
+            return None
+        return list(result[0])
+
+    def _count_instead(self, reason: str) -> None:
+        self.kind = Kind.COUNT
+        self._reasons.append(reason)
+        TENSORFLOW.info("%s", places.counted_instead(reason))
+
+    def restore(self, session: tf.Session, place: Place, stopped: Callable[[], bool]) -> bool:
+        """Leads the iterators of a session, which are at their beginnings, to a place.
+
+        Args:
+            session: the session; no step has run in it.
+            place: the place.
+            stopped: whether the run is asked to stop meanwhile.
+
+        Returns:
+            Whether the data goes on at the place. If not, the log says why.
+        """
+        if self.kind in (Kind.READER, Kind.NOTHING) or not place.steps:
+            return True
+        if self.kind is Kind.NONE or place.ended:
+            reason = places.ENDED if place.ended else self._reasons[0]
+            TENSORFLOW.info("%s", places.starts_over(place.steps, reason))
+            return False
+        if place.pipelines is not None and place.pipelines != self.pipelines:
+            TENSORFLOW.warning("%s", places.starts_over(place.steps, places.CHANGED))
+            return False
+        if place.state is not None and self._restored(session, place.state):
+            return True
+        return self._skip(session, place, stopped)
+
+    def _restored(self, session: tf.Session, content: bytes) -> bool:
+        try:
+            states = _decode(content, self.pipelines)
+            session.run(self._restores, dict(zip(self._fed, states, strict=True)))
+        except (tf.errors.OpError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            TENSORFLOW.warning("%s", places.unreadable(places.first_line(error)))
+            again = [op for op in self._initializers if op is not None]
+            session.run(again)
+            return False
+        return True
+
+    def _skip(self, session: tf.Session, place: Place, stopped: Callable[[], bool]) -> bool:
+        """Takes the elements of steps that earlier runs did, and drops them."""
+        if any(op.type.startswith("Placeholder") for op in ancestry.behind(self._reads)):
+            TENSORFLOW.info("%s", places.starts_over(place.steps, places.FED))
+            return False
+        began = said = time.monotonic()
+        done = 0
+        try:
+            while done < place.batches and not stopped():
+                session.run(self._reads)
+                done += 1
+                if time.monotonic() - said > _SAY_AFTER:
+                    said = time.monotonic()
+                    TENSORFLOW.info("%s", places.still_skipping(done, place.batches))
+        except tf.errors.OutOfRangeError:
+            TENSORFLOW.warning("%s", places.ended_before(done, place.batches))
+            return True
+        reason = self._reasons[0] if self._reasons else "the checkpoint has no state of it"
+        TENSORFLOW.info("%s", places.skipped(place.steps, time.monotonic() - began, reason))
+        return True
+
+
+def _encode(states: Iterable[bytes], pipelines: Iterable[str]) -> bytes:
+    """A ZIP file of the states, with a member that says what they are."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        index = {"format": _FORMAT, "pipelines": list(pipelines)}
+        archive.writestr(_member(_INDEX), json.dumps(index))
+        for number, state in enumerate(states):
+            archive.writestr(_member(f"iterator-{number}"), state)
+    return file.getvalue()
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name)  # Without a time: the same state makes the same bytes.
+
+
+def _decode(content: bytes, pipelines: tuple[str, ...]) -> list[bytes]:
+    """The states in the bytes that `_encode` made.
+
+    Raises:
+        ValueError: they are of another format, or of other pipelines.
+        zipfile.BadZipFile: they are damaged.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        index = json.loads(archive.read(_INDEX))
+        if index["format"] != _FORMAT:
+            raise ValueError(f"its format is {index['format']}, which is not known here")
+        if tuple(index["pipelines"]) != pipelines:
+            raise ValueError("it is of other pipelines")
+        return [archive.read(f"iterator-{number}") for number in range(len(pipelines))]

@@ -1,0 +1,70 @@
+"""Words what happens to the place in the data when a run goes on."""
+
+from __future__ import annotations
+
+from moxing.engine.wording.option_names import option
+
+CHANGED = (
+    "the pipeline is not that of the checkpoint (other operations, shapes, or numbers such as the"
+    " size of a batch)"
+)
+
+FED = "a hook feeds its iterator"
+ENDED = "that data had ended"
+_NO_REASON = "Graph execution error"
+
+
+def starts_over(steps: int, reason: str) -> str:
+    """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
+    return (
+        f"the data of this run starts from its beginning, though an earlier run took {steps} steps"
+        f" of it: {reason}"
+    )
+
+
+def skipped(steps: int, seconds: float, reason: str) -> str:
+    """Said after the data of earlier runs was read again and dropped."""
+    return (
+        f"Skipped the data of the {steps} steps before, in {seconds:.1f} s: it was read again and"
+        f" dropped, because {reason}."
+    )
+
+
+def still_skipping(done: int, batches: int) -> str:
+    """Said while that takes long."""
+    return f"Skipping the data of steps before: batch {done} of {batches}."
+
+
+def ended_before(done: int, batches: int) -> str:
+    """Said where there is less data than earlier runs took."""
+    return (
+        f"The data ended after {done} batches, though an earlier run took {batches} of it: is it"
+        " the same data?"
+    )
+
+
+def too_large(largest: int) -> str:
+    """Why state is not in checkpoints that could be."""
+    return f"its buffers hold more than {largest // 1_000_000} MB"
+
+
+def counted_instead(reason: str) -> str:
+    """Said once where the place is kept by a number only."""
+    return (
+        f"Checkpoints keep the place in the data of {option('input_fn')} by the number of its"
+        f" steps, because {reason}: a run that goes on reads the data before it again."
+    )
+
+
+def unreadable(reason: str) -> str:
+    """Said where a checkpoint has a place that can't be used."""
+    return f"The place in the data that the checkpoint holds can't be read: {reason}."
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line without a dot."""
+    text = str(getattr(error, "message", None) or error).splitlines()
+    told = [line.strip() for line in text if line.strip(": ") not in ("", _NO_REASON)]
+    nodes = [number for number, line in enumerate(told[:-1]) if line.startswith("Node: ")]
+    first = nodes[0] + 1 if nodes else 0  # TensorFlow's own words follow where a node was made.
+    return (told[first] if told else type(error).__name__).rstrip(".")
