@@ -61,7 +61,7 @@ class Pipeline:
     def input_fn(self, mode: str) -> list[tf.Tensor]:
         """Returns the flat tensors of one share, and the scalar factor of its gradients."""
         del mode
-        start = feed.current().start // self._devices
+        start = feed.current().steps
         if isinstance(self._data, Arrays):
             dataset = self._of_arrays(self._data, start)
         else:

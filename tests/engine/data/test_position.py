@@ -13,6 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.data import position
+from moxing.engine.job.updating import Updating
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import adam, execute, generated, messages, once, same, values  # noqa: E402
@@ -120,6 +121,15 @@ def test_batches_and_devices_go_on_too(tmp_path: Path) -> None:
     assert same(values(whole), values(parts))
 
 
+def test_steps_of_several_batches_go_on_too(tmp_path: Path) -> None:
+    def data(source: Any) -> Callable[[], Any]:
+        return lambda: {"input_fn": source, "updating": Updating(accumulate=3)}
+
+    for name, source in (("s", one_shot(PIPELINES["shuffled"])), ("g", generated(count))):
+        whole, parts = resumed(tmp_path / name, data(source), stops=(3,), last=6)
+        assert same(values(whole), values(parts))
+
+
 def test_two_iterators_and_random_numbers_of_a_seed(tmp_path: Path) -> None:
     def input_fn(mode: str) -> Any:
         first = once(floats(D.range(20).shuffle(20).repeat())).get_next()
@@ -220,7 +230,7 @@ def test_state_that_is_gone_or_damaged_is_replaced_by_reading_again(
     tmp_path: Path, log: pytest.LogCaptureFixture
 ) -> None:
     data = reader(one_shot, PIPELINES["shuffled"])
-    weights = []
+    weights: list[Any] = []
     for damage in (None, lambda file: file.unlink(), lambda file: file.write_bytes(b"torn")):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("secrets.randbits", lambda bits: 7)

@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry, run_context
+
+
+class Taken(NamedTuple):
+    """What earlier runs took from the input: elements of all processes together, and steps."""
+
+    elements: int = 0
+    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,8 @@ class Feed:
         order: the seed of the data's order in a run without a seed. It is stored in checkpoints, so
             that a resumed run continues in the same order; None outside of a run.
         taken: number of elements that all processes together took before, in the order of their
-            numbers.
+            numbers; None: as many as `start` says for each.
+        steps: number of steps whose elements these are.
     """
 
     start: int = 0
@@ -36,15 +45,21 @@ class Feed:
     shards: int = 1
     seed: int | None = None
     order: int | None = None
-    taken: int = 0
+    taken: int | None = None
+    steps: int = 0
 
     @classmethod
     def behind(
-        cls, taken: int, shard: int, shards: int, seed: int | None, order: int | None
+        cls, taken: Taken, shard: int, shards: int, seed: int | None, order: int | None
     ) -> Feed:
-        """The feed of a process that goes on behind `taken` elements of all processes."""
-        start = max(0, -((shard - taken) // shards))
-        return cls(start, shard, shards, seed, order, taken)
+        """The feed of a process that goes on behind what all processes took."""
+        start = own_start(taken.elements, shard, shards)
+        return cls(start, shard, shards, seed, order, taken.elements, taken.steps)
+
+
+def own_start(taken: int, shard: int, shards: int) -> int:
+    """How many of the numbers below `taken` are `shard` modulo `shards`."""
+    return max(0, -((shard - taken) // shards))
 
 
 def announce(feed: Feed) -> None:

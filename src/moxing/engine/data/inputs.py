@@ -189,8 +189,11 @@ def _prefetched(dataset: Any, devices: int) -> Any:
 def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
     if any(isinstance(tensor, structure.COMPOSITE) for tensor in tensors):
         return None
+    demand = feed.current()
+    if not feed.is_positioned(tensors):
+        demand = dataclasses.replace(demand, start=0)  # It is led to its place in the session.
     try:
-        return lift(tensors, feed.current(), batch)
+        return lift(tensors, demand, batch)
     except CannotLiftError as reason:
         TENSORFLOW.debug("input_fn runs inside the step: %s", reason)
         return None

@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import fusion
-from moxing.engine.data.feed import Feed, is_positioned
+from moxing.engine.data.feed import Feed
 from moxing.engine.data.fusion import Batch, Fusion
 from moxing.engine.data.pipelines import PLACE
 from moxing.engine.graph import ancestry, stateless
@@ -77,8 +77,7 @@ def lift(
     if list(tensors) == elements:
         dataset = base
     else:
-        first = feed.start if cut and is_positioned([op.outputs[0] for op in cut]) else 0
-        start = tf.constant(first, tf.int64, name=PLACE)
+        start = tf.constant(feed.start, tf.int64, name=PLACE)
         numbered = base.enumerate(start).map(_flat)
         body = _function(_inner(graph_def, behind), tensors, elements, handles, feed)
         # TensorFlow 1's `map` ends the pipeline when a Python function signals the end of its data.

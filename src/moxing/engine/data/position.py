@@ -58,6 +58,7 @@ class Place:
         state: what `Position.save` returned; None: nothing was saved.
         pipelines: the fingerprints of the pipelines; None: unknown.
         ended: whether the data ended there.
+        workers: how many processes took the data, and how many take it now; None: as many.
     """
 
     steps: int
@@ -65,6 +66,7 @@ class Place:
     state: bytes | None = None
     pipelines: tuple[str, ...] | None = None
     ended: bool = False
+    workers: tuple[int, int] | None = None
 
 
 class Position:
@@ -221,7 +223,9 @@ class Position:
         except tf.errors.OutOfRangeError:
             TENSORFLOW.warning("%s", places.ended_before(done, place.batches))
             return True
-        reason = self._reasons[0] if self._reasons else "the checkpoint has no state of it"
+        reason = self._reasons[0] if self._reasons else places.NO_STATE
+        if place.workers is not None:
+            reason = places.other_workers(*place.workers)
         TENSORFLOW.info("%s", places.skipped(place.steps, time.monotonic() - began, reason))
         return True
 

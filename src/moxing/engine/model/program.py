@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import export
 from moxing.engine.data import feed, inputs
-from moxing.engine.data.feed import Feed
+from moxing.engine.data.feed import Feed, Taken
 from moxing.engine.data.inputs import Inputs
 from moxing.engine.graph import (
     ancestry,
@@ -37,6 +37,8 @@ from moxing.engine.wording import user_calls
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.logs import TENSORFLOW
+
+_NOTHING = Taken()
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ class _ReadsInputsDirectly(Exception):
     """The model reads tensors of input_fn that were not handed to it."""
 
 
-def build(job: Job, taken: int = 0, order: int | None = None, place: Place = ALONE) -> Program:
+def build(
+    job: Job, taken: Taken = _NOTHING, order: int | None = None, place: Place = ALONE
+) -> Program:
     """Builds the graphs of a job.
 
     Calls input_fn and model_fn once, each optimizer_fn once, and model_fn once more in EXPORT mode
@@ -93,8 +97,8 @@ def build(job: Job, taken: int = 0, order: int | None = None, place: Place = ALO
 
     Args:
         job: what to build.
-        taken: elements that earlier runs took from the input, in all processes together; a reader
-            that can be positioned starts behind them.
+        taken: what earlier runs took from the input; a reader that can be positioned starts behind
+            it.
         order: what readers draw the order of data from where the job has no seed.
         place: this process's place among others.
     """
@@ -108,7 +112,7 @@ def build(job: Job, taken: int = 0, order: int | None = None, place: Place = ALO
             return _build(job, taken, order, place, may_lift=False)
 
 
-def _build(job: Job, taken: int, order: int | None, place: Place, may_lift: bool) -> Program:
+def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bool) -> Program:
     with tf.Graph().as_default() as built, place.scope(), keras_seed.fixed(job.seed):
         if job.seed is not None:
             tf.set_random_seed(job.seed)

@@ -71,7 +71,7 @@ class Commits:
         position: Position,
     ) -> None:
         self._position, self._elements = position, start_state.elements(job)
-        self.goes_on = False
+        self._workers, self.goes_on = job.group.size, False
         self._start, self._listeners, self._escape = start, listeners, escape
         self._max_steps = job.max_steps
         self._batches = 1 if job.optimization.updating.parts else job.batches
@@ -114,6 +114,7 @@ class Commits:
         extra: dict[str, Any] = {
             start_state.INPUT_STEPS: before[0] + steps * self._batches,
             start_state.INPUT_TAKEN: before[1] + steps * self._elements,
+            start_state.INPUT_WORKERS: self._workers,
             start_state.INPUT_PIPELINES: list(self._position.pipelines),
         }
         if self._position.kind not in (Kind.NONE, Kind.NOTHING):

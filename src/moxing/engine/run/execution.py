@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import checkpoint, export
 from moxing.engine.checkpoint import Checkpoint
+from moxing.engine.data.feed import Taken
 from moxing.engine.graph.resources import resource_variables
 from moxing.engine.job.job import Export, Job, Result
 from moxing.engine.job.placement import ProcessGroup
@@ -124,7 +125,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
         if job.placement.trial and job.training and not found.finished:
             job = trial.choose(job, team)
         place = team.place(job.placement)
-        built = program.build(job, found.taken, found.order, place)
+        built = program.build(job, Taken(found.taken, found.input_steps), found.order, place)
         target = _export_target(job, built)
         if finished is not None and start is not None:
             TENSORFLOW.info("%s", finished)

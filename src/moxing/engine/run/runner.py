@@ -180,8 +180,11 @@ class Runner:
         state, start = self._start.state, self._start.checkpoint
         if not state.input_steps or self._own_iterators:
             return True
+        group = self._job.group
         saved: dict[str, Any] = {}
-        if start is not None:
+        if state.workers not in (0, group.size):
+            saved["workers"] = (state.workers, group.size)
+        elif start is not None:
             saved["state"] = None if state.ended else checkpoint.read_input(start)
             known = checkpoint.read_extra(start).get(start_state.INPUT_PIPELINES)
             saved["pipelines"] = None if known is None else tuple(known)

@@ -18,6 +18,7 @@ INPUT_STEPS = "input_steps"
 INPUT_TAKEN = "input_elements"
 INPUT_ORDER = "input_order"
 INPUT_PIPELINES = "input_pipelines"
+INPUT_WORKERS = "input_workers"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class StartState:
         step: the global step of the checkpoint it starts from.
         input_steps: steps whose data the run that is resumed took from its input.
         taken: the number of elements of that data, of all processes together.
+        workers: how many processes took it; 0: unknown.
         ended: whether that data ended, so that a run that goes on reads it once more.
         order: what the order of data is drawn from: the same as in the run that is resumed.
         saves: whether it is saved.
@@ -38,6 +40,7 @@ class StartState:
     step: int
     input_steps: int
     taken: int
+    workers: int
     ended: bool
     order: int
     saves: bool
@@ -53,7 +56,8 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> Sta
     taken = int(extra.get(INPUT_TAKEN, steps * elements(job))) if resumes else 0
     order = extra.get(INPUT_ORDER)
     order = secrets.randbits(62) if order is None else int(order)
-    found = StartState(finished, step, steps, taken, INPUT_ENDED in extra, order, saves)
+    workers = int(extra.get(INPUT_WORKERS, 0))
+    found = StartState(finished, step, steps, taken, workers, INPUT_ENDED in extra, order, saves)
     return StartState(**team.agree(dataclasses.asdict(found)))
 
 

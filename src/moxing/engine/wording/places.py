@@ -10,6 +10,7 @@ CHANGED = (
 )
 
 FED = "a hook feeds its iterator"
+NO_STATE = "the checkpoint has no state of it"
 ENDED = "that data had ended"
 _NO_REASON = "Graph execution error"
 
@@ -40,6 +41,14 @@ def ended_before(done: int, batches: int) -> str:
     return (
         f"The data ended after {done} batches, though an earlier run took {batches} of it: is it"
         " the same data?"
+    )
+
+
+def other_workers(before: int, now: int) -> str:
+    """Why state is not used with another number of processes."""
+    return (
+        f"{before} processes took it and now there are {now}. Each sample is still seen once where"
+        " the processes divide one order (Dataset.shard behind shuffle with a seed, not in front)"
     )
 
 

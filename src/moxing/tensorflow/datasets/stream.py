@@ -128,12 +128,17 @@ def open_stream(*stages: Stage, fuse: Fuse | None = None) -> list[tf.Tensor]:
         def rebuild(change: Any, batch: Batch | None) -> Any:
             settings, place = stage.settings, demand
             if batch is not None:
-                if demand.start % batch.size:
+                everywhere = demand.taken
+                if demand.start % batch.size or (everywhere or 0) % batch.size:
                     return None
+                if everywhere is not None:
+                    everywhere //= batch.size
                 settings = dataclasses.replace(
                     settings, batch_size=batch.size, drop_remainder=batch.full
                 )
-                place = dataclasses.replace(demand, start=demand.start // batch.size)
+                place = dataclasses.replace(
+                    demand, start=demand.start // batch.size, taken=everywhere
+                )
             with tf.device("/cpu:0"), tf.name_scope("reader"):
                 return _ahead(_whole([Stage(fuse(change), settings)], seeds, place), settings)
 
@@ -170,6 +175,11 @@ def _dataset(stage: Stage, taken: int, demand: feed.Feed, order_seed: int, sampl
         demand.shards,
     )
     taken_samples = taken * (settings.batch_size or 1)
+    everywhere = demand.taken
+    if everywhere and stage.elements is None and taken == demand.start and settings.batch_size:
+        # Where there were more or fewer workers before, these can be no whole batches of this one.
+        everywhere *= settings.batch_size
+        taken_samples = feed.own_start(everywhere, demand.shard, demand.shards)
     bad = _find_bad(samples, settings) if settings.skip_bad and taken_samples else ()
     first = order.first_position(taken_samples, bad)
     work = _work(samples, settings, sample_seed, demand.seed)
