@@ -9,6 +9,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
+from moxing import flags
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 
 CLUSTER = {"ps": ["h:3", "h:4"], "worker": ["h:2", "h:5"]}
@@ -114,3 +115,14 @@ def test_a_real_strategy_is_taken_too() -> None:
     with tf.Graph().as_default():
         real = tf.distribute.OneDeviceStrategy("/cpu:0")
     assert tfe.RunConfig(train_distribute=real).train_distribute is real
+
+
+def test_flags_of_the_launcher_say_which_process_this_is() -> None:
+    flags.set_flag("worker_hosts", "h:1,h:2")
+    flags.set_flag("job_name", "worker")
+    flags.set_flag("task_index", 1)
+    config = tfe.RunConfig()
+    assert (config.task_type, config.task_id, config.is_chief) == ("worker", 0, False)
+    assert config.num_worker_replicas == 2
+    flags.set_flag("task_index", 0)
+    assert (config.task_type, config.is_chief) == ("chief", True)

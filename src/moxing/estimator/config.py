@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
-import os
 from typing import Any
 
 import numpy as np
 
+from moxing import flags
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.resolve import resolve
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.counts import whole
 from moxing.estimator.strategies import Strategy, check
+from moxing.flags.placement import placement
 from moxing.framework.file import urls
 
 _UNSET: Any = object()
@@ -116,12 +116,14 @@ class RunConfig:
 
     @property
     def cluster(self) -> Cluster | None:
-        """The cluster that TF_CONFIG or the platform describes; None: this process runs alone.
+        """The cluster that flags, TF_CONFIG or the platform describe; None: this process is alone.
 
         Raises:
             MoxValueError: the description is invalid.
         """
-        return resolve({}, os.environ)
+        # `mox launch` tells each process its place by flags.
+        flags.read_command_line()
+        return placement().group.cluster
 
     @property
     def task_type(self) -> str:

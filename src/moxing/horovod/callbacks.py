@@ -65,8 +65,10 @@ def make() -> SimpleNamespace:
         """Multiplies the initial learning rate by a factor in a range of epochs.
 
         Args:
-            initial_lr: the initial learning rate.
-            multiplier: a factor, or a function from the epoch to a factor.
+            initial_lr: the initial learning rate; None, as in versions up to 0.19: the optimizer's
+                when training starts.
+            multiplier: a factor, or a function from the epoch to a factor; alone, it may be the
+                first argument.
             start_epoch, end_epoch: the first epoch of the range, and the first epoch after it;
                 `end_epoch=None`: no end.
             staircase: whether the rate changes only at the start of an epoch; otherwise it changes
@@ -79,7 +81,7 @@ def make() -> SimpleNamespace:
         def __init__(
             self,
             initial_lr: float | None = None,
-            multiplier: Any = 1.0,
+            multiplier: Any = None,
             start_epoch: int = 0,
             end_epoch: int | None = None,
             staircase: bool = True,
@@ -89,12 +91,19 @@ def make() -> SimpleNamespace:
         ) -> None:
             super().__init__()
             del momentum_correction, others
-            if initial_lr is None:
-                raise MoxTypeError("This callback needs initial_lr=, the rate that it multiplies.")
-            self.initial_lr, self.staircase = float(initial_lr), staircase
+            if multiplier is None:
+                initial_lr, multiplier = None, initial_lr
+            if multiplier is None:
+                raise MoxTypeError("This callback needs multiplier=, a factor or a function.")
+            self.initial_lr = None if initial_lr is None else float(initial_lr)
+            self.staircase = staircase
             self.multiplier: Any = multiplier if callable(multiplier) else lambda _: multiplier
             self.start_epoch, self.end_epoch = start_epoch, end_epoch
             self.steps_per_epoch, self.current_epoch = steps_per_epoch, 0
+
+        def on_train_begin(self, logs: Any = None) -> None:
+            if self.initial_lr is None:
+                self.initial_lr = _rate(package, self.model)
 
         def _set(self, epoch: float) -> None:
             past = self.end_epoch is not None and epoch >= self.end_epoch
@@ -121,7 +130,8 @@ def make() -> SimpleNamespace:
         From Goyal et al., "Accurate, Large Minibatch SGD", arXiv 1706.02677, section 2.2.
 
         Args:
-            initial_lr: the learning rate after warmup, scaled for the number of processes.
+            initial_lr: the learning rate after warmup, scaled for the number of processes; see
+                LearningRateScheduleCallback.
             warmup_epochs: the number of epochs of the warmup.
             momentum_correction, steps_per_epoch: see LearningRateScheduleCallback.
             verbose: if above 0, the rate is printed at the end of the warmup.

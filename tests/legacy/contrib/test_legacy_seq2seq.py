@@ -47,6 +47,23 @@ def test_losses_of_lists() -> None:
     np.testing.assert_allclose(summed, entropy.sum(), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda labels, logits: 2.0 * tf.cast(labels, tf.float32) + logits[:, 0],
+        lambda labels, inputs: 2.0 * tf.cast(labels, tf.float32) + inputs[:, 0],
+        lambda inputs, labels: 2.0 * tf.cast(labels, tf.float32) + inputs[:, 0],
+    ],
+)
+def test_loss_functions_of_all_versions_get_their_arguments(function: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        logits, labels = tf.constant([[5.0, 0.0]]), tf.constant([3])
+        loss = legacy_seq2seq.sequence_loss(
+            [logits], [labels], [tf.ones([1])], softmax_loss_function=function
+        )
+        assert session.run(loss) == pytest.approx(11)
+
+
 def test_attention_reads_weighted_states() -> None:
     draw = np.random.RandomState(2)
     inputs = draw.randn(2, BATCH, SIZE).astype(np.float32)

@@ -365,3 +365,23 @@ def test_an_eager_network_tracks_the_layers_it_is_told_of() -> None:
         net = Net()
         assert net(tf.ones([1, 4])).shape == (1, 2)
         assert [tuple(v.shape) for v in net.trainable_weights] == [(4, 3), (3,), (3, 2), (2,)]
+
+
+def test_transformations_of_images_are_composed_in_their_order() -> None:
+    from moxing.legacy.contrib import image
+
+    pixels = np.arange(24, dtype=np.float32).reshape(4, 6)
+    with tf.Graph().as_default(), tf.Session() as session:
+        first = image.angles_to_projective_transforms(np.pi / 2, 4.0, 6.0)
+        second = image.translations_to_projective_transforms([1.0, 2.0])
+        tensors = [
+            image.transform(image.transform(tf.constant(pixels), first), second),
+            image.transform(tf.constant(pixels), image.compose_transforms(first, second)),
+            image.compose_transforms(second) - second,
+        ]
+        one_by_one, at_once, nothing = session.run(tensors)
+
+    # Pixels that the first step moves out of the picture are only kept at once.
+    np.testing.assert_array_equal(at_once[one_by_one > 0], one_by_one[one_by_one > 0])
+    assert (one_by_one > 0).sum() >= 6
+    assert not nothing.any()

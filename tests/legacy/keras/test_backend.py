@@ -43,3 +43,19 @@ def test_samples_of_arrays_are_cut_as_keras_1_cut_them(faces: Faces) -> None:
     assert cut(np.arange(5), 1, 3).tolist() == [1, 2]
     assert [part.tolist() for part in cut([np.arange(5), np.arange(5, 10)], 3)] == [[3, 4], [8, 9]]
     assert cut(np.arange(5), np.array([0, 4])).tolist() == [0, 4]
+
+
+def test_products_of_four_axes_are_those_of_matrices(faces: Faces) -> None:
+    K = faces.load("keras.backend")  # noqa: N806
+    random = np.random.default_rng(0)
+    q, k = random.normal(size=(2, 3, 5, 4)), random.normal(size=(2, 3, 6, 4))
+    c = random.normal(size=(2, 3, 6))
+    with tf.Graph().as_default(), tf.Session() as session:
+        scores = K.batch_dot(tf.constant(q), tf.constant(k), axes=[3, 3])
+        capsules = K.batch_dot(tf.constant(c), tf.constant(k), [2, 2])
+        flat = K.batch_dot(tf.constant(c), tf.constant(c), axes=[2, 2])
+        found = session.run([scores, capsules, flat])
+
+    np.testing.assert_allclose(found[0], np.einsum("bhid,bhjd->bhij", q, k))
+    np.testing.assert_allclose(found[1], np.einsum("bhi,bhid->bhd", c, k))
+    np.testing.assert_allclose(found[2], np.einsum("bid,bjd->bij", c, c))

@@ -86,6 +86,33 @@ def translations_to_projective_transforms(translations: Any) -> Any:
     return tf.stack([one, zero, -dx, zero, one, -dy, zero, zero], axis=1)
 
 
+def compose_transforms(*transforms: Any) -> Any:
+    """Returns the transformation [N, 8] that applies the given ones, the first of them first.
+
+    Args:
+        *transforms: tensors of shape [N, 8] or [8], see `transform`.
+    """
+    if not transforms:
+        raise MoxValueError("compose_transforms needs at least one transformation.")
+    composed = flat_transforms_to_matrices(transforms[0])
+    # Each maps points of its output to its input, so the first one is the leftmost factor.
+    for each in transforms[1:]:
+        composed = tf.matmul(composed, flat_transforms_to_matrices(each))
+    return matrices_to_flat_transforms(composed)
+
+
+def flat_transforms_to_matrices(transforms: Any) -> Any:
+    """Returns transformations [N, 8] as matrices [N, 3, 3], whose last element is 1."""
+    flat = tf.reshape(tf.convert_to_tensor(transforms, tf.float32), [-1, 8])
+    return tf.reshape(tf.concat([flat, tf.ones_like(flat[:, :1])], 1), [-1, 3, 3])
+
+
+def matrices_to_flat_transforms(transform_matrices: Any) -> Any:
+    """Returns matrices [N, 3, 3] as transformations [N, 8], with 1 as the last element."""
+    flat = tf.reshape(tf.convert_to_tensor(transform_matrices, tf.float32), [-1, 9])
+    return (flat / flat[:, 8:])[:, :8]
+
+
 def _rank(images: Any) -> int:
     rank = images.shape.ndims
     if rank not in (2, 3, 4):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ def sequence_loss_by_example(
                 labels = tf.reshape(target, [-1])
                 loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logit)
             else:
-                loss = softmax_loss_function(labels=target, logits=logit)
+                loss = _called(softmax_loss_function, target, logit)
             losses.append(loss * weight)
         total = tf.add_n(losses)
         return total / (tf.add_n(list(weights)) + _NO_ZERO) if average_across_timesteps else total
@@ -130,7 +131,7 @@ def sequence_loss(
         if softmax_loss_function is None:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=flat)
         else:
-            losses = softmax_loss_function(labels=labels, logits=flat)
+            losses = _called(softmax_loss_function, labels, flat)
         losses *= tf.reshape(weights, [-1])
         losses = tf.reshape(losses, tf.shape(logits)[:2])
         averaged, summed = (
@@ -146,6 +147,21 @@ def sequence_loss(
             count = tf.math.count_nonzero(weights, summed, dtype=losses.dtype)
             return _divided(losses, summed, count)
         return losses
+
+
+def _called(function: Any, labels: Any, logits: Any) -> Any:
+    """Calls a program's loss function.
+
+    TensorFlow 1.2 and later gave the arguments by name; 1.0 and 1.1 gave the labels first, 0.12 the
+    logits, which programs called inputs.
+    """
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        names = ["labels", "logits"]
+    if "logits" in names or len(names) != 2:
+        return function(labels=labels, logits=logits)
+    return function(logits, labels) if names[1] == "labels" else function(labels, logits)
 
 
 def _divided(losses: Any, axes: list[int], by: Any) -> Any:

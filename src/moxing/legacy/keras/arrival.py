@@ -20,10 +20,11 @@ def prepare() -> None:
     from tf_keras.api._v1.keras import layers
     from tf_keras.src import callbacks
 
-    from moxing.legacy.keras import metric_names, models, old_arguments
+    from moxing.legacy.keras import metric_names, models, old_arguments, orders
 
     old_arguments.install(layers)
     models.install()
+    orders.install()
     metric_names.install([callbacks])
 
 

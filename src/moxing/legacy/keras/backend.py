@@ -108,3 +108,32 @@ def slice_arrays(arrays: Any, start: Any = None, stop: int | None = None) -> Any
     if hasattr(start, "__len__"):
         return arrays[list(start)]
     return arrays[start:stop]
+
+
+def batch_dot(module: str) -> Callable[..., Any]:
+    """Returns `batch_dot` as Keras had it until 2.2.4: of 4 axes it multiplies matrices.
+
+    Args:
+        module: the module that shows the newer function, which agrees for up to 3 axes.
+    """
+    newer = importlib.import_module(module).batch_dot
+
+    def call(x: Any, y: Any, axes: Any = None) -> Any:
+        ranks = x.shape.rank, y.shape.rank
+        if max(ranks) < 4:
+            return newer(x, y, axes)
+        pair = (axes, axes) if isinstance(axes, int) else axes
+        more = abs(ranks[0] - ranks[1])
+        for _ in range(more):
+            x, y = (x, y[..., None]) if ranks[0] > ranks[1] else (x[..., None], y)
+        first = second = False
+        if pair is not None:
+            first = pair[0] != len(x.shape) - 1
+            second = pair[1] == len(y.shape) - 1
+        out = tf.matmul(x, y, transpose_a=first, transpose_b=second)
+        if more:
+            start = ranks[0] + ranks[1] - 3 if ranks[0] > ranks[1] else ranks[0] - 1
+            out = tf.squeeze(out, list(range(start, start + more)))
+        return out
+
+    return call

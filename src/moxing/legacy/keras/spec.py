@@ -8,7 +8,7 @@ from typing import Any
 
 from moxing.legacy.data import keras_data
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.keras import arrival, backend, devices, merging
+from moxing.legacy.keras import arrival, backend, devices, merging, orders
 
 _SRC = "tf_keras.src"
 _ROOM = "moxing.legacy.keras"
@@ -90,10 +90,12 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
                         name: functools.partial(backend.with_old_arguments, f"{api}.backend", name)
                         for name in backend.RENAMED
                     },
+                    **_old_batch_dot(api),
                     "tensorflow_backend": f"face:{face}.backend",
                     "common": f"face:{face}.backend",
                 },
             ),
+            "wrappers": Spec(names={"scikit_learn": f"{_ROOM}.scikit_learn"}),
             "constraints": _renamed(
                 f"{api}.constraints",
                 {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"},
@@ -126,6 +128,13 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
     )
 
 
+def _old_batch_dot(api: str) -> dict[str, Any]:
+    """Returns the `batch_dot` of the time of graphs; eager programs have the newer function."""
+    if "_v1" not in api:
+        return {}
+    return {"batch_dot": functools.partial(backend.batch_dot, f"{api}.backend")}
+
+
 def _layers(api: str) -> Spec:
     show = f"{api}.layers"
     modules = {
@@ -145,7 +154,7 @@ def _layers(api: str) -> Spec:
             "Merge": merging.merge_layer,
             "AtrousConvolution1D": f"{show}:Conv1D",
             "AtrousConvolution2D": f"{show}:Conv2D",
-            "Deconvolution2D": f"{show}:Conv2DTranspose",
+            "Deconvolution2D": orders.deconvolution,
             "CuDNNLSTM": devices.cudnn("CuDNNLSTM", "LSTM"),
             "CuDNNGRU": devices.cudnn("CuDNNGRU", "GRU"),
             "TimeDistributedDense": _time_distributed_dense,
