@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, choose, locate
+from moxing.engine.checkpoint import Checkpoint, Restorer, choose, locate
 from moxing.errors import CheckpointError
 
 DATA = ".data-00000-of-00001"
@@ -150,6 +150,38 @@ def test_the_old_format(old_format: str, tmp_path: Path) -> None:
         f"checkpoint_path {str(tmp_path)!r} is a directory without a checkpoint. {tmp_path} holds"
         f" the checkpoints vgg_16.ckpt. {HINT}."
     )
+
+
+def test_the_old_format_in_shards(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with tf.device("/cpu:0"):
+            b = tf.get_variable("b", initializer=[1.0, 2.0])
+        version = tf.train.SaverDef.V1
+        saver = tf.train.Saver([b], sharded=True, write_version=version)
+        session.run(tf.global_variables_initializer())
+        pattern = saver.save(session, str(tmp_path / "model.ckpt"), 7, write_meta_graph=False)
+        assert pattern == f"{tmp_path}/model.ckpt-7-?????-of-00001"
+        shard = f"{tmp_path}/model.ckpt-7-00000-of-00001"
+        for path in (pattern, shard, str(tmp_path)):
+            assert locate(path) == Checkpoint(pattern, 7)
+        restorer = Restorer(locate(shard), [b], resume=False)
+        session.run(b.assign([0.0, 0.0]))
+        restorer.run(session)
+        assert session.run(b).tolist() == [1.0, 2.0]
+    second = f"{tmp_path}/model.ckpt-7-?????-of-00002"
+    assert "No checkpoint at checkpoint_path" in _message(lambda: locate(second))
+
+
+@pytest.mark.parametrize("step", [None, 5])
+def test_a_prefix_without_a_name(tmp_path: Path, step: int | None) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        saver = tf.train.Saver([tf.get_variable("b", initializer=1.0)])
+        session.run(tf.global_variables_initializer())
+        prefix = saver.save(session, f"{tmp_path}/", global_step=step)
+    assert prefix == f"{tmp_path}/" + ("" if step is None else "-5")
+    assert locate(f"{tmp_path}/").prefix == prefix
+    os.remove(tmp_path / "checkpoint")
+    assert locate(f"{tmp_path}/").prefix == prefix
 
 
 def test_the_old_format_damaged(old_format: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.job.job import EVAL, PREDICT, Model
+from moxing.errors import ExportExistsError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import (  # noqa: E402
@@ -146,3 +148,32 @@ def test_an_evaluation_without_log_dir_files_exports_into_a_new_directory(tmp_pa
     )
     assert result.export_dir == f"{tmp_path}/new/deep/1"
     assert sorted(os.listdir(tmp_path / "new" / "deep")) == ["1", "metrics.jsonl", "report.html"]
+
+
+def test_a_finished_run_whose_export_exists_is_no_error(
+    tmp_path: Path, log: pytest.LogCaptureFixture
+) -> None:
+    def named(inputs: Any, mode: str) -> Model:
+        model = exporting(inputs, mode)
+        assert model.export is not None
+        return dataclasses.replace(model, export=dataclasses.replace(model.export, version="own"))
+
+    options: dict[str, Any] = {"log_dir": tmp_path, "model_fn": named, "export": True}
+    execute(max_steps=2, **options)
+    log.clear()
+    assert execute(max_steps=2, **options).global_step == 2
+    said = messages(log)
+    assert said[-2].startswith(f"checkpoint in {tmp_path} is already at step 2 >= ")
+    assert said[-1].startswith(f"Its export is in {tmp_path} already.")
+    with pytest.raises(ExportExistsError, match="Export directory already exists"):
+        execute(max_steps=3, **options)
+
+
+def test_the_first_lines_say_where_a_run_saves_and_that_it_has_no_end(
+    tmp_path: Path, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    execute(log_dir="out", max_steps=sys.maxsize, input_fn=numbers(3))
+    said = messages(log)
+    assert said.count(f"log_dir 'out' is {tmp_path}/out") == 1
+    assert "Running will end where its data ends, or when it is stopped." in said

@@ -15,6 +15,8 @@ POINTER = "checkpoint"
 
 _DATA = re.compile(r"\.data-\d{5}-of-(\d{5})")
 _MEMBER = re.compile(r"(\.index|\.meta|\.manifest\.json|\.input|\.data-\d{5}-of-\d{5})$")
+# A sharded checkpoint of TensorFlow's V1 format is named by a pattern of its files.
+_SHARD = re.compile(r"-(\?{5}|\d{5})-of-(\d{5})$")
 _NUMBERED = re.compile(r"-(\d+)$")
 
 
@@ -24,7 +26,8 @@ class Checkpoint:
 
     Attributes:
         prefix: the common beginning of its files' paths, such as `/x/model.ckpt-50`; the path of
-            the file itself if the checkpoint is a single file of TensorFlow's V1 format.
+            the file itself if the checkpoint is a single file of TensorFlow's V1 format, and the
+        pattern of the files, such as `/x/model.ckpt-50-?????-of-00002`, if it has several.
         step: the global step in its name; None if the name has none.
         resume: whether the checkpoint is the run's own, found in its log_dir. If so, all variables
             are restored.
@@ -36,24 +39,40 @@ class Checkpoint:
 
 
 def step_of(prefix: str) -> int | None:
-    """The number at the end of `model.ckpt-50`."""
-    found = _NUMBERED.search(os.path.basename(prefix))
+    """The number at the end of `model.ckpt-50`, or of `model.ckpt-50-?????-of-00002`."""
+    found = _NUMBERED.search(_SHARD.sub("", os.path.basename(prefix)))
     return int(found[1]) if found else None
 
 
 def prefix_of(path: str) -> str:
     """The checkpoint prefix of a file's path: `.index`, `.meta` and so on are cut off."""
-    return _MEMBER.sub("", path)
+    prefix = _MEMBER.sub("", path)
+    shard = _SHARD.search(prefix)
+    if shard is not None and is_single_file(prefix):
+        return f"{prefix[: shard.start()]}-?????-of-{shard[2]}"
+    return prefix
 
 
 def present(prefix: str) -> bool:
     """Whether a checkpoint with this prefix exists, in either format, complete or damaged."""
-    return os.path.isfile(prefix + INDEX) or is_single_file(prefix)
+    return os.path.isfile(prefix + INDEX) or is_v1(prefix)
 
 
 def is_single_file(prefix: str) -> bool:
     """Whether the prefix is itself a file, as in TensorFlow's V1 format."""
     return os.path.isfile(prefix) and not os.path.isfile(prefix + INDEX)
+
+
+def is_v1(prefix: str) -> bool:
+    """Whether the prefix is a checkpoint of TensorFlow's V1 format: a file, or all its shards."""
+    shard = _SHARD.search(prefix)
+    if shard is None or "?" not in shard[1]:
+        return is_single_file(prefix)
+    start, count = prefix[: shard.start()], int(shard[2])
+    numbers = range(count)
+    return count > 0 and all(
+        os.path.isfile(f"{start}-{number:05d}-of-{count:05d}") for number in numbers
+    )
 
 
 def data_suffixes(prefix: str) -> list[str]:
@@ -83,7 +102,7 @@ def indexed_prefixes(directory: str) -> list[str]:
     prefixes = [
         os.path.join(directory, name[: -len(INDEX)])
         for name in os.listdir(directory)
-        if name.endswith(INDEX) and not name.startswith(".")
+        if name == INDEX or (name.endswith(INDEX) and not name.startswith("."))
     ]
     steps = {prefix: step_of(prefix) for prefix in prefixes}
     kept = [prefix for prefix in prefixes if steps[prefix] is not None or data_suffixes(prefix)]

@@ -67,7 +67,8 @@ def unreadable(prefix: str, error: Exception) -> CheckpointError:
 
 def _open(prefix: str) -> Any:
     try:
-        return tf.train.load_checkpoint(prefix)
+        # Not load_checkpoint: it takes a prefix without a name, `dir/`, for a directory.
+        return tf.train.NewCheckpointReader(prefix)
     # TensorFlow raises IndexError, RuntimeError or an OpError, depending on its C++ status.
     except Exception as error:
         raise unreadable(prefix, error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from moxing.engine.checkpoint import durable, manifest, reader
-from moxing.engine.checkpoint.names import INDEX, INPUT, is_single_file, missing_data
+from moxing.engine.checkpoint.names import INDEX, INPUT, is_v1, missing_data
 from moxing.errors import CheckpointError
 
 
@@ -19,7 +19,7 @@ def fault(prefix: str) -> str | None:
     known = manifest.read(prefix)
     if known is not None:
         return _differs(prefix, known)
-    if not is_single_file(prefix):
+    if not is_v1(prefix):
         if not os.path.isfile(prefix + INDEX):
             return f"{_name(prefix)}{INDEX} is missing"
         if suffix := missing_data(prefix):

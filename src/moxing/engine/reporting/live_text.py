@@ -16,7 +16,6 @@ from moxing.engine.reporting.bottom_line import BottomLine
 from moxing.engine.wording import report
 
 _SECONDS = 0.25  # Between two drawings.
-_ENDLESS = 1 << 53  # From here on, a number of steps is not meant: sys.maxsize and the like.
 _BAR = 16
 _SLOW_INPUT = 0.3  # Share of waiting from which it is worth a color.
 _RECENT = 120  # Changes of the step that the remaining time is reckoned from.
@@ -30,7 +29,7 @@ class Progress:
     ) -> None:
         self.step: int | None = None
         self._title = title
-        self._end = end_step if end_step and end_step < _ENDLESS else None
+        self._end = end_step if end_step and end_step < report.ENDLESS else None
         self._clock = clock
         self._started = clock()
         self._rate: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from contextlib import ExitStack
 
 from moxing.cluster.cluster import EVALUATOR
@@ -23,7 +24,8 @@ from moxing.engine.reporting.records.recorder import recording
 from moxing.engine.run import outcome, start_state, trial
 from moxing.engine.run.commits import Start
 from moxing.engine.run.runner import Runner
-from moxing.engine.wording import option_names
+from moxing.engine.wording import option_names, report
+from moxing.errors import ExportExistsError
 from moxing.logs import TENSORFLOW
 
 
@@ -126,7 +128,14 @@ def _execute_here(job: Job, team: Solo) -> Result:
             job = trial.choose(job, team)
         place = team.place(job.placement)
         built = program.build(job, Taken(found.taken, found.input_steps), found.order, place)
-        target = _export_target(job, built)
+        try:
+            target = _export_target(job, built)
+        except ExportExistsError:
+            if finished is None or start is None:
+                raise
+            TENSORFLOW.info("%s", finished)
+            TENSORFLOW.info("%s", report.already_exported(job.log_dir))
+            return Result(start.step or 0, 0, checkpoint=start.prefix)
         if finished is not None and start is not None:
             TENSORFLOW.info("%s", finished)
             target = _export(job, built, start.prefix, target)
@@ -156,6 +165,9 @@ def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoi
         checkpoint.ensure_directory(job.log_dir)
     if job.log_dir is not None and job.training:
         held = stack.enter_context(checkpoint.lock(job.log_dir))
+        if not os.path.isabs(job.log_dir):
+            where = report.absolute(job.log_dir, os.path.abspath(job.log_dir))
+            TENSORFLOW.info("%s", where)
     untrained = job.training or job.restoring.untrained
     return held, checkpoint.choose(job.log_dir, job.restoring.checkpoint_path, untrained)
 

@@ -13,6 +13,7 @@ from typing import SupportsFloat
 from moxing.engine.wording.option_names import limit, option
 
 _SMALL = 1e-3
+ENDLESS = 1 << 53  # From here on, a number of steps is not meant: sys.maxsize and the like.
 _HUGE = 1e16  # From here on, doubles have no decimals to show.
 
 
@@ -52,8 +53,20 @@ def hook_line(prefix: str, step: int, values: Mapping[str, SupportsFloat]) -> st
 
 
 def running_will_end(step: int) -> str:
-    """`Running will end at step: 1000`."""
+    """`Running will end at step: 1000`, or a sentence where that is a number for no limit."""
+    if step >= ENDLESS:
+        return "Running will end where its data ends, or when it is stopped."
     return f"Running will end at step: {step}"
+
+
+def absolute(log_dir: str, path: str) -> str:
+    """`log_dir 'output' is /home/me/output`: other lines show the path as it was given."""
+    return f"{option('log_dir')} {log_dir!r} is {path}"
+
+
+def already_exported(log_dir: str | None) -> str:
+    """A line of a finished run that is started again with the version of an export that exists."""
+    return f"Its export is in {log_dir} already. To export once more, give another version, or -1."
 
 
 def global_step_per_second(rate: float) -> str:
