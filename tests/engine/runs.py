@@ -130,7 +130,7 @@ _PARTS: dict[str, tuple[Any, dict[str, str]]] = {
     "threads": (Threads, {"inter_op_threads": "inter_op", "intra_op_threads": "intra_op"}),
 }
 _GROUP = ("cluster", "devices", "synchronous", "digest", "start_timeout", "stall_timeout")
-_PLACEMENT = ("copied", "on_servers", "trial", "compressed")
+_PLACEMENT = ("copied", "on_servers", "trial", "compressed", "together")
 
 
 def make_job(**fields: Any) -> Job:

@@ -11,6 +11,8 @@ from moxing.cluster import script
 from moxing.cluster.resolve import resolve
 from moxing.engine.job.placement import Placement, ProcessGroup
 
+# The value of --variable_update for one group of all devices.
+_TOGETHER: Final = "collective"
 # Where a platform starts processes minutes apart, --session_timeout is the flag to raise.
 _START_SECONDS = 300.0
 # What each process may have as it likes: who it is, what it shows, how long it waits and how many
@@ -54,6 +56,7 @@ def placement() -> Placement:
         on_servers=update == "parameter_server" and cluster is not None,
         trial=update == flags.AUTO,
         compressed=flags.get_flag("compress_gradients"),
+        together=True if update == _TOGETHER else None,
     )
 
 

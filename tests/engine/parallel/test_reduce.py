@@ -45,21 +45,6 @@ def test_a_sparse_and_a_dense_gradient_meet_as_dense() -> None:
         np.testing.assert_allclose(evaluated(mean), [[2.0], [2.0]])
 
 
-def test_small_tensors_of_one_type_share_a_bucket() -> None:
-    with tf.Graph().as_default():
-        small, other = tf.zeros([10]), tf.zeros([10], tf.float64)
-        large = tf.zeros([reduce._SMALL])
-        tensors = [small, small, other, other, small, large, small]
-        assert reduce._buckets(tensors) == [[0, 1], [2, 3], [4], [5], [6]]
-
-
-def test_a_bucket_holds_no_more_than_its_limit() -> None:
-    with tf.Graph().as_default():
-        half = tf.zeros([reduce._SMALL // 8])
-        count = reduce._BUCKET // (reduce._SMALL // 2)
-        assert [len(bucket) for bucket in reduce._buckets([half] * (count + 1))] == [count, 1]
-
-
 def test_sums_over_one_process_are_the_tensors_in_every_way_of_sending() -> None:
     values = [np.ones(3, np.float32), np.full(2 * reduce._PIECE // 4 + 7, 2.0, np.float32)]
     with tf.Graph().as_default():

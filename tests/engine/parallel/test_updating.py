@@ -21,9 +21,11 @@ def trained(folder: Path, shares: int, workers: int, *flags: str) -> dict[str, n
 
 
 def test_two_processes_of_two_devices_equal_one_large_batch(tmp_path: Path) -> None:
+    """Whether gradients are added on the first device and sent on, or meet in one group."""
     limit = "--gradient_clip_norm=0.2"
     large = trained(tmp_path / "large", 1, 1, limit)
-    many = ("--num_gpus=2", "--accumulate_steps=3", "--variable_update=distributed_replicated")
-    assert_equal(trained(tmp_path / "many", 12, 2, limit, *many), large)
     free = trained(tmp_path / "free", 1, 1)
     assert not np.allclose(free["dense/kernel"], large["dense/kernel"], atol=1e-3)
+    for update in ("distributed_replicated", "collective"):
+        many = ("--num_gpus=2", "--accumulate_steps=3", f"--variable_update={update}")
+        assert_equal(trained(tmp_path / update, 12, 2, limit, *many), large)

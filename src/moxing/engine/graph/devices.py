@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
 
 import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
-from moxing.engine.wording.option_names import option
-from moxing.errors import MoxValueError
+from moxing.engine.graph import hardware
+from moxing.engine.graph.hardware import Machine
 from moxing.logs import TENSORFLOW
 
 
@@ -24,21 +23,22 @@ def has_gpu() -> bool:
         return bool(tf.config.list_physical_devices("GPU"))
 
 
+def machine() -> Machine:
+    """The devices of this process."""
+    gpus = len(tf.config.list_physical_devices("GPU")) if has_gpu() else 0
+    return Machine(gpus, hardware.cores())
+
+
 def local(count: int) -> tuple[str, ...]:
     """The first `count` devices of this process: its GPUs, or logical devices on its CPU.
 
     Raises:
         MoxValueError: this machine has GPUs, but fewer than `count`.
     """
-    kind = "GPU" if has_gpu() else "CPU"
-    present = len(tf.config.list_physical_devices("GPU"))
-    if kind == "GPU" and count > present:
-        raise MoxValueError(
-            f"{option('--num_gpus')}={count}, but this machine has {present} that TensorFlow"
-            " can use. Lower it, or look at CUDA_VISIBLE_DEVICES."
-        )
-    if kind == "CPU" and count > 1:
+    here = machine()
+    found = hardware.names(here, count)
+    if not here.gpus and count > 1:
         TENSORFLOW.info(
-            "No GPU here: %d logical devices share the CPU (%d cores).", count, os.cpu_count() or 1
+            "No GPU here: %d logical devices share the CPU (%d cores).", count, here.cores
         )
-    return tuple(f"/device:{kind}:{index}" for index in range(count))
+    return found

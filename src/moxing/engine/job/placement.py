@@ -55,6 +55,8 @@ class Placement:
         copied: whether each device has a copy of the variables; None: only if that is faster.
         on_servers: whether variables are placed on the cluster's parameter servers.
         trial: whether to choose `copied` and `on_servers` by measuring which is fastest.
+        together: whether gradients of copied variables meet in one group of all devices of all
+            processes; None: only if that is faster.
         compressed: whether gradients are sent between processes as float16.
     """
 
@@ -63,6 +65,7 @@ class Placement:
     on_servers: bool = False
     trial: bool = False
     compressed: bool = False
+    together: bool | None = None
 
     @property
     def devices(self) -> int:

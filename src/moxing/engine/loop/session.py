@@ -113,10 +113,7 @@ def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:
         inter_op_parallelism_threads=job.threads.inter_op,
         intra_op_parallelism_threads=job.threads.intra_op,
     )
-    config.gpu_options.allow_growth = True
-    if devices.has_gpu():  # XLA gains nothing on a CPU.
-        config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
-    team.configure(config, job.group)
+    team.configure(config, job.group, job.placement.together)
     if team.alone and not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = tf_executor.choose(graph.get_operations())
     return config

@@ -18,6 +18,7 @@ from moxing.engine.graph import (
     ancestry,
     convolution_gradients,
     devices,
+    hardware,
     keras_mode,
     keras_seed,
     precision,
@@ -124,7 +125,7 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
         )
         updates.watch_keras()
         places = devices.local(job.devices) if job.devices > 1 else ("",)
-        copied = devices.has_gpu() if job.placement.copied is None else job.placement.copied
+        copied = hardware.copies(devices.machine(), job.placement.copied)
         parts = replicas.build(
             places,
             copied and job.devices > 1,

@@ -88,19 +88,18 @@ def _step(
             ]
             for index, one in enumerate(of_each)
         ]
-    moments = [
+    means = [
         _mean_gradients(spread, optimizer, one)
         for optimizer, one in zip(optimizers, of_each, strict=True)
     ]
     read = variable_reads.of(spread.replicas)
-    gradients = [gradient for pairs in moments for gradient, _ in pairs]
+    gradients = [gradient for one in means for pairs in one for gradient, _ in pairs]
     if not spread.applies:
         return tf.group(*(gradient.op for gradient in gradients))
-    with tf.device(spread.replicas[0].device):
-        moments = [
-            pairs if clipping.clips_itself(optimizer) else _clipped(pairs, updating)
-            for optimizer, pairs in zip(optimizers, moments, strict=True)
-        ]
+    moments = [
+        _updated_with(spread, one, updating if not clipping.clips_itself(optimizer) else None)
+        for optimizer, one in zip(optimizers, means, strict=True)
+    ]
     if count == 1 and not scale.dynamic:
         with tf.control_dependencies(
             [*first, *variable_reads.unordered(read, optimizers[0], moments[0])]
@@ -173,8 +172,10 @@ def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.
 
 def _mean_gradients(
     spread: Spread, optimizer: tf.train.Optimizer, of_each: Sequence[GradsAndVars]
-) -> GradsAndVars:
+) -> list[GradsAndVars]:
     """The gradients of one loss, mean over all devices, for every copy of its variables.
+
+    Returns a list for each device that computes the mean itself: all of them, or the first.
 
     Args:
         spread: the devices, and how their gradients meet.
@@ -182,7 +183,7 @@ def _mean_gradients(
         of_each: for each device of this process its gradients.
     """
     if spread.is_single:
-        return [(gradient, v) for gradient, v in of_each[0] if gradient is not None]
+        return [[(gradient, v) for gradient, v in of_each[0] if gradient is not None]]
     moved = [
         number
         for number, pairs in enumerate(zip(*of_each, strict=True))
@@ -190,12 +191,19 @@ def _mean_gradients(
     ]
     gradients = [[pairs[number][0] for number in moved] for pairs in of_each]
     by_itself = self_exchange.is_wanted(optimizer) and self_exchange.current() is not None
+    if spread.everywhere is not None and not by_itself:
+        return [
+            [(mean, pairs[number][1]) for number, mean in zip(moved, means, strict=True)]
+            for pairs, means in zip(of_each, spread.means_of_each(gradients), strict=True)
+        ]
     means = spread.mean_here(gradients) if by_itself else spread.mean(gradients)
     # Devices that share their variables name the same one.
     return [
-        (mean, variable)
-        for number, mean in zip(moved, means, strict=True)
-        for variable in {id(pairs[number][1]): pairs[number][1] for pairs in of_each}.values()
+        [
+            (mean, variable)
+            for number, mean in zip(moved, means, strict=True)
+            for variable in {id(pairs[number][1]): pairs[number][1] for pairs in of_each}.values()
+        ]
     ]
 
 
@@ -233,12 +241,28 @@ def _gradients(
     return pairs
 
 
-def _clipped(pairs: GradsAndVars, updating: Updating) -> GradsAndVars:
-    """The pairs of one loss with gradients within the limits; copies of a variable share one."""
-    gradients = list({id(gradient): gradient for gradient, _ in pairs}.values())
-    limited = clipping.clipped(gradients, updating)
-    known = {id(old): new for old, new in zip(gradients, limited, strict=True)}
-    return [(known[id(gradient)], variable) for gradient, variable in pairs]
+def _updated_with(
+    spread: Spread, of_each: Sequence[GradsAndVars], updating: Updating | None
+) -> GradsAndVars:
+    """The gradients that an optimizer gets: within the limits, which each device sees to itself.
+
+    Args:
+        spread: the devices.
+        of_each: for each device that computes the mean of one loss itself, its gradients.
+        updating: the limits; None: the optimizer sees to them.
+    """
+    found: GradsAndVars = []
+    for replica, pairs in zip(spread.replicas, of_each, strict=False):
+        if updating is None:
+            found += pairs
+            continue
+        with tf.device(replica.device):
+            # Copies of a variable may share a gradient.
+            gradients = list({id(gradient): gradient for gradient, _ in pairs}.values())
+            limited = clipping.clipped(gradients, updating)
+        known = {id(old): new for old, new in zip(gradients, limited, strict=True)}
+        found += [(known[id(gradient)], variable) for gradient, variable in pairs]
+    return found
 
 
 def _apply(

@@ -10,11 +10,15 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import devices, hardware
+from moxing.engine.parallel.one_group import OneGroup
 from moxing.engine.parallel.reduce import AllReduce, Spread
 from moxing.engine.parallel.replicas import Replica
 
 # Collectives of one process are told apart by numbers that every process counts alike.
 _GROUPS = itertools.count(1)
+# A process alone counts for itself.
+_OWN_GROUPS = itertools.count(1_000_000)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,12 @@ Update = Callable[[Spread], tf.Operation]
 
 
 class Place:
-    """A process alone: no device scope, no collectives."""
+    """A process alone: no device scope, and no collectives but those between its devices.
+
+    Args:
+        together: whether copies of variables meet in one group of all devices; None: only if that
+            is faster.
+    """
 
     index = 0
     size = 1
@@ -61,6 +70,9 @@ class Place:
 
     # Whether this process gives the model's variables their values, at the start.
     initializes = True
+
+    def __init__(self, together: bool | None = None) -> None:
+        self._asked, self._all = together, next(_OWN_GROUPS)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -80,7 +92,17 @@ class Place:
             update: builds the update; called once.
         """
         del data
-        return TrainStep(update(Spread(parts)))
+        return TrainStep(update(Spread(parts, everywhere=self._everywhere(parts))))
+
+    def _everywhere(self, parts: Sequence[Replica], compressed: bool = False) -> OneGroup | None:
+        """The group of all devices of all processes; None: gradients meet in another way."""
+        if len(parts) > 1 and not parts[1].copies:
+            return None
+        size = len(parts) * self.size
+        found = hardware.exchange(devices.machine(), self._asked, size)
+        if found is None:
+            return None
+        return OneGroup([part.device for part in parts], size, self._all, found, compressed)
 
     def _awaited(self, data: Sequence[tf.Operation]) -> tuple[tf.Operation, ...]:
         """What a gradient waits for; in a trial data is fed, and no input is read."""
@@ -102,12 +124,18 @@ class CollectivePlace(Place):
         index: the worker's number.
         size: how many workers there are.
         compressed: whether gradients travel as float16.
+        together: whether they meet in one group of all devices; None: only if that is faster.
     """
 
-    def __init__(self, index: int, size: int, compressed: bool = False) -> None:
+    def __init__(
+        self, index: int, size: int, compressed: bool = False, together: bool | None = None
+    ) -> None:
+        super().__init__(together)
+        self._compressed = compressed
         self.index, self.size, self.is_chief = index, size, index == 0
         self.device = f"/job:worker/replica:0/task:{index}"
         group = next(_GROUPS)
+        self._all = next(_GROUPS)
         self.between = AllReduce(size, group, compressed)
         self.exact = AllReduce(size, group, _keys=itertools.count(1_000_000))
 
@@ -119,16 +147,19 @@ class CollectivePlace(Place):
     def train_step(
         self, parts: Sequence[Replica], data: Sequence[tf.Operation], update: Update
     ) -> TrainStep:
-        spread = Spread(parts, self.between, data=self._awaited(data), apart=True)
+        everywhere = self._everywhere(parts, self._compressed)
+        awaited = self._awaited(data)
+        spread = Spread(parts, self.between, data=awaited, apart=True, everywhere=everywhere)
         return self.with_wish(spread, update)
 
     def with_wish(self, spread: Spread, update: Update) -> TrainStep:
         """A step with whose gradients the wish to stop travels to all processes."""
+        carrier = spread.everywhere or self.between
         with tf.device("/cpu:0"):
             wish = _local_flag()
-            self.between.rider = wish.read_value()
+            carrier.rider = wish.read_value()
         op = update(spread)
-        return TrainStep(op, TeamOps(wish.assign(1.0).op, self.between.sum_of_riders()))
+        return TrainStep(op, TeamOps(wish.assign(1.0).op, carrier.sum_of_riders()))
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
         given = []
@@ -156,11 +187,12 @@ class ServerPlace(Place):
     def __init__(
         self, index: int, size: int, servers: int, synchronous: bool, compressed: bool = False
     ) -> None:
+        super().__init__(together=False)
         self.index, self.size, self.is_chief = index, size, index == 0
         self.device = f"/job:worker/replica:0/task:{index}"
         self.initializes = self.is_chief
         self._servers = servers
-        self._together = CollectivePlace(index, size, compressed) if synchronous else None
+        self._together = CollectivePlace(index, size, compressed, False) if synchronous else None
 
     @contextmanager
     def scope(self) -> Iterator[None]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.parallel.buckets import buckets
+from moxing.engine.parallel.one_group import OneGroup
 from moxing.engine.parallel.replicas import Replica
 
 # Tensors below this many bytes travel together: a message costs about as much as so many bytes.
@@ -66,7 +68,7 @@ class AllReduce:
 
     def _sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         results: dict[int, tf.Tensor] = {}
-        for bucket in _buckets(tensors):
+        for bucket in buckets(tensors, _SMALL, _BUCKET):
             for index, value in zip(
                 bucket, self._bucket([tensors[i] for i in bucket]), strict=True
             ):
@@ -163,6 +165,8 @@ class Spread:
             ends, no process has a part of that step.
         apart: whether each process has variables of its own, so that an optimizer may meet the
             others by itself.
+        everywhere: sums over all devices of all processes, on each of them; None: gradients are
+            added on the first device, and then summed by `between`.
     """
 
     replicas: Sequence[Replica]
@@ -170,6 +174,7 @@ class Spread:
     applies: bool = True
     data: tuple[tf.Operation, ...] = ()
     apart: bool = False
+    everywhere: OneGroup | None = None
 
     @property
     def is_single(self) -> bool:
@@ -181,14 +186,46 @@ class Spread:
 
         It is known when all processes have data for the step and what travels with it has met.
         """
-        assert self.between is not None
+        carrier = self.everywhere or self.between
+        assert carrier is not None
         share = 1.0 / len(self.replicas)
         with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
             local = [_sum(of_all, share) for of_all in zip(*gradients, strict=True)]
             with tf.control_dependencies(self.data):
-                carried = self.between.sum_of_riders()
+                carried = carrier.sum_of_riders()
             with tf.control_dependencies([carried]):
                 return [_identity(gradient) for gradient in local]
+
+    def means_of_each(self, gradients: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """The mean of each gradient, for each device of this process: all compute it.
+
+        Args:
+            gradients: as `mean` takes them. Those that are sparse stay sparse within a process, and
+                are added on the first device.
+        """
+        group = self.everywhere
+        assert group is not None
+        count = len(gradients[0])
+        sparse = [
+            number
+            for number in range(count)
+            if self.between is None
+            and all(isinstance(own[number], tf.IndexedSlices) for own in gradients)
+        ]
+        # The last layers' gradients are known first.
+        sent = [number for number in reversed(range(count)) if number not in sparse]
+        with tf.name_scope("mean_gradients"), tf.control_dependencies(self.data):
+            scaled = []
+            for own, replica in zip(gradients, self.replicas, strict=True):
+                with tf.device(replica.device):
+                    scaled.append([_share(own[number], 1.0 / group.size) for number in sent])
+            found = [dict(zip(sent, sums, strict=True)) for sums in group.sums(scaled)]
+            with tf.device(self.replicas[0].device):
+                for number in sparse:
+                    mean = _sum([own[number] for own in gradients], 1.0 / group.size)
+                    for one in found:
+                        one[number] = mean
+        return [[one[number] for number in range(count)] for one in found]
 
     def mean(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
         """The mean of each gradient over all devices of all processes.
@@ -220,26 +257,13 @@ def _sum(gradients: Sequence[Any], factor: float) -> Any:
     return total * tf.cast(factor, total.dtype) if factor != 1.0 else total
 
 
+def _share(gradient: Any, factor: float) -> tf.Tensor:
+    dense = tf.convert_to_tensor(gradient)
+    return dense * tf.cast(factor, dense.dtype)
+
+
 def _identity(gradient: Any) -> Any:
     if isinstance(gradient, tf.IndexedSlices):
         values = tf.identity(gradient.values)
         return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
     return tf.identity(gradient)
-
-
-def _buckets(tensors: Sequence[tf.Tensor]) -> list[list[int]]:
-    """Indices of tensors that travel together: neighbors of one type that are small."""
-    buckets: list[list[int]] = []
-    filled = 0
-    for index, tensor in enumerate(tensors):
-        size = tensor.shape.num_elements()
-        nbytes = None if size is None else size * tensor.dtype.size
-        small = nbytes is not None and nbytes < _SMALL
-        joins = small and filled and tensors[buckets[-1][0]].dtype == tensor.dtype
-        if joins and filled + (nbytes or 0) <= _BUCKET:
-            buckets[-1].append(index)
-            filled += nbytes or 0
-        else:
-            buckets.append([index])
-            filled = (nbytes or 0) if small else 0
-    return buckets

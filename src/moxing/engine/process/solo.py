@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import devices
+from moxing.engine.graph import devices, hardware
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.parallel.place import Place
 from moxing.engine.process.escape import Escape
@@ -38,15 +38,17 @@ class Solo:
     def __init__(self) -> None:
         self.escape = Escape()
 
-    def configure(self, config: tf.ConfigProto, group: ProcessGroup) -> None:
+    def configure(
+        self, config: tf.ConfigProto, group: ProcessGroup, together: bool | None = None
+    ) -> None:
         """Sets what sessions must know of this process's devices, and of the cluster."""
-        if group.devices > 1 and not devices.has_gpu():
-            config.device_count["CPU"] = group.devices
+        machine = devices.machine()
+        meets = hardware.exchange(machine, together, group.devices) is not None
+        hardware.configure(config, machine, group.devices, meets)
 
     def place(self, placement: Placement) -> Place:
         """Where the graph of a training run goes."""
-        del placement
-        return Place()
+        return Place(placement.together)
 
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
         """The chief's facts of a run, in every process."""

@@ -75,9 +75,11 @@ class Team(Solo):
         self.target = self._server.target
         member.on_failure(self._break_off)
 
-    def configure(self, config: tf.ConfigProto, group: ProcessGroup) -> None:
+    def configure(
+        self, config: tf.ConfigProto, group: ProcessGroup, together: bool | None = None
+    ) -> None:
         """Sets what a server and its sessions must know of the cluster."""
-        super().configure(config, group)
+        super().configure(config, group, together)
         config.experimental.collective_group_leader = _LEADER
         if self.cluster.ps and not group.synchronous:
             # Each worker then starts and ends by itself.
@@ -105,7 +107,7 @@ class Team(Solo):
             servers = len(self.cluster.ps)
             self._on_servers = True
             return ServerPlace(index, size, servers, synchronous, placement.compressed)
-        return CollectivePlace(index, size, placement.compressed)
+        return CollectivePlace(index, size, placement.compressed, placement.together)
 
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
         """The chief's facts of a run, in every process.
