@@ -74,7 +74,7 @@ def directory(value: Any) -> str | None:
         return None
     if not isinstance(value, str | os.PathLike):
         raise MoxTypeError(f"fit has output_dir={shown(value)}; it must be a path.")
-    path = urls.text(value) if urls.is_remote(value) else os.fspath(value)
+    path = urls.text(value)
     if not path or not isinstance(path, str):
         raise MoxValueError(f"fit has output_dir={shown(path)}; name a folder, or leave it out.")
     return path

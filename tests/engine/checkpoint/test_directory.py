@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moxing.engine.checkpoint import ensure_directory
+from moxing.engine.checkpoint import ensure_directory, refuse_in_the_way
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 
@@ -53,3 +53,24 @@ def test_the_system_refuses() -> None:
 def test_a_directory_that_cannot_be_written() -> None:
     with pytest.raises(MoxRuntimeError, match=r"^Can't write into log_dir '/proc': \[Errno"):
         ensure_directory("/proc")
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "model.ckpt-7.index", "m-7.data-00000-of-00001"])
+def test_a_directory_or_a_looping_link_where_a_checkpoint_has_a_file(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "model.ckpt-7").mkdir()
+    (tmp_path / "1").mkdir()
+    refuse_in_the_way(str(tmp_path))
+    path = tmp_path / name
+    path.mkdir()
+    with pytest.raises(MoxRuntimeError) as caught:
+        refuse_in_the_way(str(tmp_path))
+    assert str(caught.value) == (
+        f"{path} is a directory, where checkpoints have a file. Move it away, or choose another"
+        " log_dir."
+    )
+    path.rmdir()
+    path.symlink_to(path)
+    with pytest.raises(MoxRuntimeError, match="is a link that leads to itself, where checkpoints"):
+        refuse_in_the_way(str(tmp_path))

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from moxing.framework import file as mox
-from moxing.framework.file.store import retry, writer
+from moxing.framework.file.store import client, retry, writer
 
 MIB = 1 << 20
 
@@ -99,7 +99,8 @@ def test_store_away_for_some_seconds(
 def test_default_settings_outlast_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     # Not time.sleep itself: threads of other tests may sleep now.
-    monkeypatch.setattr(retry, "time", types.SimpleNamespace(sleep=waits.append))
+    clock = types.SimpleNamespace(sleep=waits.append, monotonic=time.monotonic)
+    monkeypatch.setattr(retry, "time", clock)
     error = mox.MoxFileConnectionException("away")
     error.transient = True
 
@@ -130,6 +131,20 @@ def test_nobody_listens(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "S3_USE_HTTPS, and that the network reaches it (tried 2 times)"
     )
     assert isinstance(error.value, ConnectionError)
+
+
+def test_an_address_that_nobody_ever_reached_is_given_up_soon(
+    bucket: str, proxy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "FIRST_CONTACT", 1.0)
+    mox.write(f"{bucket}/a", "kept")  # This store was reached, and may be away for longer.
+    with proxy.gone_for(2.0):
+        assert mox.read(f"{bucket}/a") == "kept"
+    monkeypatch.setenv("S3_ENDPOINT", "http://127.0.0.1:9")
+    began = time.monotonic()
+    with pytest.raises(mox.MoxFileConnectionException, match=r"^Unable to connect to endpoint"):
+        mox.read("s3://bucket/a")
+    assert time.monotonic() - began < 20  # All ten attempts take a minute.
 
 
 def test_silent_store_ends_in_an_error(proxy: Any, bucket: str) -> None:

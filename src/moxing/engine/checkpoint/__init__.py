@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moxing.engine.checkpoint.directory import ensure_directory, refuse_file
+from moxing.engine.checkpoint.directory import ensure_directory, refuse_file, refuse_in_the_way
 from moxing.engine.checkpoint.lock import Held, lock
 from moxing.engine.checkpoint.manifest import read_extra, read_input
 from moxing.engine.checkpoint.names import Checkpoint
@@ -26,4 +26,5 @@ __all__ = [
     "read_extra",
     "read_input",
     "refuse_file",
+    "refuse_in_the_way",
 ]

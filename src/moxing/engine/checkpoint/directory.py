@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 
+from moxing.engine.checkpoint.names import POINTER, is_member
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxRuntimeError, MoxValueError
 
@@ -39,6 +42,26 @@ def ensure_directory(path: str, what: str | None = None) -> None:
             f"Can't write into {what} {path!r}: [Errno {error.errno}] {error.strerror}. Make it"
             f" writable, or choose another {what}."
         ) from error
+
+
+def refuse_in_the_way(directory: str) -> None:
+    """Raises if no file can take the name that a checkpoint's file has, or will have.
+
+    Raises:
+        MoxRuntimeError: a directory, or a link that leads to itself, has such a name.
+    """
+    for entry in os.scandir(directory):
+        if entry.name != POINTER and not is_member(entry.name):
+            continue
+        try:
+            kind = "a directory" if stat.S_ISDIR(entry.stat().st_mode) else ""
+        except OSError as error:
+            kind = "a link that leads to itself" if error.errno == errno.ELOOP else ""
+        if kind:
+            raise MoxRuntimeError(
+                f"{entry.path} is {kind}, where checkpoints have a file. Move it away, or choose"
+                f" another {option('log_dir')}."
+            )
 
 
 def refuse_file(path: str, what: str) -> None:

@@ -38,6 +38,11 @@ class Checkpoint:
     resume: bool = False
 
 
+def is_member(name: str) -> bool:
+    """Whether a file of that name belongs to a checkpoint."""
+    return _MEMBER.search(name) is not None
+
+
 def step_of(prefix: str) -> int | None:
     """The number at the end of `model.ckpt-50`, or of `model.ckpt-50-?????-of-00002`."""
     found = _NUMBERED.search(_SHARD.sub("", os.path.basename(prefix)))

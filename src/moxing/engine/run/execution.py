@@ -165,6 +165,7 @@ def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoi
         checkpoint.ensure_directory(job.log_dir)
     if job.log_dir is not None and job.training:
         held = stack.enter_context(checkpoint.lock(job.log_dir))
+        checkpoint.refuse_in_the_way(job.log_dir)
         if not os.path.isabs(job.log_dir):
             where = report.absolute(job.log_dir, os.path.abspath(job.log_dir))
             TENSORFLOW.info("%s", where)

@@ -91,6 +91,7 @@ def _path(path: Any) -> str:
         raise MoxTypeError(f"a checkpoint's path is a str, not {shown(path)}.")
     if not path or "\0" in path:
         raise MoxValueError(f"{shown(path)} is no path of a checkpoint.")
+    path = urls.text(path)
     if urls.is_remote(path):
         urls.parse(path)
     return path.rstrip("/") or "/"

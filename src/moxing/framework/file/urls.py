@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from moxing.errors import MoxTypeError, MoxValueError
 
@@ -13,6 +14,10 @@ PathLike = str | os.PathLike[str]
 _URL = re.compile(r"(s3|obs)://", re.IGNORECASE)
 # pathlib folds the two slashes of a URL into one.
 _FOLDED = re.compile(r"(s3|obs):/(?!/)", re.IGNORECASE)
+_FILE = re.compile(r"file:(//(localhost)?)?(?=/)", re.IGNORECASE)
+_OTHER = re.compile(
+    r"(?!(?:s3|obs)://)([a-z][a-z0-9+.-]*)://|(gs|hdfs|viewfs|file):/", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,16 @@ class Location:
 
 
 def text(path: PathLike) -> str:
-    """Returns the path as a string; restores the second slash that `pathlib` removes from a URL.
+    """Returns the path as a string; that of a `file://` URL is the local path.
+
+    The second slash of a URL, which `pathlib` removes, is there again.
 
     Raises:
       MoxTypeError: `path` is neither text nor a path object.
+      MoxValueError: it is a URL of a kind that can't be read here, such as `hdfs://`.
     """
     if isinstance(path, str):
-        return path
+        return _local(path)
     if not isinstance(path, os.PathLike):
         raise MoxTypeError(
             f"a path is text, such as '/cache/data' or 's3://bucket/data', "
@@ -79,7 +87,20 @@ def text(path: PathLike) -> str:
     if not isinstance(plain, str):
         raise MoxTypeError(f"a path is text, not bytes: {plain!r}")
     folded = _FOLDED.match(plain)
-    return f"{folded[1]}://{plain[folded.end() :]}" if folded else plain
+    return f"{folded[1]}://{plain[folded.end() :]}" if folded else _local(plain)
+
+
+def _local(plain: str) -> str:
+    if found := _FILE.match(plain):
+        return unquote(plain[found.end() :])
+    if other := _OTHER.match(plain):
+        kind = other[1] or other[2]
+        raise MoxValueError(
+            f"{plain}: openmox reads and writes local folders, s3:// and obs://, and {kind}:// is"
+            " none of them. Give the path of a folder at which that store is mounted, or copy the"
+            " files with the store's own tool, before and after the run."
+        )
+    return plain
 
 
 def named(path: PathLike) -> str:

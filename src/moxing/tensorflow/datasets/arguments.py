@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches
-from moxing.framework import file
 from moxing.framework.file import urls
 
 
@@ -37,7 +36,7 @@ def path(reader: str, name: str, value: Any) -> str:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         hint = " Was a flag of the program left out?" if not value else ""
         raise MoxTypeError(f"{reader}: {name}={value!r}; it must be a path.{hint}")
-    return urls.text(value) if file.is_remote(value) else str(os.fspath(value))
+    return urls.text(value)
 
 
 def function(reader: str, name: str, value: Any) -> Any:

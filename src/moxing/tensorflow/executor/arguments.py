@@ -171,6 +171,8 @@ def check_path(name: str, value: Any) -> str | None:
     if urls.is_remote(value):
         text = str(urls.parse(value))
         settings.needs_endpoint(settings.current(), text)
+    else:
+        text = urls.text(text)
     if "\0" in text or text.encode("utf-8", "replace").decode("utf-8") != text:
         raise MoxValueError(
             f"{name}={shown(text)}: it has characters that no path of TensorFlow's can have. Give"

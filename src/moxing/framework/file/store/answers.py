@@ -101,6 +101,17 @@ def _tls(error: Exception, settings: Settings) -> str:
     )
 
 
+def was_reached(error: Exception) -> bool:
+    """Whether a request came to the store, or to something at its address."""
+    from botocore import exceptions
+
+    kinds = (
+        *(exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError),
+        exceptions.ProxyConnectionError,
+    )
+    return not isinstance(error, kinds)
+
+
 def is_mistake(error: Exception) -> bool:
     """Whether the request was not sent because it is invalid, for example its bucket name."""
     from botocore import exceptions

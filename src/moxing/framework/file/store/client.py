@@ -25,6 +25,7 @@ from moxing.framework.file.store import answers, retry
 
 T = TypeVar("T")
 CONNECT_TIMEOUT = 10.0
+FIRST_CONTACT = 10.0  # Seconds in which a store must be reached; later it may be away for longer.
 MOST_CONNECTIONS = 256
 
 
@@ -34,6 +35,7 @@ class Client:
     def __init__(self, settings: Settings) -> None:
         _quiet()
         self.settings = settings
+        self._reached = False
         self._general = _connect(settings, settings.client_timeout)
         # Each operation with its own time limit has its own connection pool.
         self._special = {name: _connect(settings, limit) for name, limit in settings.limits}
@@ -95,16 +97,29 @@ class Client:
             client.close()
 
     def persist(self, once: Callable[[], T], operation: str, url: str) -> T:
-        """Returns the result of `once`, which is retried after transient errors."""
+        """Returns the result of `once`, which is retried after transient errors.
+
+        An address that no request ever reached is likely a wrong one, and is given up soon.
+        """
+
+        def work() -> T:
+            result = once()
+            self._reached = True
+            return result
+
+        def gives_up(seconds: float) -> bool:
+            return not self._reached and seconds > FIRST_CONTACT
 
         def explain(error: Exception) -> MoxFileError:
+            self._reached |= answers.was_reached(error)
             if answers.is_mistake(error):
                 raise MoxValueError(f"{url} can't be used: {error}") from None
             if not answers.is_network(error):
                 raise error
             return answers.translate(error, operation, url, self.settings)
 
-        return retry.persist(once, explain, self.settings.retry, self.settings.retry_wait)
+        settings = self.settings
+        return retry.persist(work, explain, settings.retry, settings.retry_wait, gives_up)
 
     def _request(self, operation: str, arguments: dict[str, Any]) -> Any:
         data = arguments.get("Body")

@@ -30,6 +30,7 @@ def persist(
     explain: Callable[[Exception], MoxFileError],
     tries: int,
     first_wait: float,
+    gives_up: Callable[[float], bool] = lambda seconds: False,
 ) -> T:
     """Returns the result of `work`, which is attempted up to `tries` times.
 
@@ -39,10 +40,12 @@ def persist(
         retry. It raises an error that is not the store's.
       tries: the total number of attempts.
       first_wait: seconds before the second attempt.
+      gives_up: whether not to attempt again, that many seconds after the first attempt began.
 
     Raises:
       MoxFileError: the error of the last attempt, if no attempts are left or a retry can't help.
     """
+    began = time.monotonic()
     for tried in range(1, tries + 1):
         try:
             return work()
@@ -53,6 +56,8 @@ def persist(
             if tried == tries:
                 raise _spent(error, tries) from None
         wait = pause(tried, first_wait)
+        if gives_up(time.monotonic() + wait - began):
+            raise _spent(error, tried) from None
         # A first failure is normal for a busy store; log a warning only from the second one on.
         level = logging.DEBUG if tried == 1 else logging.WARNING
         _LOG.log(level, "%s; trying again in %.1f s (%d of %d)", error, wait, tried + 1, tries)
