@@ -182,6 +182,8 @@ def test_what_contrib_estimator_has(faces: Faces) -> None:
         ),
         ("tensorflow.reduce_meen", "Did you mean 'reduce_mean'"),
         ("tensorflow.contrib.tpu.KerasTPUModel", "train the model itself, with moxing.keras.fit"),
+        ("tensorflow.contrib.tpu.python.tpu.tpu_feed", "TPUEstimator with use_tpu=False"),
+        ("tensorflow.contrib.tpu.python.ops", "It drives TPUs, which openmox does not"),
         ("tensorflow.contrib.distribute.TPUStrategy", "use MirroredStrategy"),
         ("tensorflow.contrib.distribute.Nothing", "openmox has the strategies of tf.distribute"),
     ],

@@ -46,6 +46,32 @@ def test_how_it_runs(tmp_path: Path, source: str, eager: bool, old_names: bool) 
 
 
 @pytest.mark.parametrize(
+    ("source", "module", "eager"),
+    [
+        ("tf.random.set_seed(1)\n", "tf.variable_scope('a')\n", True),
+        ("tf.random.set_seed(1)\n", "tf.Session()\n", False),
+        ("tf.random.set_seed(1)\ntf.set_random_seed(1)\n", "tf.variable_scope('a')\n", False),
+        ("f()\n", "tf.random.set_seed(1)\ntf.variable_scope('a')\n", False),
+    ],
+)
+def test_modules_of_another_time_do_not_outvote_the_program(
+    tmp_path: Path, source: str, module: str, eager: bool
+) -> None:
+    (tmp_path / "helper.py").write_text(_TF + module)
+    found = _of(tmp_path, _TF + "import helper\n" + source)
+    assert (found.eager, found.old_names) == (eager, not eager)
+
+
+@pytest.mark.parametrize("call", ["tf.Session()", "tf.train.MonitoredTrainingSession()"])
+def test_a_program_with_an_option_for_eager_execution_starts_with_graphs(
+    tmp_path: Path, call: str
+) -> None:
+    found = _of(tmp_path, _TF + f"if argued:\n    tf.enable_eager_execution()\nelse:\n    {call}\n")
+    assert not found.eager
+    assert found.old_names
+
+
+@pytest.mark.parametrize(
     ("source", "keras", "why"),
     [
         ("from keras.layers import Dense\n", 2, ""),

@@ -224,6 +224,9 @@ _DATA = Spec(
     fallback=(f"{_V1}.data",),
 )
 
+_NO_TPU = (
+    " It drives TPUs, which openmox does not: use tf.contrib.tpu.TPUEstimator with use_tpu=False."
+)
 # The names of tf.contrib.tpu, and the private files that programs import them from.
 _TPU = Spec(
     roots=(f"{_ESTIMATOR}.tpu", f"{_V1}.tpu"),
@@ -238,9 +241,11 @@ _TPU = Spec(
                         "tpu_estimator": f"{_ESTIMATOR}.tpu",
                         "tpu_function": "tensorflow.python.tpu.tpu_function",
                         "tpu_optimizer": f"{_ESTIMATOR}.tpu",
-                    }
+                    },
+                    otherwise=_NO_TPU,
                 ),
-            }
+            },
+            otherwise=_NO_TPU,
         ),
     },
 )

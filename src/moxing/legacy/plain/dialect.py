@@ -20,6 +20,7 @@ _GRAPHS = (
     *("Session", "InteractiveSession", "placeholder", "disable_eager_execution"),
     *("disable_v2_behavior", "train.MonitoredTrainingSession", "app.run"),
 )
+_SESSIONS = ("Session", "InteractiveSession", "train.MonitoredTrainingSession")
 # TensorFlow 2.0 to 2.15 had them too, beside eager execution.
 _ALSO_OF_V2 = ("estimator", "keras.estimator", "compat.v1.estimator", "python")
 # What programs of Keras 1 and 2 call, and Keras 3 no longer has.
@@ -50,10 +51,20 @@ class Dialect:
     horovod: bool = False
 
 
+@dataclass
+class _Marks:
+    """The times that files show: names of TensorFlow 2 or 1.x only, and calls that make graphs."""
+
+    newer: bool = False
+    older: bool = False
+    surely_older: bool = False
+
+
 def of(script: str) -> Dialect:
     """Reads a program and the modules beside it."""
-    graph, switched, at_once, strategy = False, False, False, ""
+    graph, session, switched, at_once, strategy = False, False, False, False, ""
     estimators, bare, horovod = False, False, False
+    own, others = _Marks(), _Marks()
     shows: dict[int, str] = {}
     for use in texts.uses(script, _ROOTS):
         first, _, rest = use.path.partition(".")
@@ -69,10 +80,17 @@ def of(script: str) -> Dialect:
                 shows.setdefault(3, str(use))
             short = rest.removeprefix("compat.v1.")
             switched |= short in _SWITCHED_ON
-            at_once |= rest in _EAGER or rest.startswith("config.experimental_run_functions")
-            at_once |= _only_in_v2(rest)
+            session |= short in _SESSIONS
+            newer = _only_in_v2(rest)
+            at_once |= newer or rest in _EAGER
+            at_once |= rest.startswith("config.experimental_run_functions")
             estimators |= "estimator" in rest
-            graph |= short in _GRAPHS if use.path.startswith(_V1) else _of_graphs(use)
+            older = short in _GRAPHS if use.path.startswith(_V1) else _of_graphs(use)
+            graph |= older
+            marks = own if use.is_own else others
+            marks.newer |= newer
+            marks.older |= older
+            marks.surely_older |= short in _GRAPHS or "estimator" in rest
             if use.call is not None and rest.endswith("Strategy"):
                 strategy = str(use)
         elif use.path == ".numpy":
@@ -83,7 +101,12 @@ def of(script: str) -> Dialect:
             shows.setdefault(2, f"lr= ({use.where})")
     keras = 3 if 3 in shows and 2 not in shows else 2
     alone = keras == 3 or bool(strategy and not estimators)
-    eager = switched or (not graph and (at_once or alone))
+    if own.newer and others.older and not (own.older or own.surely_older or others.surely_older):
+        # A program of TensorFlow 2 beside modules that it took over and does not call.
+        graph = False
+    # A program with sessions that also enables eager execution has an option for each of them: it
+    # starts with graphs, as in TensorFlow 1.x, and its own call switches to the other.
+    eager = (switched and not session) or (not graph and (at_once or alone))
     return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph, horovod)
 
 

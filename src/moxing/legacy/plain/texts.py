@@ -36,6 +36,11 @@ class Use:
     def __str__(self) -> str:
         return f"{self.shown} ({self.where})"
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the program's own file, not a module beside it, has this place."""
+        return self.where.startswith("line ")
+
 
 def uses(script: str, roots: tuple[str, ...]) -> Iterator[Use]:
     """The uses of libraries, the main program's first.
