@@ -24,6 +24,7 @@ from moxing.errors import (
     near_matches,
     shown,
 )
+from moxing.flags import idle
 from moxing.flags.table import FLAG_NAMES, TABLE, FlagSpec
 
 _DEFINE = {
@@ -120,6 +121,9 @@ def set_flag(flag_name: str, value: Any) -> None:
         MoxKeyError: there is no such flag.
         MoxTypeError, MoxValueError: a value that the flag cannot have.
     """
+    if isinstance(flag_name, str) and flag_name in idle.IDLE:
+        idle.warn([f"--{flag_name}"])
+        return
     name = _known(flag_name)
     read_command_line()
     flag = _VALUES[name]

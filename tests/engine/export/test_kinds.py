@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 import tf_keras
+from tensorflow.python.ops import control_flow_util
 
 from moxing.engine import export
 from moxing.engine.export import ExportSignature, convert, kinds, to_tflite
@@ -201,3 +202,13 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_line_of_a_converters_error(text: str, line: str) -> None:
     assert to_tflite._short(ValueError(text)) == line
+
+
+def test_loops_are_functions_for_tensorflow_lite_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_flow_util, "ENABLE_CONTROL_FLOW_V2", False)
+    for chosen, functional in (([kinds.TFLITE], True), ([kinds.FROZEN_GRAPH], False)):
+        with tf.Graph().as_default() as graph, export.functional_loops(chosen):
+            tf.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])
+        types = {op.type for op in graph.get_operations()}
+        assert ("StatelessWhile" in types, "Enter" in types) == (functional, not functional)
+        assert not control_flow_util.ENABLE_CONTROL_FLOW_V2

@@ -9,7 +9,7 @@ TensorFlow Lite and ONNX are files beside the SavedModel.
 from moxing.engine.export.averaged import saver as averages_saver
 from moxing.engine.export.check import check
 from moxing.engine.export.inputs import placeholders
-from moxing.engine.export.kinds import KINDS, check_installed, check_kinds
+from moxing.engine.export.kinds import KINDS, check_installed, check_kinds, functional_loops
 from moxing.engine.export.labels import labels_beside
 from moxing.engine.export.target import target
 from moxing.engine.export.variables import check_variables, checkpoint_names
@@ -22,6 +22,7 @@ __all__ = [
     "check",
     "check_installed",
     "check_kinds",
+    "functional_loops",
     "check_variables",
     "averages_saver",
     "checkpoint_names",

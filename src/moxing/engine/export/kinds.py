@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import tensorflow.compat.v1 as tf
+from tensorflow.python.ops import control_flow_util
 
 from moxing.engine.graph.ancestry import behind
 from moxing.engine.graph.blame import place
@@ -33,6 +35,23 @@ def check_installed(kinds: Collection[str]) -> None:
             "Exporting to ONNX needs the package tf2onnx, which is not installed: pip install"
             " 'openmox[onnx]'."
         )
+
+
+@contextlib.contextmanager
+def functional_loops(kinds: Collection[str]) -> Iterator[None]:
+    """In the block, loops and branches are functions where a kind needs that.
+
+    TensorFlow Lite has no operations for those of control flow v1, of which `tf.nn.dynamic_rnn` and
+    `tf.while_loop` are made in TensorFlow 1.x's mode.
+    """
+    switched = TFLITE in kinds and not control_flow_util.ENABLE_CONTROL_FLOW_V2
+    if switched:
+        control_flow_util.ENABLE_CONTROL_FLOW_V2 = True
+    try:
+        yield
+    finally:
+        if switched:
+            control_flow_util.ENABLE_CONTROL_FLOW_V2 = False
 
 
 def check_kinds(kinds: Collection[str], signature: ExportSignature) -> None:

@@ -321,7 +321,8 @@ def _build_export(
         tf.train.get_or_create_global_step()
         fed = export.placeholders(made.structure, job.data.make_batches)
         about = f"mode {EXPORT}, {structure.describe(fed)}"
-        with keras_mode.following(False):
+        loops = export.functional_loops(job.export.kinds)
+        with loops, keras_mode.following(False):
             model = user_calls.call("model_fn", job.model_fn, fed, EXPORT, about=about)
         if not isinstance(model.export, export.ExportSignature):
             raise MoxTypeError("model_fn gave no export_spec in EXPORT mode.")

@@ -99,6 +99,7 @@ GONE: dict[str, str] = {
     "decision_trees": _TREES,
     "factorization": "Use KMeans of scikit-learn, or embeddings with a squared loss, instead.",
     "ffmpeg": _SPEECH,
+    "mixed_precision": "Give --use_fp16 --dynamic_loss_scale to mox.run instead.",
     "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
     "gbdt": _TREES,
     "integrate": "Use scipy.integrate.odeint outside the graph, or steps of tf.while_loop.",

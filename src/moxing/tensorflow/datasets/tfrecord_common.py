@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow.datasets import arguments, stream
 from moxing.tensorflow.datasets.stream import Settings, Stage
+from moxing.tensorflow.datasets.tfrecord_image import ImageClassificationTFRecordDataset
 from moxing.tensorflow.datasets.tfrecord_metadata import (
     BaseTFRecordMetadata,
     ImageClassificationTFRecordMetadata,
@@ -20,6 +21,7 @@ from moxing.tensorflow.datasets.tfrecords.handlers import item_builder
 __all__ = [
     "BaseTFRecordDataset",
     "BaseTFRecordMetadata",
+    "ImageClassificationTFRecordDataset",
     "ImageClassificationTFRecordMetadata",
 ]
 

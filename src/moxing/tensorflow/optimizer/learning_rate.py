@@ -24,7 +24,7 @@ def check_learning_rate(value: Any, where: str, name: str = "learning_rate") -> 
     Raises:
       MoxTypeError: the value is not a number, tensor or callable, is a string tensor, or is a
         callable that needs arguments.
-      MoxValueError: a number is not positive and finite, or a tensor is not a scalar.
+      MoxValueError: a number is negative or not finite, or a tensor is not a scalar.
     """
     if _is_number(value):
         _check_number(float(value), where, name)
@@ -83,8 +83,8 @@ def _is_eager(value: Any) -> bool:
 
 
 def _check_number(number: float, where: str, name: str) -> None:
-    if not math.isfinite(number) or number <= 0:
-        raise MoxValueError(f"{where}: {name} is {number:g}; it must be positive and finite.")
+    if not math.isfinite(number) or number < 0:
+        raise MoxValueError(f"{where}: {name} is {number:g}; it must be finite, and 0 or more.")
 
 
 def _check_tensor(tensor: Any, where: str, name: str) -> None:
