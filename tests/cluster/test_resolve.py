@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -192,3 +193,38 @@ def test_the_secret_of_the_environment_is_the_job_s() -> None:
     with pytest.raises(MoxValueError, match="it needs 16 to 1024"):
         resolve(FLAGS, {"MOX_JOB_SECRET": "guessed"})
     assert resolve(NO_FLAGS, {"MOX_JOB_SECRET": "guessed"}) is None  # Alone, it meets nobody.
+
+
+MANY = ",".join(f"h{i}:1" for i in range(100_001))
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "message"),
+    [
+        (NO_FLAGS, {"TF_CONFIG": "[" * 100_000}, "TF_CONFIG is not JSON"),
+        (NO_FLAGS, {"TF_CONFIG": '{"cluster":' * 60_000}, "TF_CONFIG is not JSON"),
+        (NO_FLAGS, _config("9" * 5000), "needs a number as the task's index"),
+        (NO_FLAGS, _config(0, ["a:" + "9" * 5000, "b:1"]), "is not host:port"),
+        (NO_FLAGS, _config(0, ["a" * 5000 + ":1", "b:1"]), "is not host:port"),
+        (NO_FLAGS, _config(0, MANY.split(",")), "the job has 100001 tasks; 100000 is the most"),
+        ({**FLAGS, "worker_hosts": MANY}, {}, "the job has 100001 tasks; 100000 is the most"),
+        ({**FLAGS, "task_index": "9" * 5000}, {}, "is not a number"),
+        (
+            NO_FLAGS,
+            {"VC_WORKER_HOSTS": "a,b", "VC_TASK_INDEX": "9" * 5000},
+            "VC_TASK_INDEX is '999",
+        ),
+    ],
+)
+def test_descriptions_that_are_too_large_are_refused_at_once(
+    given: dict[str, object], environ: dict[str, str], message: str
+) -> None:
+    text = _message(given, environ)
+    assert message in text
+    assert len(text) < 2000
+
+
+def test_a_job_of_ten_thousand_tasks_is_described_in_no_time() -> None:
+    began = time.monotonic()
+    assert resolve(FLAGS | {"worker_hosts": ",".join(MANY.split(",")[:10_000])}, {}) is not None
+    assert time.monotonic() - began < 5  # Ten seconds and more, if each were compared with all.

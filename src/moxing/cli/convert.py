@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from moxing.cli import convert_checkpoint, convert_records
-from moxing.errors import MoxError
+from moxing.errors import MoxError, shown
 
 _DESCRIPTION = """\
 SRC is a folder with one folder of images a class, or of TFRecord files, or of OFRecord parts
@@ -20,6 +20,19 @@ checkpoints of moxing.flow."""
 
 def main(arguments: Sequence[str]) -> int:
     """Converts; returns the exit code."""
+    try:
+        return _convert(arguments)
+    except OSError as error:  # Of a path that is no folder, or may not be written to.
+        where = "" if error.filename is None else f"{shown(str(error.filename), plain=True)}: "
+        print(
+            f"mox: error: {where}{error.strerror or error}. SRC must be a folder that this user may"
+            " read, and DST one that this user may make and write to.",
+            file=sys.stderr,
+        )
+        return 1
+
+
+def _convert(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["checkpoint"]:
         return convert_checkpoint.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="mox convert", description=_DESCRIPTION)

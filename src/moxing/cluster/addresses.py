@@ -7,6 +7,9 @@ import socket
 
 from moxing.errors import MoxValueError, shown
 
+LONGEST_HOST = 255  # Characters; names of DNS have no more (RFC 1035).
+_PORT_DIGITS = 5
+
 
 def split(address: str, where: str = "") -> tuple[str, int]:
     """The host and the port of `host:port` (`[::1]:2222` for IPv6).
@@ -19,7 +22,8 @@ def split(address: str, where: str = "") -> tuple[str, int]:
         host = host[1:-1]
     elif ":" in host:
         host = ""
-    legal = port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    digits = port.isascii() and port.isdigit() and len(port) <= _PORT_DIGITS
+    legal = digits and 0 < int(port) < 65536 and len(host) <= LONGEST_HOST
     if not colon or not host or not legal or not host.isprintable() or " " in host:
         raise MoxValueError(
             f"{where or 'An address'}: {shown(address)} is not host:port, such as 10.0.0.1:2222."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from moxing.cluster.secret import Secret
 
 WORKER, PS, EVALUATOR = "worker", "ps", "evaluator"
+MOST_TASKS = 100_000  # More are a mistake, and their list would fill the memory.
 
 
 @dataclass(frozen=True)

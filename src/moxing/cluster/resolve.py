@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from moxing.cluster import proxy, secret
 from moxing.cluster.addresses import is_literal, split
-from moxing.cluster.cluster import EVALUATOR, PS, Cluster
+from moxing.cluster.cluster import EVALUATOR, MOST_TASKS, PS, Cluster
 from moxing.cluster.platforms import flags, modelarts, slurm, tf_config
 from moxing.errors import MoxValueError
 
@@ -69,9 +70,13 @@ def _on_nodes(cluster: Cluster, nodes: Cluster) -> bool:
 
 def _check(cluster: Cluster) -> None:
     addresses = [*cluster.workers, *cluster.ps]
+    if len(addresses) > MOST_TASKS:
+        raise MoxValueError(
+            f"By {cluster.source}, the job has {len(addresses)} tasks; {MOST_TASKS} is the most."
+        )
     for address in addresses:
         split(address, cluster.source)
-    twice = next((a for a in addresses if addresses.count(a) > 1), None)
+    twice = next((a for a, times in Counter(addresses).items() if times > 1), None)
     if twice is not None:
         tasks = [task for task, address in cluster.tasks.items() if address == twice]
         raise MoxValueError(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from moxing.errors import MoxValueError, near_matches
+from moxing.errors import MoxValueError, near_matches, shown
 
-_LINE = re.compile(r"\s*(\d+)\s*:\s*(.*?)\s*$")
-_IN_ONE_LINE = re.compile(r"(?:^|\s)(\d+)\s*:\s*(\S+)")
+_LINE = re.compile(r"\s*(\d{1,9})\s*:\s*(.*?)\s*$")
+_IN_ONE_LINE = re.compile(r"(?:^|\s)(\d{1,9})\s*:\s*(\S+)")
 _SHOWN = 10
 _FORMAT = "One class a line, numbered from 0: `0: daisy`."
 # What systems leave in folders: macOS in archives, NAS devices, file systems, Windows, Python.
@@ -38,7 +38,9 @@ def parse(text: str, source: str) -> list[str]:
     for number, line in lines:
         match = _LINE.match(line.removeprefix("\ufeff"))
         if match is None or not match[2]:
-            raise MoxValueError(f"{source}, line {number}: {line.strip()!r} is no label. {_FORMAT}")
+            raise MoxValueError(
+                f"{source}, line {number}: {shown(line.strip())} is no label. {_FORMAT}"
+            )
         pairs.append((number, int(match[1]), match[2]))
     if len(lines) == 1:
         found = _IN_ONE_LINE.findall(lines[0][1].removeprefix("\ufeff"))

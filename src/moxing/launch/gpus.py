@@ -10,6 +10,7 @@ from moxing.errors import MoxValueError
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 NONE = "-1"
+MOST = 64  # Of one process; the flag --num_gpus takes no more.
 _DEVICES = Path("/dev")  # A container has those files only that belong to its GPUs.
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from moxing.cluster import secret
 from moxing.cluster.cluster import PS, WORKER
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, shown
 from moxing.launch import gpus
 from moxing.launch.guard import WITH_SECRET
 from moxing.launch.plan import Plan
@@ -23,6 +24,7 @@ _SSH = (
     *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
 )
 _HIGHEST_PORT = 65535
+MOST = 2000  # Machines, and tasks.
 _KEEP_OUT = (
     "# To keep others out, make a secret once, and copy its file to the same path on each machine:",
     "#   (umask 077; openssl rand -hex 32 > ~/mox-job.secret)",
@@ -76,13 +78,19 @@ def spread(plan: Plan, hosts: str, port: int) -> Spread:
     names = tuple(part.strip() for part in hosts.split(",") if part.strip())
     if not names:
         raise MoxValueError(f"--hosts={hosts} names no machine: --hosts=a,b.")
+    if max(len(names), plan.workers + plan.ps) > MOST:
+        raise MoxValueError(
+            f"--hosts with {len(names)} machines and {shown(plan.workers + plan.ps)} tasks: {MOST}"
+            " is the most, as each task's command names all. Use --emit=slurm or --emit=k8s."
+        )
+    times = Counter(_address(name) for name in names)
     for name in names:
         if name.startswith("-") or any(c in name for c in ":/ ") or not _address(name):
             raise MoxValueError(
                 f"--hosts: {name!r} is no name of a machine; ports are chosen by --port."
             )
-        if [_address(other) for other in names].count(_address(name)) > 1:
-            raise MoxValueError(f"--hosts={hosts} names {_address(name)} twice.")
+        if times[_address(name)] > 1:
+            raise MoxValueError(f"--hosts={shown(hosts, plain=True)} names {_address(name)} twice.")
     if plan.workers < len(names):
         raise MoxValueError(
             f"--workers={plan.workers} is too few for {len(names)} hosts; each has at least one."

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moxing.cluster import secret
-from moxing.cluster.cluster import PS, WORKER
+from moxing.cluster.cluster import MOST_TASKS, PS, WORKER
 from moxing.errors import MoxRuntimeError, MoxValueError, shown
 from moxing.launch import gpus, inherited
 from moxing.launch.start import Start
@@ -81,8 +81,17 @@ def check(plan: Plan) -> None:
         raise MoxValueError(f"--workers={plan.workers} is too few; a job has at least 1 worker.")
     if plan.ps < 0:
         raise MoxValueError(f"--ps={plan.ps} is negative; 0 means no parameter server.")
+    if plan.workers + plan.ps > MOST_TASKS:
+        raise MoxValueError(
+            f"--workers and --ps ask for {shown(plan.workers + plan.ps)} tasks; {MOST_TASKS} is"
+            " the most."
+        )
     if plan.num_gpus is not None and plan.num_gpus < 0:
         raise MoxValueError(f"--num_gpus={plan.num_gpus} is negative.")
+    if plan.num_gpus is not None and plan.num_gpus > gpus.MOST:
+        raise MoxValueError(
+            f"--num_gpus={shown(plan.num_gpus)}: no process has more than {gpus.MOST} devices."
+        )
     taken = [*_OWN_FLAGS, *(["--num_gpus"] if plan.num_gpus is not None else [])]
     for argument in plan.arguments:
         name = "--" + argument.lstrip("-").partition("=")[0]

@@ -10,6 +10,7 @@ from moxing.errors import MoxValueError, shown
 
 # Where a host comes without a port: the one that TensorFlow's examples use.
 DEFAULT_PORT = 2222
+_DIGITS = 18
 
 
 def read(environ: Mapping[str, str]) -> Cluster | None:
@@ -67,7 +68,7 @@ def _hosts(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
 
 def _number(environ: Mapping[str, str], name: str) -> int:
     text = environ.get(name, "")
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
         what = f"is {shown(text)}, not a number" if text else "is not set"
         raise MoxValueError(f"The environment variable {name} {what}; the platform sets it.")
     return int(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from moxing.cluster.cluster import WORKER, Cluster
+from moxing.cluster.cluster import MOST_TASKS, WORKER, Cluster
 from moxing.errors import MoxValueError, shown
 
 SOURCE = "the Slurm variables"
@@ -15,7 +15,6 @@ _PORTS = 10000
 _PORTS_A_JOB = 16
 _NUMBER = "[0-9]{1,18}"
 _MOST_RANGES = 16  # In the name of a node.
-_MOST = 100_000  # Nodes or tasks: more are a mistake, and would fill the memory.
 
 
 def read(environ: Mapping[str, str]) -> Cluster | None:
@@ -31,8 +30,10 @@ def read(environ: Mapping[str, str]) -> Cluster | None:
     if count < 2 or not node_list:
         return None
     index = _number(environ, "SLURM_PROCID")
-    if count > _MOST:
-        raise MoxValueError(f"Slurm's variables say {count} tasks; no more than {_MOST} can meet.")
+    if count > MOST_TASKS:
+        raise MoxValueError(
+            f"Slurm's variables say {count} tasks; no more than {MOST_TASKS} can meet."
+        )
     nodes = expand(node_list)
     port = _FIRST_PORT + _number(environ, "SLURM_JOB_ID", missing=0) * _PORTS_A_JOB % _PORTS
     places = _places(environ, len(nodes), count)
@@ -57,7 +58,7 @@ def expand(node_list: str) -> list[str]:
     names: list[str] = []
     for part in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", node_list):
         names += _expanded(part, node_list)
-        if len(names) > _MOST:
+        if len(names) > MOST_TASKS:
             raise MoxValueError(f"The node list {shown(node_list)} of Slurm is too long.")
     if not names or node_list.count("[") != node_list.count("]"):
         raise MoxValueError(f"The node list {shown(node_list)} of Slurm can't be read.")
@@ -76,7 +77,7 @@ def _expanded(part: str, whole: str) -> list[str]:
         ends = re.fullmatch(rf"\s*({_NUMBER})(?:-({_NUMBER}))?\s*", span)
         first, last = (ends[1], ends[2] or ends[1]) if ends else ("1", "0")
         count = int(last) - int(first) + 1
-        if count < 1 or count * len(rests) + len(names) > _MOST:
+        if count < 1 or count * len(rests) + len(names) > MOST_TASKS:
             raise MoxValueError(
                 f"The node list {shown(whole)} of Slurm can't be read: {shown(span)}."
             )
@@ -101,7 +102,7 @@ def _counts(text: str) -> list[int]:
     counts: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(rf"({_NUMBER})(?:\(x({_NUMBER})\))?", part.strip())
-        if match is None or int(match[2] or 1) + len(counts) > _MOST:
+        if match is None or int(match[2] or 1) + len(counts) > MOST_TASKS:
             raise MoxValueError(f"Slurm's tasks per node {shown(text)} can't be read.")
         counts += [int(match[1])] * int(match[2] or 1)
     return counts

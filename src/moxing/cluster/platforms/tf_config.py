@@ -13,6 +13,7 @@ from moxing.errors import MoxValueError, near_matches, shown
 SOURCE = "TF_CONFIG"
 _CHIEFS = ("chief", "master")
 _ROLES = (*_CHIEFS, WORKER, PS, EVALUATOR)
+_DIGITS = 18  # Of a task's index; Python reads no number of more than 4,300.
 _FORM = (
     'Its form: {"cluster": {"chief": ["host:port"], "worker": ["host:port"], "ps": []},'
     ' "task": {"type": "worker", "index": 0}}'
@@ -156,7 +157,7 @@ def _misspelled(config: Mapping[str, Any]) -> bool:
 def _number(value: Any) -> int | None:
     """A task's index; TensorFlow took digits in a string, too."""
     if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
+        return int(value) if len(value) <= _DIGITS else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -16,6 +16,7 @@ from moxing.errors import MoxRuntimeError, MoxValueError, shown
 
 PORT = 2017  # Where `ctrl_port` says nothing.
 VARIABLE = "MOX_MACHINE"
+_DIGITS = 18
 _SOURCE = "flow.config.machine"
 
 # What this process holds to be the only one with its number on this host; freed by its end.
@@ -101,7 +102,7 @@ def _index(addresses: list[str]) -> int:
 
 
 def _told(text: str, count: int) -> int:
-    if text.isascii() and text.isdigit() and int(text) < count:
+    if text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) < count:
         return int(text)
     raise MoxValueError(
         f"{VARIABLE}={shown(text, plain=True)} names no machine: flow.config.machine has 0 to"

@@ -27,12 +27,13 @@ __all__ = [
 
 _ANNOUNCED = "openmox/labels"
 _SHOWN = 10
+LARGEST = 64 << 20  # Bytes of a file of labels.
 
 
 def read(path: str) -> list[str] | None:
     """Returns the names in a labels file, or None if there is none. Raises MoxValueError."""
     try:
-        return parse(storage.read(path).decode(), path)
+        return parse(storage.read(path, LARGEST).decode(), path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -42,12 +42,30 @@ def entries(folder: str) -> list[tuple[str, bool]]:
     return rest
 
 
-def read(path: str) -> bytes:
-    """Returns the content of a file. Raises OSError."""
-    if not file.is_remote(path):
-        with open(path, "rb") as stream:
-            return stream.read()
-    return file.read(path, binary=True)
+def read(path: str, most: int | None = None) -> bytes:
+    """Returns the content of a file.
+
+    Args:
+        path: a local path or a URL.
+        most: how many bytes a file of this kind may have; None: any number.
+
+    Raises:
+        MoxValueError: it has more.
+        OSError: it can't be read.
+    """
+    if file.is_remote(path):
+        if most is not None and file.get_size(path) > most:
+            raise _too_large(path, most)
+        return file.read(path, binary=True)
+    with open(path, "rb") as stream:
+        content = stream.read(-1 if most is None else most + 1)
+    if most is not None and len(content) > most:
+        raise _too_large(path, most)
+    return content
+
+
+def _too_large(path: str, most: int) -> MoxValueError:
+    return MoxValueError(f"{path} has more than {most >> 20} MiB; it is no file of this kind.")
 
 
 def reason(error: OSError) -> str:

@@ -154,3 +154,18 @@ def test_a_disk_that_fills_up_is_told_once(
         written.write(Line(TRAIN, step, {}))
     assert len(log.records) == 1
     assert not written.open
+
+
+def test_lines_that_are_too_long_deep_or_large_are_passed_over(tmp_path: Path) -> None:
+    good = line.encode(Line(TRAIN, 3, {"loss": 1.0}))
+    head = b'{"kind": "train", "global_step": 1, "values": '
+    bad = [
+        head + b'{"' + b"x" * 3_000_000 + b'": 1}}',
+        head + b"[" * 60_000 + b"]" * 60_000 + b"}",
+        head + b'{"loss": ' + b"9" * 4000 + b"}}",  # No float is so large.
+        head + b'{"loss": ' + b"9" * 5000 + b"}}",  # No int is read from so many digits.
+    ]
+    (tmp_path / "metrics.jsonl").write_bytes(b"".join(good + one + b"\n" for one in bad) + good)
+    found = history.read(str(tmp_path))
+    assert (list(found.curves["loss"].values), found.unread) == ([1.0] * 5, 4)
+    assert history.of_lines([bad[0] + b"\n", good]).unread == 1

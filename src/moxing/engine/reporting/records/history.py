@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from moxing.engine.reporting.records import line as lines
 from moxing.engine.reporting.records.line import EVAL, TRAIN, Line
@@ -61,7 +62,16 @@ def read(log_dir: str) -> History:
     if not os.path.exists(path):
         return History()
     with open(path, "rb") as file:
-        return of_lines(file)
+        return of_lines(_bounded(file))
+
+
+def _bounded(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long an empty line, and its rest is passed over."""
+    while text := file.readline(lines.LONGEST + 1):
+        whole = len(text) <= lines.LONGEST
+        while not whole and not text.endswith(b"\n"):
+            text = file.readline(lines.LONGEST) or b"\n"
+        yield text if whole else b"\n"
 
 
 def of_lines(content: Iterable[bytes]) -> History:

@@ -14,6 +14,7 @@ INTER: Final = "validation"
 EVAL: Final = "evaluation"
 _KINDS: Final = (TRAIN, INTER, EVAL)
 _FACTS: Final = ("steps_per_second", "samples_per_second", "data_wait", "samples", "seconds")
+LONGEST: Final = 1 << 20  # Bytes; a line of ours has a few hundred.
 # JSON has no such numbers.
 _NAMED: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -55,6 +56,8 @@ def encode(line: Line) -> bytes:
 
 def decode(text: bytes) -> Line | None:
     """What a line says; None for one that is not of this format."""
+    if len(text) > LONGEST:
+        return None
     try:
         fields = json.loads(text)
         kind, step, values = fields["kind"], fields["global_step"], fields["values"]
@@ -68,7 +71,7 @@ def decode(text: bytes) -> Line | None:
             str(fields.get("name", "")),
             _number(fields.get("time", 0.0)),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
 
 

@@ -9,7 +9,8 @@ import struct
 
 import numpy as np
 
-_LARGEST = 1 << 30  # Pixels.
+LARGEST = 1 << 28  # Pixels; the result has three bytes of each.
+_AT_ONCE = 1 << 20  # Pixels, each of which takes some 20 bytes while its color is looked up.
 _UNCOMPRESSED = (0, 3)
 
 
@@ -29,7 +30,7 @@ def decode(content: bytes) -> np.ndarray:
     columns, rows, _, depth, compression = struct.unpack_from("<iiHHI", content, 18)
     if compression not in _UNCOMPRESSED or depth not in (1, 4, 8, 16, 24, 32):
         raise ValueError(f"the BMP has {depth} bits a pixel with compression {compression}")
-    if columns < 1 or rows == 0 or columns * abs(rows) > _LARGEST:
+    if columns < 1 or rows == 0 or columns * abs(rows) > LARGEST:
         raise ValueError(f"the BMP has a size of {columns} x {rows} pixels")
     stride = (columns * depth + 31) // 32 * 4
     body = np.frombuffer(content, np.uint8, offset=min(start, len(content)))
@@ -38,12 +39,20 @@ def decode(content: bytes) -> np.ndarray:
     lines = body[: stride * abs(rows)].reshape(abs(rows), stride)
     if rows > 0:
         lines = lines[::-1]  # Most bitmaps store their rows from the bottom up.
-    if depth <= 8:
-        return _with_palette(lines, columns, depth, content[14 + header : start])
-    if depth == 16:
-        return _of_16_bits(lines, columns, content, compression)
-    pixels = lines[:, : columns * depth // 8].reshape(abs(rows), columns, depth // 8)
-    return np.ascontiguousarray(pixels[:, :, 2::-1])
+    if depth > 16:
+        pixels = lines[:, : columns * depth // 8].reshape(abs(rows), columns, depth // 8)
+        return np.ascontiguousarray(pixels[:, :, 2::-1])
+
+    def colors(part: np.ndarray) -> np.ndarray:
+        if depth == 16:
+            return _of_16_bits(part, columns, content, compression)
+        return _with_palette(part, columns, depth, content[14 + header : start])
+
+    image = np.empty((abs(rows), columns, 3), np.uint8)
+    step = max(_AT_ONCE // columns, 1)
+    for first in range(0, abs(rows), step):
+        image[first : first + step] = colors(lines[first : first + step])
+    return image
 
 
 def _with_palette(lines: np.ndarray, columns: int, depth: int, palette: bytes) -> np.ndarray:

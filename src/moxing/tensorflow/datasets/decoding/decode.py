@@ -11,10 +11,11 @@ import functools
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets.decoding import bitmap
+from moxing.tensorflow.datasets.decoding import animation, bitmap
 from moxing.tensorflow.preprocessing import Augmentation
 
-LARGEST = 1 << 28  # The maximum number of pixels: 0.8 GB.
+# The maximum number of pixels, 0.8 GB; of an animation, which is decoded whole, in all frames.
+LARGEST = 1 << 28
 
 _JPEG_END = b"\xff\xd9"
 _LARGE = 1 << 26  # Above this number of pixels, a JPEG is decoded at a smaller scale.
@@ -105,6 +106,12 @@ def _decode_png(content: tf.Tensor) -> tf.Tensor:
         return tf.io.decode_png(content, channels=3)
 
 
+def _decode_gif(content: tf.Tensor) -> tf.Tensor:
+    pixels = tf.numpy_function(animation.pixels, [content], tf.int64)
+    with tf.control_dependencies([_check_size(pixels)]):
+        return tf.io.decode_gif(content)[0]
+
+
 def _check_size(size: tf.Tensor) -> tf.Operation:
     pixels = tf.reduce_prod(tf.cast(size, tf.int64))
     return tf.debugging.Assert(pixels <= LARGEST, ["too many pixels", pixels])
@@ -116,7 +123,7 @@ def _decode_other(content: tf.Tensor) -> tf.Tensor:
 
     formats = [
         (starts(b"\x89PNG"), lambda: _decode_png(content)),
-        (starts(b"GIF8"), lambda: tf.io.decode_gif(content)[0]),
+        (starts(b"GIF8"), lambda: _decode_gif(content)),
         (starts(b"RIFF"), lambda: tf.raw_ops.DecodeWebP(contents=content, channels=3)[0]),
     ]
     return tf.case(formats, lambda: _bitmap(content), exclusive=False)

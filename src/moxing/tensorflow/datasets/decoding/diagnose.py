@@ -8,7 +8,7 @@ import struct
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.datasets import storage
-from moxing.tensorflow.datasets.decoding import bitmap, decode, formats
+from moxing.tensorflow.datasets.decoding import animation, bitmap, decode, formats
 
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _DECODED = ("JPEG", "PNG", "GIF", "BMP", "WebP")
@@ -36,6 +36,11 @@ def of_content(content: bytes) -> str:
         return f"is a {kind} image; convert it to JPEG or PNG."
     if kind in _ENDS and _ENDS[kind] not in content[-_TAIL:]:
         return f"is a {kind} image that is cut off: {len(content):,} bytes, without its end."
+    if kind == "GIF" and (pixels := int(animation.pixels(content))) > decode.LARGEST:
+        return (
+            f"is a GIF of {pixels:,} pixels in all frames, more than the {decode.LARGEST:,} that"
+            " are decoded; make it smaller."
+        )
     rows, columns = _size(kind, content)
     if rows * columns > decode.LARGEST:
         return (

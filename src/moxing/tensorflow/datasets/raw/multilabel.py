@@ -17,6 +17,8 @@ from moxing.tensorflow.datasets.folders import tree
 from moxing.tensorflow.datasets.folders.progress import Progress
 from moxing.tensorflow.datasets.raw.base import RawDataset, options
 
+LARGEST_LABELS = 1 << 20  # Bytes of the labels of one image.
+
 
 class MultilabelClassificationRawMetadata:
     """The metadata of a tree of images and label files. It makes no operations.
@@ -80,7 +82,7 @@ class MultilabelClassificationRawMetadata:
         for image in self.images:
             path = os.path.join(self.base_dir, self.label_path(image))
             try:
-                texts.append(storage.read(path).decode())
+                texts.append(storage.read(path, LARGEST_LABELS).decode())
             except FileNotFoundError:
                 texts.append(None)
             except (OSError, UnicodeDecodeError) as error:

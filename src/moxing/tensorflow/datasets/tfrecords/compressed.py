@@ -94,7 +94,12 @@ def _content(path: str) -> Iterator[bytes]:
             while data:
                 begun = True
                 try:
-                    yield decoder.decompress(data)
+                    # A few bytes may stand for a thousand times as many.
+                    piece = decoder.decompress(data, _CHUNK)
+                    yield piece
+                    while not decoder.eof and (decoder.unconsumed_tail or len(piece) == _CHUNK):
+                        piece = decoder.decompress(decoder.unconsumed_tail, _CHUNK)
+                        yield piece
                 except zlib.error as error:
                     raise MoxValueError(
                         f"{path} is compressed, but damaged: {error}. Write it again."
