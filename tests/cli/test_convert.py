@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from moxing.cli import convert
 
@@ -12,11 +13,12 @@ from moxing.cli import convert
 @pytest.mark.parametrize("to", ["tfrecord", "ofrecord"])
 @pytest.mark.parametrize("target", ["/proc/x", "/dev/null/x", "/proc/self/x", "x" * 300])
 def test_a_destination_that_cannot_be_made(
-    data_dir: Path, target: str, to: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, target: str, to: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = str(data_dir / "flowers" / "eval")
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    Image.new("RGB", (8, 8)).save(tmp_path / "tree" / "a" / "x.png")
 
-    assert convert.main([source, target, f"--to={to}"]) == 1
+    assert convert.main([str(tmp_path / "tree"), target, f"--to={to}"]) == 1
 
     (line,) = capsys.readouterr().err.splitlines()[-1:]
     assert line.startswith("mox: error: ")
