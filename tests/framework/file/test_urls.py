@@ -30,6 +30,14 @@ def test_other_urls_are_refused_by_name(url: str) -> None:
     assert not Path(url).exists()
 
 
+@pytest.mark.parametrize("scheme", ["s3", "obs"])
+def test_a_url_that_lost_a_slash_is_no_folder(scheme: str) -> None:
+    with pytest.raises(MoxValueError) as caught:
+        urls.named(f"{scheme}:/bkt/x")
+    assert f"Write {scheme}://bkt/x, or ./{scheme}:/bkt/x for such a folder" in str(caught.value)
+    assert urls.named(f"./{scheme}:/bkt/x") == f"./{scheme}:/bkt/x"
+
+
 @pytest.mark.parametrize("path", ["s3://b/x", "obs://b/x", "/data/x", "C:/x", "a:b", "hdfs/x"])
 def test_what_can_be_reached_stays(path: str) -> None:
     assert urls.text(path) == path

@@ -74,7 +74,8 @@ def text(path: PathLike) -> str:
 
     Raises:
       MoxTypeError: `path` is neither text nor a path object.
-      MoxValueError: it is a URL of a kind that can't be read here, such as `hdfs://`.
+      MoxValueError: it is a URL of a kind that can't be read here, such as `hdfs://`, or text that
+        has lost a slash, such as `obs:/bucket/data`.
     """
     if isinstance(path, str):
         return _local(path)
@@ -93,6 +94,12 @@ def text(path: PathLike) -> str:
 def _local(plain: str) -> str:
     if found := _FILE.match(plain):
         return unquote(plain[found.end() :])
+    if folded := _FOLDED.match(plain):
+        raise MoxValueError(
+            f"{plain} has one slash behind the colon, which would be a local folder named"
+            f" {folded[1]}:. Write {folded[1]}://{plain[folded.end() :]}, or ./{plain} for such a"
+            " folder."
+        )
     if other := _OTHER.match(plain):
         kind = other[1] or other[2]
         raise MoxValueError(
