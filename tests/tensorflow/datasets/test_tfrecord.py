@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.data.feed import Feed
+from moxing.engine.data.feed import Feed, Taken
 from moxing.errors import MoxError, MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.tensorflow.datasets import (
     BaseTFRecordDataset,
@@ -485,3 +486,23 @@ def test_an_item_that_is_not_there(numbers: Path) -> None:
     assert str(caught.value) == (
         "BaseTFRecordDataset.get: there is no item 'z'. The items are 'x'."
     )
+
+
+@pytest.mark.parametrize("size", [None, 2])
+def test_each_sample_is_seen_once_an_epoch_whatever_the_number_of_workers(
+    numbers: Path, read: Any, size: int | None
+) -> None:
+    seen: list[int] = []
+    per_step = 4 if size is None else 2  # Elements of a worker's step: 4 samples, or 2 batches.
+    taken = 0
+    for workers, steps in ((2, 3), (1, 1), (3, 2), (2, 1), (1, 2)):
+        for worker in range(workers):
+            demand = Feed.behind(Taken(taken), worker, workers, seed=4, order=None)
+            make = functools.partial(plain, numbers, num_epochs=None, batch_size=size)
+            rows = read(make, ["x"], demand, most=steps * per_step)
+            seen += [int(x) for row in rows for x in np.ravel(row[0])]
+        taken += workers * steps * per_step
+    epochs, rest = divmod(len(seen), 11)
+    assert (epochs, rest) == (6, 2)
+    counts = np.bincount(seen, minlength=11)
+    assert sorted(counts) == [6] * 9 + [7] * 2
