@@ -119,3 +119,17 @@ def test_a_file_of_labels_has_a_limit(tmp_path: Path, monkeypatch: pytest.Monkey
         labels.read(str(path))
     with pytest.raises(MoxValueError, match="is no label"):
         classes.parse("9" * 5000 + ": a", "labels.txt")
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "labels.txt.tmp"])
+def test_labels_go_through_no_link_of_a_shared_folder(tmp_path: Path, name: str) -> None:
+    """What another user's link leads to stays as it is."""
+    own = tmp_path / "own"
+    own.write_text("precious")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / name).symlink_to(own)
+    labels.write(["a", "b"], shared / "labels.txt")
+    assert own.read_text() == "precious"
+    assert labels.read(str(shared / "labels.txt")) == ["a", "b"]
+    assert not (shared / "labels.txt").is_symlink()

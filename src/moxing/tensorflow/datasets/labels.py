@@ -9,6 +9,7 @@ from pathlib import Path
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
+from moxing.framework import atomic
 from moxing.framework.classes import as_text, check_folders, parse
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import storage
@@ -93,6 +94,5 @@ def write(names: Sequence[str], path: Path) -> None:
     except (OSError, UnicodeDecodeError):
         pass
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(path.name + ".tmp")
-    staged.write_text(content, encoding="utf-8")
-    staged.replace(path)
+    # Under a name that nobody guesses: in a folder of several users, a link may stand at others.
+    atomic.replace(str(path), [content.encode()])
