@@ -59,3 +59,9 @@ def test_products_of_four_axes_are_those_of_matrices(faces: Faces) -> None:
     np.testing.assert_allclose(found[0], np.einsum("bhid,bhjd->bhij", q, k))
     np.testing.assert_allclose(found[1], np.einsum("bhi,bhid->bhd", c, k))
     np.testing.assert_allclose(found[2], np.einsum("bid,bjd->bij", c, c))
+
+
+def test_optimizers_have_their_lower_names(faces: Faces) -> None:
+    optimizers = faces.load("keras.optimizers")
+    assert optimizers.rmsprop is optimizers.RMSprop
+    assert optimizers.adam(learning_rate=0.1).get_config()["name"] == "Adam"

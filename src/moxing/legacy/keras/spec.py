@@ -32,6 +32,7 @@ _GONE = {
     "Highway": "Write it with Dense, multiply and add.",
     "Recurrent": "Derive from keras.layers.RNN or keras.layers.Layer.",
 }
+_OPTIMIZERS = ("Adadelta", "Adagrad", "Adam", "Adamax", "Nadam", "RMSprop", "SGD")
 _SLICES = {
     name: f"{_ROOM}.backend:slice_arrays" for name in ("_slice_arrays", "slice_X", "slice_arrays")
 }
@@ -68,7 +69,14 @@ def _for_graphs() -> dict[str, Any]:
         # Optimizers of the program derive from it; those of Keras are TensorFlow's.
         "optimizers": Spec(
             roots=("tf_keras.api._v1.keras.optimizers", f"{_SRC}.optimizers"),
-            names={"Optimizer": f"{_SRC}.optimizers.optimizer_v1:Optimizer"},
+            names={
+                "Optimizer": f"{_SRC}.optimizers.optimizer_v1:Optimizer",
+                # Keras 2 had its classes under these names, too.
+                **{
+                    name.lower(): f"tf_keras.api._v1.keras.optimizers:{name}"
+                    for name in _OPTIMIZERS
+                },
+            },
             deep=True,
         ),
     }
