@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import tensorflow.compat.v1 as tf
 
 import moxing
+from moxing.engine.graph import records
 from moxing.engine.graph.ancestry import PLACEHOLDERS
 
 _LIBRARIES = (
@@ -21,6 +22,8 @@ _LIBRARIES = (
 # TensorFlow names the operation only in its message; its single-threaded executor never does.
 _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
 
+# In front of what a dataset's function raised.
+_PASSED_ON = re.compile(r"^Error in .*? with iterator: \S+: ")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Iteration|Warning)\b")
 
@@ -45,9 +48,11 @@ def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
     python = _python_error(str(error.message))
     if python is not None:
         return f"openmox: raised {doing}: {python}."
+    if found := records.broken(error, graph):
+        return f"openmox: raised {doing}: {found}."
     op = _operation(error, graph)
     if op is None:
-        return f"openmox: raised {doing}."
+        return f"openmox: raised {doing}{_in_pipeline(error)}."
     hint = ""
     if op.type in PLACEHOLDERS:
         hint = " Feed it from a hook, or build the model of the inputs that model_fn is given."
@@ -78,10 +83,22 @@ def _python_error(message: str) -> str | None:
         return None
     frames = [frame for frame in _FRAME.findall(trace) if is_of_user(frame[0])]
     raised = [line for line in trace.splitlines() if _RAISED.match(line)]
-    if not frames or not raised:
+    if not raised:
         return None
+    if not frames:  # Such as a generator, of which TensorFlow refuses an element.
+        return f"what Python code of the input gave is refused: {raised[-1].strip().rstrip('.')}"
     file, line, function = frames[-1]
     return f"{function} ({os.path.basename(file)}:{line}) raised {raised[-1].strip().rstrip('.')}"
+
+
+def _in_pipeline(error: tf.errors.OpError) -> str:
+    """Of an operation in a function of a dataset: its name and its words; else an empty text."""
+    message = str(error.message)
+    names = [found[1] for found in _NAMED.finditer(message) if found[1]]
+    if not names:
+        return ""
+    words = _PASSED_ON.sub("", message.splitlines()[0]).strip().rstrip(".")
+    return f", by {names[0]!r} in a function of the input's pipeline: {words}"
 
 
 def _operation(error: tf.errors.OpError, graph: tf.Graph) -> tf.Operation | None:

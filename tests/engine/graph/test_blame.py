@@ -1,0 +1,85 @@
+"""Errors inside a pipeline end in a sentence that says which data is at fault."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tensorflow.compat.v1 as tf
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from runs import execute, generated  # noqa: E402
+
+
+def note(input_fn: Callable[[str], Any]) -> str:
+    """The last note of the error that ends a run."""
+    with pytest.raises(tf.errors.OpError) as caught:
+        execute(input_fn=input_fn, max_steps=50)
+    return str(caught.value.__notes__[-1])
+
+
+def lengths(files: Any) -> Callable[[str], Any]:
+    def input_fn(mode: str) -> Any:
+        data = tf.data.TFRecordDataset(files() if callable(files) else files)
+        return data.map(lambda record: tf.cast(tf.strings.length(record), tf.float32)).batch(1)
+
+    return input_fn
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> list[str]:
+    """Two files of eight records of 84 bytes, which take 100."""
+    paths = [str(tmp_path / name) for name in ("a.tfrecord", "b.tfrecord")]
+    for path in paths:
+        with tf.io.TFRecordWriter(path) as writer:
+            for _ in range(8):
+                writer.write(b"x" * 84)
+    return paths
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_truncated_file_and_its_record_are_named(
+    records: list[str], tmp_path: Path, listed: bool
+) -> None:
+    os.truncate(records[1], 550)
+
+    def listing() -> Any:
+        return tf.data.Dataset.list_files(str(tmp_path / "*.tfrecord"), shuffle=False)
+
+    assert note(lengths(listing if listed else records)).endswith(
+        f": record 5 (from 0) of {records[1]} is truncated, at byte 500. Get the file again, or"
+        " leave it out."
+    )
+
+
+def test_a_damaged_record_is_named(records: list[str]) -> None:
+    with open(records[0], "r+b") as file:
+        file.seek(350)
+        file.write(b"?")
+    told = note(lengths(records))
+    assert f": record 3 (from 0) of {records[0]} is corrupted, at byte 3" in told
+
+
+def test_a_broken_image_is_told_with_its_operation() -> None:
+    def input_fn(mode: str) -> Any:
+        data = tf.data.Dataset.from_tensors(b"\xff\xd8\xff no image")
+        return data.map(
+            lambda image: tf.cast(tf.shape(tf.image.decode_jpeg(image))[:1], tf.float32)
+        )
+
+    told = note(input_fn)
+    assert ", by 'DecodeJpeg' in a function of the input's pipeline: jpeg::Uncompress" in told
+
+
+def test_an_element_of_a_generator_that_tensorflow_refuses() -> None:
+    def generator() -> Iterator[Any]:
+        yield 1.0
+        yield "text"
+
+    told = note(generated(generator))
+    assert "what Python code of the input gave is refused: TypeError: `generator` yielded" in told
+    assert told.endswith("the yielded element was text.")
