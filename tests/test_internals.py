@@ -39,20 +39,25 @@ TABLE = {
     ),
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
-    "tensorflow.python.framework": "convert_to_constants importer meta_graph op_def_registry",
+    "tensorflow.python.framework": ("convert_to_constants importer meta_graph op_def_registry ops"),
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "tensorflow.python.eager": "context monitoring",
     "tensorflow.python": "tf2",
-    "tensorflow.python.ops": "collective_ops lookup_ops nccl_ops resource_variable_ops",
+    "tensorflow.python.ops": (
+        "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
+    ),
     "tensorflow.python.client": "session device_lib",
-    "tensorflow.python.util": "deprecation",
+    "tensorflow.python.util": "deprecation dispatch",
+    "tensorflow.python.util.dispatch": "GlobalOpDispatcher _GLOBAL_DISPATCHERS",
+    "tensorflow.python.data.ops.iterator_ops": "_IteratorSaveable",
+    "tensorflow.python.framework.registry:Registry": "_registry",
     "tensorflow.python.util.lazy_loader": "KerasLazyLoader LazyLoader",
     "tensorflow.python.tools": "module_util optimize_for_inference_lib strip_unused_lib",
     "tensorflow.python.eager.backprop": (
         "gradients_function implicit_grad implicit_val_and_grad make_vjp val_and_grad_function"
     ),
     "tensorflow.python.ops.resource_variable_ops": "ResourceVariable",
-    "tensorflow.python.ops.variable_scope": "EagerVariableStore",
+    "tensorflow.python.ops.variable_scope": "EagerVariableStore _LazyEvalTensor",
     "tensorflow.python.ops.lookup_ops": (
         "FastHashSpec HasherSpec IdTableWithHashBuckets KeyValueTensorInitializer LookupInterface"
         " StrongHashSpec TextFileIdTableInitializer TextFileIndex TextFileInitializer"
@@ -95,6 +100,7 @@ OF_OBJECTS = {
     "savers and their hooks": "_var_list _timer _every_steps _every_secs _listeners",
     "handlers of tf_slim": "_image_key _format_key _channels _dtype _shape _repeated",
     "parsers of argparse": "_actions _option_string_actions",
+    "iterators of tf.data": "_iterator_resource",
     "python": "_getframe",
 }
 # Of absl's flag tables, which tolerant flags derive from and name themselves.
