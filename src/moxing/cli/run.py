@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from moxing.errors import MoxError
 from moxing.flags.table import get_help
 
 _HELP = """\
-usage: mox run [--face=PACKAGE] SCRIPT.py [flags]
-       mox run [--face=PACKAGE] -m PACKAGE.MODULE [flags]
+usage: mox run [--face=PACKAGE] [--config=FILE] SCRIPT.py [flags]
+       mox run [--face=PACKAGE] [--config=FILE] -m PACKAGE.MODULE [flags]
 
 Runs a program as `python SCRIPT.py` or `python -m PACKAGE.MODULE` would, with TensorFlow 1.x as its
 own modules know it. Flags after SCRIPT.py are the program's own and openmox's, in any order;
@@ -17,6 +18,8 @@ own modules know it. Flags after SCRIPT.py are the program's own and openmox's, 
 of every error.
 
   --face=PACKAGE   an installed package that is written for TensorFlow 1.x too; may be repeated
+  --config=FILE    flags, as YAML or JSON; those of the command line come after them, and win.
+                   The file may name the program (`program: train.py`); a run.json repeats a run
 
 flags of openmox:
 """
@@ -31,7 +34,13 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit code of the program, or 2 where it could not start.
     """
-    named, rest = _named(list(arguments))
+    options, rest = _options(list(arguments))
+    named = [name for names in options["--face"] for name in names.split(",")]
+    try:
+        rest = _configured(options["--config"], rest)
+    except MoxError as error:
+        print(f"mox: error: {error}", file=sys.stderr)
+        return 2
     as_module = rest[:1] == ["-m"]
     rest = rest[as_module:]
     if not rest or "" in named:
@@ -54,12 +63,42 @@ def main(arguments: Sequence[str]) -> int:
     return launcher.run(script, rest, as_module, named)
 
 
-def _named(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The packages that --face names before the script, and what follows them."""
-    named: list[str] = []
-    while arguments and arguments[0].partition("=")[0] == "--face":
-        _, equals, names = arguments.pop(0).partition("=")
+def _options(arguments: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """The values of the options before the script, by their names, and the rest."""
+    found: dict[str, list[str]] = {"--face": [], "--config": []}
+    while arguments and (name := arguments[0].partition("=")[0]) in found:
+        _, equals, value = arguments.pop(0).partition("=")
         if not equals and arguments:
-            names = arguments.pop(0)
-        named += names.split(",")
-    return named, arguments
+            value = arguments.pop(0)
+        found[name].append(value)
+    return found, arguments
+
+
+def _configured(files: Sequence[str], rest: list[str]) -> list[str]:
+    """The command line with the flags of the files behind the program, before all others."""
+    if not files:
+        return rest
+    from moxing.flags import config_file
+
+    configs = [config_file.read(path) for path in files]
+    flags = [word for config in configs for word in config.arguments]
+    for path, config in zip(files, configs, strict=True):
+        if missing := [name for name in config.left_out if not _has(name, rest)]:
+            print(
+                f"mox: warning: {path} leaves out {', '.join(missing)}: give them on the command"
+                " line.",
+                file=sys.stderr,
+            )
+    if rest[:1] == ["-m"]:
+        return [*rest[:2], *flags, *rest[2:]]
+    if rest and not rest[0].startswith("-"):
+        return [rest[0], *flags, *rest[1:]]
+    # The last file that names a program decides.
+    program = next((config for config in reversed(configs) if config.program), None)
+    if program is None:
+        return rest
+    return [*(["-m"] if program.as_module else []), program.program, *flags, *rest]
+
+
+def _has(name: str, arguments: Sequence[str]) -> bool:
+    return any(word.partition("=")[0] == name for word in arguments)

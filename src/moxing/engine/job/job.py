@@ -129,6 +129,7 @@ class Logging:
         profile: the first step of this run to profile, and the first step after the profile; None:
             no profile.
         settings: the dialect's settings in addition to its arguments, by name, for the report.
+        program: the command of this process as plain values, for `run.json`.
         names: the names of options in messages, by the engine's names; see `option_names`.
     """
 
@@ -136,6 +137,7 @@ class Logging:
     first_device: bool = True
     profile: tuple[int, int] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    program: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
 
 

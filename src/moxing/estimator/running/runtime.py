@@ -24,7 +24,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.strategies import asked_devices
-from moxing.flags import hello, recording
+from moxing.flags import command, hello, recording
 from moxing.flags.placement import placement
 from moxing.flags.updating import updating
 
@@ -99,6 +99,7 @@ def logging(mode: str, every: int, model_dir: str | None = None) -> Logging:
         first_device=flags.get_flag("log_first_clone"),
         profile=recording.profile_steps(flags.get_flag("profile_steps"), model_dir),
         settings=recording.settings(),
+        program=command.recorded(),
         names=names,
     )
 

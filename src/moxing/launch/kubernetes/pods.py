@@ -11,6 +11,7 @@ from typing import Any
 
 from moxing.errors import MoxValueError, shown
 from moxing.framework.file.urls import is_remote
+from moxing.framework.secret_names import has_credentials, is_secret
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _OBJECT = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -24,9 +25,6 @@ _QUANTITIES = {"cpu": "4 or 500m", "memory": "16Gi or 512Mi", "shm": "8Gi or 512
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 LONGEST_JOB = 48  # Pods add up to 15 characters to a job's name, and have at most 63.
 _LONGEST_LABEL = 63
-_SECRET_WORDS = {"SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL", "CREDENTIALS", "APIKEY"}
-_SECRET_ENDS = ("ACCESS_KEY", "API_KEY", "PRIVATE_KEY", "ACCOUNT_KEY")
-_PLACES = ("FILE", "PATH", "DIR", "URI", "URL")  # Say where a secret is, and are none.
 _WRITTEN = ("train_url", "log_dir", "model_dir")
 
 
@@ -130,20 +128,13 @@ def _variable(text: str) -> tuple[str, str]:
         raise MoxValueError(f"--env={shown(name, plain=True)} must be NAME=VALUE.")
     if name == "TF_CONFIG":
         raise MoxValueError("--env=TF_CONFIG: the job sets TF_CONFIG itself, for each pod.")
-    if _is_secret(name) or re.search(r"://[^/@\s]*:[^/@\s]+@", value):
+    if is_secret(name) or has_credentials(value):
         raise MoxValueError(
             f"--env={name}=... looks like a secret, which everybody who may read the job would see."
             " Put it into a Secret (kubectl create secret generic NAME --from-env-file=FILE) and"
             " give --secret=NAME."
         )
     return name, value
-
-
-def _is_secret(name: str) -> bool:
-    words = re.split(r"[_.-]", name.upper())
-    if words[-1] in _PLACES:
-        return False
-    return bool(_SECRET_WORDS.intersection(words)) or "_".join(words).endswith(_SECRET_ENDS)
 
 
 def _secret(text: str) -> str:

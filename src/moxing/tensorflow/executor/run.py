@@ -27,7 +27,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement
 from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.flags import hello, idle, recording
+from moxing.flags import command, hello, idle, recording
 from moxing.flags.placement import placement
 from moxing.flags.updating import updating
 from moxing.tensorflow.executor import (
@@ -154,6 +154,7 @@ def run(
             first_device=flags.get_flag("log_first_clone"),
             profile=recording.profile_steps(flags.get_flag("profile_steps"), directory),
             settings=recording.settings(),
+            program=command.recorded(),
         ),
         outputs=Outputs(_output_fn(output_fn), _output_every(output_fn, output_every_n_steps)),
         summaries=Summaries(

@@ -122,6 +122,8 @@ class Recorder:
                 "environment": run_facts.environment(),
                 "outcome": self._ended(error),
             }
+            if self._job.logging.program:
+                told["program"] = dict(self._job.logging.program)
             if self._job.training:
                 replace(os.path.join(log_dir, RUN), [run_facts.encode(told)])
         shown = page.render(told, history.read(log_dir), checkpoints.kept(log_dir))

@@ -128,6 +128,8 @@ def harmless(value: Any) -> Any:
 def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value if isinstance(value, _PLAIN) else str(value)

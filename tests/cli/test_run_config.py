@@ -1,0 +1,125 @@
+"""`mox run --config=FILE`: flags from files, and runs that are repeated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from moxing.cli import run
+from moxing.legacy.program import launcher
+
+PROGRAM = """
+import moxing.tensorflow as mox
+import numpy as np
+import tensorflow as tf
+
+tf.flags.DEFINE_float("rate", 0.5, "")
+tf.flags.DEFINE_boolean("odd", False, "")
+tf.flags.DEFINE_string("train_url", None, "")
+flags = tf.flags.FLAGS
+
+
+def input_fn(mode):
+    return tf.data.Dataset.from_tensors(np.ones([2, 3], np.float32)).repeat()
+
+
+def model_fn(inputs, mode):
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(inputs[0], 1)))
+    return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+
+
+print("rate", flags.rate, "odd", flags.odd, "seed", mox.get_flag("seed"))
+mox.run(input_fn=input_fn, model_fn=model_fn, optimizer_fn=mox.get_optimizer_fn("sgd", flags.rate),
+        run_mode=mox.ModeKeys.TRAIN, log_dir=flags.train_url, max_number_of_steps=2)
+"""
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """The arguments of the launcher's calls, which start nothing."""
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(launcher, "run", lambda *arguments: calls.append(arguments) or 0)
+    return calls
+
+
+def test_the_command_line_comes_last_and_wins(
+    tmp_path: Path, started: list[tuple[object, ...]]
+) -> None:
+    (tmp_path / "a.yaml").write_text("program: train.py\nseed: 1\nx: 2\n")
+    (tmp_path / "b.yaml").write_text("x: 3\n")
+    one, two = f"--config={tmp_path}/a.yaml", str(tmp_path / "b.yaml")
+
+    assert run.main([one, "--config", two, "--face=p,q", "other.py", "--x=4"]) == 0
+    assert run.main([one, "--x=4"]) == 0
+    assert run.main([one, "-m", "pack.age", "--x=4"]) == 0
+
+    flags = ["--seed=1", "--x=2"]
+    assert started == [
+        ("other.py", [*flags, "--x=3", "--x=4"], False, ["p", "q"]),
+        ("train.py", [*flags, "--x=4"], False, []),
+        ("pack.age", [*flags, "--x=4"], True, []),
+    ]
+
+
+def test_a_file_without_a_program_needs_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text("seed: 1\n")
+
+    assert run.main([f"--config={tmp_path}/a.yaml"]) == 2
+    assert "name the script" in capsys.readouterr().err
+
+
+def test_a_bad_file_starts_nothing(
+    capsys: pytest.CaptureFixture[str], started: list[tuple[object, ...]]
+) -> None:
+    assert run.main(["--config=nowhere.yaml", "train.py"]) == 2
+    assert capsys.readouterr().err.startswith("mox: error: --config=nowhere.yaml")
+    assert not started
+
+
+def test_secrets_that_a_record_leaves_out_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], started: list[tuple[object, ...]]
+) -> None:
+    program = {"script": "train.py", "arguments": [], "left_out": ["--token"]}
+    facts = {"job": {}, "flags": {}, "outcome": {}, "program": program}
+    (tmp_path / "run.json").write_text(json.dumps(facts))
+
+    run.main([f"--config={tmp_path}/run.json"])
+    assert "leaves out --token" in capsys.readouterr().err
+    run.main([f"--config={tmp_path}/run.json", "--token=x"])
+    assert capsys.readouterr().err == ""
+    assert [call[1] for call in started] == [[], ["--token=x"]]
+
+
+@pytest.mark.slow
+def test_a_run_is_repeated_from_its_record(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "run.yaml").write_text("program: train.py\nrate: 0.25\nodd: true\nseed: 7\n")
+
+    def mox(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "moxing", "run", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    assert mox("--config=run.yaml", "--train_url=one") == "rate 0.25 odd True seed 7\n"
+    again = mox("--config=one/run.json", "--train_url=two")
+
+    assert again == "rate 0.25 odd True seed 7\n"
+    last = [
+        json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[0])
+        for name in ("one", "two")
+    ]
+    assert last[0]["values"] == last[1]["values"]
