@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
+from tensorflow.python.ops import script_ops
 
 import moxing
 
@@ -88,7 +89,14 @@ TABLE = {
     "keras.src.trainers.trainer:Trainer": "_symbolic_build",
     "keras.src.optimizers.base_optimizer:BaseOptimizer": "_get_variable_index",
     "absl.flags:FlagValues": "_assert_validators",
+    "tensorflow.python.ops.script_ops": "_py_funcs",
+    "tensorflow.python.framework.ops:Graph": "_copy_functions_to_graph_def",
+    "tf_keras.src.layers.convolutional.base_conv": "Conv",
+    "tf_keras.src.layers.normalization.batch_normalization": "BatchNormalizationBase",
+    "tf_keras.src.layers.pooling.base_pooling2d": "Pooling2D",
+    "tf_keras.src.layers.pooling.base_pooling3d": "Pooling3D",
     "argparse": "_SubParsersAction",
+    "atexit": "_run_exitfuncs",
 }
 # Attributes that objects get when they are made; `PROBES` makes one of each kind.
 OF_OBJECTS = {
@@ -101,7 +109,8 @@ OF_OBJECTS = {
     "handlers of tf_slim": "_image_key _format_key _channels _dtype _shape _repeated",
     "parsers of argparse": "_actions _option_string_actions",
     "iterators of tf.data": "_iterator_resource",
-    "python": "_getframe",
+    "functions of tf.py_func": "_unique_id",
+    "python": "_getframe _current_frames",
 }
 # Of absl's flag tables, which tolerant flags derive from and name themselves.
 OWN = frozenset(["_command_line", "_applied", "_verified"])
@@ -189,6 +198,17 @@ def _optimizers() -> None:
 def _datasets() -> None:
     dataset = tf2.data.Dataset.range(2)
     assert dataset._variant_tensor.dtype == tf.variant
+    mapped = dataset.map(lambda x: x + 1)
+    definition = tf.GraphDef()
+    mapped._variant_tensor.graph._copy_functions_to_graph_def(definition, 0)
+    assert len(definition.library.function) == 1
+
+
+def _python_functions() -> None:
+    functions = script_ops._py_funcs
+    before = functions._unique_id
+    tf.py_func(abs, [1.0], tf.float32)
+    assert functions._unique_id > before
 
 
 def _savers() -> None:
@@ -251,7 +271,7 @@ def _absl() -> None:
 
 PROBES: list[Callable[[], None]] = [
     *(_control_inputs, _inputs_and_attributes, _control_flow_context, _variables, _optimizers),
-    *(_datasets, _savers, _tf_keras, _keras, _slim, _argparse, _absl),
+    *(_datasets, _python_functions, _savers, _tf_keras, _keras, _slim, _argparse, _absl),
 ]
 
 

@@ -94,7 +94,11 @@ def test_a_thousand_connections_of_random_bytes(secret, caplog):
 QUESTION = json.dumps(handshake.question()).encode() + b"\n"
 
 
-@pytest.mark.parametrize("data", [b"", b"{", QUESTION[:-1], QUESTION, QUESTION + b"{"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", QUESTION[:-1], QUESTION, QUESTION + b"{"],
+    ids=["nothing", "a bit", "unfinished", "question", "more"],  # Questions are random.
+)
 def test_half_open_greetings_give_way_to_a_task(data, monkeypatch):
     monkeypatch.setattr(files, "_MOST_STRANGERS", 40)
     job = Job()

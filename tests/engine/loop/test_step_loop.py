@@ -140,7 +140,7 @@ def test_summaries_come_at_global_steps_with_the_values_of_the_step(tmp_path: Pa
         (0, 0),
         (2, 2),
         (4, 4),
-        (6, 1),
+        (6, 6),
     ]
     assert [step for step, tag, _ in found if tag == "loss"] == [0, 2, 4]
     assert [step for step, tag, _ in found if tag == "global_step/sec"] == [2, 4, 7]
