@@ -18,7 +18,7 @@ FLAGS = {"job_name": "worker", "task_index": 1, "worker_hosts": TWO, "ps_hosts":
 NO_FLAGS = {"job_name": "", "task_index": 0, "worker_hosts": "", "ps_hosts": ""}
 
 
-def _config(index=1, workers=WORKERS):
+def _config(index: object = 1, workers=WORKERS):
     cluster = {"cluster": {"worker": list(workers)}, "task": {"type": "worker", "index": index}}
     return {"TF_CONFIG": json.dumps(cluster)}
 

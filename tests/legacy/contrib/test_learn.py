@@ -14,8 +14,7 @@ from absl import flags as absl_flags
 
 from moxing import estimator as tfe
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.legacy.contrib import old_columns
-from moxing.legacy.contrib.learn import canned, experiment, exports, monitors
+from moxing.legacy.contrib.learn import canned, experiment, exports, monitors, old_columns
 from moxing.legacy.contrib.learn.config import RunConfig
 from moxing.legacy.contrib.learn.estimator import Estimator, SKCompat
 from moxing.legacy.contrib.learn.model_results import MetricSpec, ModelFnOps

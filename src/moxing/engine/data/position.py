@@ -161,7 +161,6 @@ class Position:
             return None
         self._writing = None
         if isinstance(result[0], BaseException):
-            print(repr(result[0].message))
             self._count_instead(places.first_line(result[0]))
             return None
         return list(result[0])

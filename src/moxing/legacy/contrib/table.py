@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from moxing.legacy.contrib import learn_table, small
+from moxing.legacy.contrib import small
+from moxing.legacy.contrib.learn import names as learn_names
 from moxing.legacy.face.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
@@ -31,10 +32,10 @@ _LAYERS = Spec(
         "python": Spec(
             names={"layers": "face:tensorflow.contrib.layers", "ops": "tf_slim.layers"},
         ),
-        "feature_column": Spec(roots=(f"{_HERE}.old_columns",)),
-        "feature_column_ops": Spec(roots=(f"{_HERE}.old_columns",)),
+        "feature_column": Spec(roots=(f"{_HERE}.learn.old_columns",)),
+        "feature_column_ops": Spec(roots=(f"{_HERE}.learn.old_columns",)),
         **{
-            name: f"{_HERE}.old_columns:{name}"
+            name: f"{_HERE}.learn.old_columns:{name}"
             for name in (
                 "bucketized_column",
                 "create_feature_spec_for_parsing",
@@ -277,7 +278,7 @@ CONTRIB = Spec(
         "image": Spec(roots=(f"{_HERE}.image",)),
         "keras": "face:tensorflow.keras",
         "layers": _LAYERS,
-        "learn": learn_table.LEARN,
+        "learn": learn_names.LEARN,
         "legacy_seq2seq": _LEGACY_SEQ2SEQ,
         "losses": Spec(
             roots=("tf_slim.losses",),

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import structure
 from moxing.errors import MoxAttributeError, MoxNotSupportedError
 from moxing.estimator import canned, extenders
-from moxing.legacy.contrib import old_columns
+from moxing.legacy.contrib.learn import old_columns
 from moxing.legacy.contrib.learn.estimator import LearnMethods
 
 NAMES = tuple(

@@ -6,7 +6,7 @@ from moxing.legacy.face.faces import Spec
 
 _OWN = "moxing.legacy"
 _HERE = f"{_OWN}.contrib.learn"
-_COLUMNS = f"{_OWN}.contrib.old_columns"
+_COLUMNS = f"{_OWN}.contrib.learn.old_columns"
 _INPUTS = "moxing.estimator.inputs"
 _ALL = "face:tensorflow.contrib.learn"
 
