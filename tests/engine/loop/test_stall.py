@@ -104,6 +104,17 @@ def test_sigusr1_prints_all_stacks(capfd: Any) -> None:
     assert signal.getsignal(signal.SIGUSR1) == before
 
 
+def test_sigusr1_prints_again_after_the_user_has_reset_it(capfd: Any) -> None:
+    try:
+        stacks.print_on_request()
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+        stacks.print_on_request()
+        os.kill(os.getpid(), signal.SIGUSR1)
+    finally:
+        faulthandler.unregister(signal.SIGUSR1)
+    assert "most recent call first" in capfd.readouterr().err
+
+
 def test_a_handler_of_the_users_own_stays() -> None:
     told: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, frame: told.append(number))

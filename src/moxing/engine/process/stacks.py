@@ -22,6 +22,8 @@ def print_on_request() -> None:
     The handler is native code: it prints also where the main thread waits for a step.
     """
     if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        # Registered before, faulthandler would not notice that signal.signal took its place since.
+        faulthandler.unregister(signal.SIGUSR1)
         faulthandler.register(signal.SIGUSR1, file=_STDERR, all_threads=True)
 
 
