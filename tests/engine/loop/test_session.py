@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph.hardware import Machine
 from moxing.engine.loop import session
 from moxing.engine.process.solo import Solo
 
@@ -154,6 +155,7 @@ def test_the_session_and_its_graph_are_the_default_of_hooks() -> None:
 @pytest.mark.parametrize("gpu", [True, False])
 def test_xla_compiles_where_there_is_a_gpu(gpu: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.devices, "has_gpu", lambda: gpu)
+    monkeypatch.setattr(session.devices, "machine", lambda: Machine(gpus=int(gpu), cores=2))
     config = session._config(make_job(), tf.Graph(), Solo())
     level = config.graph_options.optimizer_options.global_jit_level
     assert level == (tf.OptimizerOptions.ON_1 if gpu else tf.OptimizerOptions.DEFAULT)
