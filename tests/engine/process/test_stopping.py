@@ -154,11 +154,11 @@ logs.reset_logger()
 
 save = Saver.save
 
-def slow(self, session, step, extra):
+def slow(self, session, step, *rest):
     if step:
         print("SAVING", flush=True)
         time.sleep(60)
-    return save(self, session, step, extra)
+    return save(self, session, step, *rest)
 
 Saver.save = slow
 execute(log_dir=sys.argv[1], input_fn=numbers(10**9), max_steps=10**9, log_every=10)
