@@ -113,6 +113,7 @@ def option_names(epochs: int | None, steps: int | None) -> dict[str, str]:
         "--loss_scale": "",
         "--num_gpus": "num_gpus",
         "--seed": "seed",
+        "--accumulate_steps": "accumulate_steps",
         "--checkpoint_exclude_patterns": "",
         "servers": "parameter_server=True",
         "ps_hosts": "ps processes in TF_CONFIG's cluster",

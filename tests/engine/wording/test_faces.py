@@ -41,6 +41,11 @@ OF_ONE_FACE = {
     ("export/to_onnx.py", "--output"): "an argument of another program",
     ("export/to_onnx.py", "--saved"): "an argument of another program",
     ("export/to_onnx.py", "--signature_def"): "an argument of another program",
+    ("model/program.py", "--use_ema"): "moxing.keras.fit keeps no averages",
+    ("model/program.py", "--ema_decay"): "likewise",
+    ("model/program.py", "--sync_replicas"): "likewise, in a line about --use_ema",
+    ("graph/average_names.py", "--use_ema"): "likewise",
+    ("graph/average_names.py", "--ema_decay"): "likewise",
     ("loop/profile.py", "--logdir"): "an argument of TensorBoard",
 }
 FILES = re.compile(r"\.mox\.|openmox\.")

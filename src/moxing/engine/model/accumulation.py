@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.parallel.replicas import Replica
+from moxing.engine.wording.option_names import option
 from moxing.errors import MoxNotSupportedError
 
 GradsAndVars = list[tuple[Any, tf.Variable]]
@@ -121,7 +122,7 @@ class _Sum:
         if not shape.is_fully_defined():
             raise MoxNotSupportedError(
                 f"the variable {variable.op.name} has no fixed shape, so its gradients can't be"
-                " accumulated. Give it one, or leave --accumulate_steps out."
+                f" accumulated. Give it one, or leave {option('--accumulate_steps')} out."
             )
         self._gradient = gradient
         self._dtype = gradient.dtype

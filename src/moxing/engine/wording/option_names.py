@@ -22,6 +22,7 @@ _ENGINES = {
     "--loss_scale": "--loss_scale or --dynamic_loss_scale",
     "--num_gpus": "--num_gpus",
     "--seed": "--seed",
+    "--accumulate_steps": "--accumulate_steps",
     "--checkpoint_exclude_patterns": "--checkpoint_exclude_patterns",
     "servers": "--variable_update=parameter_server or --sync_replicas=false",
     "ps_hosts": "--ps_hosts=host:port,...",
