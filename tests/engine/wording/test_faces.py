@@ -35,7 +35,6 @@ OF_ONE_FACE = {
     ("run/trial.py", "--sync_replicas"): "part of a line about --variable_update=auto",
     ("run/trial.py", "--ps_hosts"): "part of a line about --variable_update=auto",
     ("checkpoint/filters.py", "--checkpoint_exclude_patterns"): "left out where no flag is known",
-    ("wording/report.py", "mox.I"): "where readers are that know their place, in every face",
     ("remote/log_dir.py", "mox.f"): "the tool that copies what is kept, in every face",
     ("export/to_onnx.py", "--tag"): "an argument of another program",
     ("export/to_onnx.py", "--output"): "an argument of another program",
