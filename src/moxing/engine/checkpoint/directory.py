@@ -50,9 +50,9 @@ def refuse_in_the_way(directory: str) -> None:
     Raises:
         MoxRuntimeError: a directory, or a link that leads to itself, has such a name.
     """
-    for entry in os.scandir(directory):
-        if entry.name != POINTER and not is_member(entry.name):
-            continue
+    with os.scandir(directory) as entries:
+        members = [e for e in entries if e.name == POINTER or is_member(e.name)]
+    for entry in members:
         try:
             kind = "a directory" if stat.S_ISDIR(entry.stat().st_mode) else ""
         except OSError as error:
