@@ -114,12 +114,12 @@ def test_tensorflow_2_and_1_load_the_same_outputs(model: Model, tmp_path: Path) 
     for signature in loaded.signatures.values():
         for batch in (BATCH, np.concatenate([BATCH] * 3)):  # Any batch size.
             logits = signature(images=tf2.constant(batch))["logits"].numpy()
-            np.testing.assert_allclose(logits[:2], expected, rtol=1e-6)
+            np.testing.assert_allclose(logits[:2], expected, rtol=1e-6, atol=1e-6)
     with tf.Graph().as_default(), tf.Session() as session:
         meta = tf.saved_model.loader.load(session, ["serve"], directory)
         names = meta.signature_def["predict_object"]
         logits = session.run(names.outputs["logits"].name, {names.inputs["images"].name: BATCH})
-        np.testing.assert_allclose(logits, expected, rtol=1e-6)
+        np.testing.assert_allclose(logits, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_what_is_written(tmp_path: Path) -> None:
