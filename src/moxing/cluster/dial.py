@@ -106,7 +106,7 @@ class _Dialer:
     def _read(self, link: Link) -> str | None:
         """The job's name, once the chief has said that all are there.
 
-        What follows that word stays in the link.
+        Messages behind that word stay in the link.
         """
         while messages := link.receive(1):
             (message,) = messages

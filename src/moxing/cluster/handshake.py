@@ -1,4 +1,4 @@
-"""What tasks tell each other when they meet: that they have the secret, and what must be equal."""
+"""The messages of tasks that meet: proofs of the secret, and facts that must be equal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
 
 
 def question() -> dict[str, Any]:
-    """What a task that has the secret says first: the other side is to prove that it has it."""
+    """The first message of a task that has the secret: it asks the other side for a proof."""
     return {"kind": "prove", "protocol": PROTOCOL, "nonce": secrets.token_hex(_NONCE_BYTES)}
 
 
@@ -79,7 +79,7 @@ def seal(link: Link, secret: Secret, side: str, ask: str, answered: str) -> None
 
 
 def lacks_secret(address: str) -> str:
-    """What a task without the secret is told by a chief at `address` that has it."""
+    """The refusal that a chief at `address` with a secret sends to a task without the secret."""
     return (
         f"worker 0, the chief ({address}), takes only tasks that have the job's secret. Start"
         f" this task as the others were, with {VARIABLE} or {FILE_VARIABLE}, and with the same"

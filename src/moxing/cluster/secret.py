@@ -30,7 +30,7 @@ class Secret:
     _text: bytes = field(repr=False)
 
     def proof(self, purpose: str, ask: str, answer: str) -> str:
-        """What only a holder of the secret can say about two random numbers, in hexadecimal."""
+        """The proof of the secret over two random numbers, in hexadecimal."""
         return self._derive(f"proof of {purpose}", ask, answer).hex()
 
     def proves(self, proof: object, purpose: str, ask: str, answer: str) -> bool:

@@ -64,14 +64,12 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def _facts(run: Run) -> list[str]:
-    seconds = run.outcome.get("seconds")
-    error = run.outcome.get("error")
     return [
         run.path,
         "" if run.step is None else f"{run.step:,}",
-        report.duration(seconds) if isinstance(seconds, int | float) else "",
+        run.duration,
         moment(run.when) if run.when else "",
-        f"{run.end}: {error}" if error and run.end == "failed" else run.end,
+        run.end_told,
     ]
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from moxing.engine.reporting.records import run_file
 from moxing.engine.reporting.records.history import History, of_lines
-from moxing.engine.wording.record_files import METRICS, RUN
+from moxing.engine.wording import report
+from moxing.engine.wording.record_files import LOCK, METRICS, RUN
 from moxing.errors import MoxValueError
 from moxing.framework import file as mox_file
 
 RUNNING: Final = "running"
 CUT_OFF: Final = "cut off"
 EVALUATED: Final = "evaluated"
-_LOCK: Final = ".mox.lock"
 _DEEPEST: Final = 8  # Folders inside each other that are looked through.
 # A run on another machine, whose lock cannot be seen here, counts as running for so many seconds
 # after its last line.
 _RECENT: Final = 120.0
 _ROUNDED: Final = 0.001  # Seconds; lines of metrics hold whole milliseconds.
-_TABLES: Final = ("job", "flags", "outcome")
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,18 @@ class Run:
         return RUNNING if recent and not _has_lock(self.path) else CUT_OFF
 
     @property
+    def end_told(self) -> str:
+        """The end, and the error of a run that failed."""
+        error = self.outcome.get("error")
+        return f"{self.end}: {error}" if error and self.end == "failed" else self.end
+
+    @property
+    def duration(self) -> str:
+        """The time that the last training spent in its steps, as text; empty: not known."""
+        seconds = self.outcome.get("seconds")
+        return report.duration(seconds) if isinstance(seconds, int | float) else ""
+
+    @property
     def values(self) -> dict[str, float]:
         """The last value of each name: of log lines, then of evaluations (`accuracy`)."""
         last = {name: line.values[-1] for name, line in self.history.curves.items() if len(line)}
@@ -107,7 +118,7 @@ def read(path: str) -> Run:
         MoxValueError: the folder holds no records of a run.
     """
     content = _content(os.path.join(path, METRICS))
-    facts = _facts(_content(os.path.join(path, RUN)))
+    facts = run_file.decode(_content(os.path.join(path, RUN)) or b"") or {}
     if content is None and not facts:
         raise MoxValueError(
             f"{path} holds no records of a run: neither {METRICS} nor {RUN}. Give the log_dir of a"
@@ -138,19 +149,9 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-def _facts(content: bytes | None) -> dict[str, Any]:
-    """The facts of `run.json`; empty where the file is not one of ours."""
-    try:
-        facts = json.loads(content or b"null")
-    except (ValueError, RecursionError):
-        return {}
-    whole = isinstance(facts, dict) and all(isinstance(facts.get(name), dict) for name in _TABLES)
-    return facts if whole else {}
-
-
 def _has_lock(path: str) -> bool:
     """Whether a lock would show here if a process trained in the folder: on this machine's disk."""
-    return not mox_file.is_remote(path) and os.path.exists(os.path.join(path, _LOCK))
+    return not mox_file.is_remote(path) and os.path.exists(os.path.join(path, LOCK))
 
 
 def _is_locked(path: str) -> bool:
@@ -160,7 +161,7 @@ def _is_locked(path: str) -> bool:
     that starts now. File systems of several layers list another device, so only inodes count.
     """
     try:
-        inode = os.stat(os.path.join(path, _LOCK)).st_ino
+        inode = os.stat(os.path.join(path, LOCK)).st_ino
         with open("/proc/locks", encoding="ascii") as stream:
             lines = stream.read().splitlines()
     except OSError:

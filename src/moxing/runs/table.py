@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from moxing.engine.reporting.records.markup import moment
 from moxing.engine.wording import report
 from moxing.errors import MoxValueError, escaped, near_matches
+from moxing.runs.columns import aligned
 from moxing.runs.found import Run
 
 _COLUMNS = 4  # Of values, where none are named.
+_MINUTES = len("2026-11-29 14:05")
 
 
 def ordered(runs: Iterable[Run], by: str | None, descending: bool = False) -> list[Run]:
@@ -52,16 +54,7 @@ def text(runs: Sequence[Run], shown: Sequence[str] = ()) -> str:
     names = list(shown) or _usual(runs)
     rows = [["run", "step", *names, "time", "ended", "end"]]
     rows += [_row(run, names) for run in runs]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    numbers = range(1, 1 + 1 + len(names) + 1)
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column in numbers else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join(lines)
+    return aligned(rows, range(1, len(names) + 3))
 
 
 def as_json(runs: Iterable[Run]) -> str:
@@ -71,15 +64,13 @@ def as_json(runs: Iterable[Run]) -> str:
 
 def _row(run: Run, names: Sequence[str]) -> list[str]:
     step, values = run.step, run.values
-    seconds = run.outcome.get("seconds")
-    error = run.outcome.get("error")
-    end = f"{run.end}: {error}" if error and run.end == "failed" else run.end
+    end = run.end_told
     return [
         escaped(run.path),
         "" if step is None else f"{step:,}",
         *(report.number(values[name]) if name in values else "" for name in names),
-        report.duration(seconds) if isinstance(seconds, int | float) else "",
-        moment(run.when),
+        run.duration,
+        minute(run.when),
         escaped(end if len(end) <= 60 else f"{end[:59]}…"),
     ]
 
@@ -115,11 +106,6 @@ def _plain(run: Run) -> dict[str, Any]:
     }
 
 
-def moment(seconds: float) -> str:
+def minute(seconds: float) -> str:
     """A time as `2026-11-29 14:05`, in this machine's time zone; empty for 0."""
-    if not seconds:
-        return ""
-    try:
-        return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError, OSError):
-        return ""
+    return moment(seconds)[:_MINUTES] if seconds else ""

@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from moxing.engine.wording.option_names import option
+from moxing.engine.wording.record_files import LOCK
 from moxing.errors import MoxRuntimeError, escaped
 from moxing.logs import TENSORFLOW
 
-_LOCK = ".mox.lock"
 _HOLDER = ".mox.lock.json"
 
 
@@ -69,7 +69,7 @@ def lock(directory: str | Path) -> Iterator[Held]:
     root = os.fspath(directory)
     # A soft lock, which is only a file, would outlive a killed process.
     held = filelock.FileLock(
-        os.path.join(root, _LOCK), blocking=False, thread_local=False, fallback_to_soft=False
+        os.path.join(root, LOCK), blocking=False, thread_local=False, fallback_to_soft=False
     )
     try:
         held.acquire()
@@ -82,10 +82,10 @@ def lock(directory: str | Path) -> Iterator[Held]:
         TENSORFLOW.warning(
             "Can't lock %s (%s): make sure that no other run trains in it.", root, fault
         )
-        yield Held(os.path.join(root, _LOCK))
+        yield Held(os.path.join(root, LOCK))
         return
     holder = os.path.join(root, _HOLDER)
-    taken = Held(os.path.join(root, _LOCK))
+    taken = Held(os.path.join(root, LOCK))
     try:
         _introduce(holder)
         yield taken

@@ -33,7 +33,7 @@ def stored(prefix: str) -> Stored:
     Raises:
         CheckpointError: the checkpoint can't be opened.
     """
-    reader = _open(prefix)
+    reader = opened(prefix)
     return Stored(prefix, reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map())
 
 
@@ -43,7 +43,7 @@ def read_through(prefix: str) -> int:
     Raises:
         CheckpointError: a value can't be read.
     """
-    reader = _open(prefix)
+    reader = opened(prefix)
     dtypes = reader.get_variable_to_dtype_map()
     names = sorted(dtypes)
     for name in names:
@@ -51,7 +51,7 @@ def read_through(prefix: str) -> int:
             continue  # The state of an iterator; only RestoreV2 reads it.
         try:
             reader.get_tensor(name)
-        except Exception as error:  # As in _open.
+        except Exception as error:  # As in opened.
             raise unreadable(prefix, error) from error
     return len(names)
 
@@ -65,7 +65,12 @@ def unreadable(prefix: str, error: Exception) -> CheckpointError:
     return CheckpointError(f"Checkpoint {prefix} can't be read: {reason}.")
 
 
-def _open(prefix: str) -> Any:
+def opened(prefix: str) -> Any:
+    """TensorFlow's reader of a checkpoint.
+
+    Raises:
+        CheckpointError: the checkpoint can't be opened.
+    """
     try:
         # Not load_checkpoint: it takes a prefix without a name, `dir/`, for a directory.
         return tf.train.NewCheckpointReader(prefix)

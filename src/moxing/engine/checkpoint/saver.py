@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint import durable, manifest, pointer, reader, stage
@@ -128,7 +129,7 @@ class Saver:
                 file.write(state)
         _verify(staged, prefix, self._entries, self._states)
         self._meta.put(staged, prefix)
-        commit(staged, prefix, dataclasses.replace(record, files=_settle(staged)))
+        commit(staged, prefix, dataclasses.replace(record, files=settle(staged)))
 
     def _point(self, prefix: str, aside: str) -> None:
         """Updates the pointer file for TensorFlow's tools, then deletes surplus checkpoints."""
@@ -175,7 +176,7 @@ def _verify(staged: str, prefix: str, expected: Iterable[Entry], states: Iterabl
         )
 
 
-def _settle(staged: str) -> dict[str, FileRecord]:
+def settle(staged: str) -> dict[str, FileRecord]:
     """Syncs the staged files, and computes their digests while the disk is busy syncing."""
     suffixes = [*data_suffixes(staged), INDEX]
     if os.path.exists(staged + INPUT):
@@ -188,3 +189,25 @@ def _settle(staged: str) -> dict[str, FileRecord]:
         }
         synced.result()
     return records
+
+
+def save_arrays(arrays: Mapping[str, np.ndarray], prefix: str) -> None:
+    """Writes arrays under their names, in the files that `tf.train.Saver` writes; commits nothing.
+
+    Args:
+        arrays: numbers of any type, or text.
+        prefix: prefix of the files.
+    """
+    with tf.Graph().as_default(), tf.Session() as session:
+        holders = [tf.placeholder(_dtype(array), array.shape) for array in arrays.values()]
+        saved = tf.raw_ops.SaveV2(
+            prefix=prefix,
+            tensor_names=list(arrays),
+            shape_and_slices=[""] * len(arrays),
+            tensors=holders,
+        )
+        session.run(saved, dict(zip(holders, arrays.values(), strict=True)))
+
+
+def _dtype(array: np.ndarray) -> tf.DType:
+    return tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)

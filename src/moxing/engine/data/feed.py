@@ -17,7 +17,7 @@ from moxing.engine.graph import ancestry, run_context
 
 
 class Taken(NamedTuple):
-    """What earlier runs took from the input: elements of all processes together, and steps."""
+    """The elements, of all processes together, and the steps that earlier runs took of an input."""
 
     elements: int = 0
     steps: int = 0

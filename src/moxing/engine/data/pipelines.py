@@ -56,7 +56,7 @@ def reads(step: Iterable[tf.Operation | tf.Tensor]) -> list[tf.Operation]:
 
 
 class Pipeline:
-    """What the graph says of one iterator's datasets.
+    """One iterator's datasets, as the graph describes them.
 
     Attributes:
         iterator: the operation of the iterator.

@@ -1,8 +1,8 @@
 """Saves how far a run has read its tf.data pipelines, and leads a later run to the same place.
 
-What can be saved is TensorFlow's own state of each iterator, with the elements that wait in its
-buffers. Where that is impossible, or too large, a later run takes as many elements as were taken,
-and drops them.
+A checkpoint holds TensorFlow's own state of each iterator, with the elements that wait in its
+buffers. Where the state can't be saved, or is too large, a later run takes as many elements as were
+taken, and drops them.
 """
 
 from __future__ import annotations

@@ -21,12 +21,11 @@ from moxing.engine.remote.mirror import Mirror
 from moxing.engine.remote.path_alias import standing, tidy
 from moxing.engine.remote.scratch import room as open_room
 from moxing.engine.remote.uploader import Uploader
+from moxing.engine.wording.record_files import LOCK
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
 from moxing.framework.file.configuration import settings, tuning
 from moxing.logs import TENSORFLOW
-
-_LOCK = ".mox.lock"
 
 # While a block runs, the process does not end by itself before this work is done.
 Last = Callable[[Callable[[], None]], AbstractContextManager[None]]
@@ -113,8 +112,8 @@ def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], boo
 
     def lost() -> None:
         # A directory without its lock refuses the next save, which ends the run.
-        if os.path.exists(os.path.join(local, _LOCK)):
-            os.remove(os.path.join(local, _LOCK))
+        if os.path.exists(os.path.join(local, LOCK)):
+            os.remove(os.path.join(local, LOCK))
 
     lease = Lease(name, lost)
     lease.take()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.checkpoint.saver import save_arrays
 from moxing.engine.remote.fetch import fetch_path
 from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxValueError
@@ -92,14 +93,8 @@ def _reader(prefix: str, named: str) -> Any:
 def _to_tensorflow(src: str, dst: str, like: str | None, named: str) -> int:
     names = sorted(snapshot.names(src))
     values = dict(zip(names, _values(src, names, like, named), strict=True))
-    with tf.Graph().as_default(), tf.Session() as session:
-        holders = [tf.placeholder(value.dtype, value.shape) for value in values.values()]
-        slices = [""] * len(names)
-        save = tf.raw_ops.SaveV2(
-            prefix=dst, tensor_names=names, shape_and_slices=slices, tensors=holders
-        )
-        os.makedirs(os.path.dirname(os.path.abspath(dst)), exist_ok=True)
-        session.run(save, dict(zip(holders, values.values(), strict=True)))
+    os.makedirs(os.path.dirname(os.path.abspath(dst)), exist_ok=True)
+    save_arrays(values, dst)
     return len(names)
 
 

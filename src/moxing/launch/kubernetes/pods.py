@@ -158,21 +158,22 @@ def _short_name(flag: str, text: str | None, longest: int) -> str:
 
 
 def _object(flag: str, text: str | None) -> str:
-    if text is None or _OBJECT.fullmatch(text):
-        return text or ""
-    raise MoxValueError(
-        f"--{flag}={shown(text, plain=True)} is no name of an object of Kubernetes; such a name has"
-        " lower-case letters, digits, '-' and '.'."
+    rule = (
+        "is no name of an object of Kubernetes; such a name has lower-case letters, digits, '-' and"
+        " '.'."
     )
+    return _matching(flag, text, _OBJECT, rule)
 
 
 def _quantity(flag: str, text: str | None) -> str:
-    if text is None or _QUANTITY.fullmatch(text):
+    rule = f"is no quantity of Kubernetes. Write {_QUANTITIES[flag]}."
+    return _matching(flag, text, _QUANTITY, rule)
+
+
+def _matching(flag: str, text: str | None, form: re.Pattern[str], rule: str) -> str:
+    if text is None or form.fullmatch(text):
         return text or ""
-    raise MoxValueError(
-        f"--{flag}={shown(text, plain=True)} is no quantity of Kubernetes. Write"
-        f" {_QUANTITIES[flag]}."
-    )
+    raise MoxValueError(f"--{flag}={shown(text, plain=True)} {rule}")
 
 
 def _label(text: str) -> tuple[str, str]:

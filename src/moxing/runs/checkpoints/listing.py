@@ -16,7 +16,8 @@ from moxing.engine.reporting.records import checkpoints as committed
 from moxing.errors import MoxValueError, escaped
 from moxing.framework import file
 from moxing.framework.file.configuration import tuning
-from moxing.runs.table import moment
+from moxing.runs.columns import aligned
+from moxing.runs.table import minute
 
 _THREADS = 16
 _OUTLINE = (INDEX, MANIFEST)
@@ -73,19 +74,12 @@ def text(checkpoints: Sequence[Listed]) -> str:
             escaped(one.name),
             "" if one.step is None else f"{one.step:,}",
             "" if one.bytes is None else f"{one.bytes / 1e6:,.3g} MB",
-            moment(one.time),
+            minute(one.time),
             escaped(f"DAMAGED: {one.fault}" if one.fault else one.note),
         ]
         for one in checkpoints
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column in (1, 2) else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    return aligned(rows, (1, 2))
 
 
 @contextmanager

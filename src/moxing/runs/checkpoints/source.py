@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.reader import opened
 from moxing.engine.checkpoint.source import locate
 from moxing.engine.remote.fetch import fetch_path
 from moxing.engine.remote.scratch import room
@@ -86,7 +87,7 @@ def at_hand(path: str) -> Iterator[Checkpoint]:
 
 
 def _tensorflow(path: str, checkpoint: Checkpoint) -> Values:
-    reader = tf.train.load_checkpoint(checkpoint.prefix)
+    reader = opened(checkpoint.prefix)
     arrays: dict[str, np.ndarray] = {}
     left_out = []
     for name, dtype in sorted(reader.get_variable_to_dtype_map().items()):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
 from moxing.engine import checkpoint
-from moxing.engine.checkpoint import durable, manifest, pointer, stage
+from moxing.engine.checkpoint import manifest, pointer, stage
 from moxing.engine.checkpoint.commit import commit
 from moxing.engine.checkpoint.directory import ensure_directory
-from moxing.engine.checkpoint.manifest import FileRecord, Manifest
-from moxing.engine.checkpoint.names import INDEX, data_suffixes, present, step_of
+from moxing.engine.checkpoint.manifest import Manifest
+from moxing.engine.checkpoint.names import present, step_of
+from moxing.engine.checkpoint.saver import save_arrays, settle
 from moxing.errors import MoxValueError
 from moxing.framework import atomic, file
 from moxing.runs.checkpoints.source import NPZ, SAFETENSORS, Values, safetensors
@@ -85,34 +85,12 @@ def _without_bfloat16(array: np.ndarray) -> np.ndarray:
 
 def _commit(values: Values, prefix: str, folder: str, aside: str) -> None:
     staged = os.path.join(aside, os.path.basename(prefix))
-    _save(values.arrays, staged)
-    suffixes = [*data_suffixes(staged), INDEX]
-    durable.sync([staged + suffix for suffix in suffixes])
-    files = {
-        suffix: FileRecord(os.path.getsize(staged + suffix), durable.digest(staged + suffix))
-        for suffix in suffixes
-    }
+    with native_noise.dropped():  # TensorFlow's words on the first run of a session.
+        save_arrays(values.arrays, staged)
     others = manifest.manifests(folder)
     serial = others[0][1].serial + 1 if others else 1
     step = values.step if values.step is not None else step_of(prefix) or 0
     record = Manifest(step, serial, {}, tuple(values.arrays))
-    commit(staged, prefix, dataclasses.replace(record, files=files))
+    commit(staged, prefix, dataclasses.replace(record, files=settle(staged)))
     kept = [os.path.basename(other) for other, _ in reversed(others)]
     pointer.write(folder, [*kept, os.path.basename(prefix)], aside)
-
-
-def _save(arrays: Mapping[str, np.ndarray], prefix: str) -> None:
-    with tf.Graph().as_default(), tf.Session() as session:
-        holders = [tf.placeholder(_dtype(array), array.shape) for array in arrays.values()]
-        saved = tf.raw_ops.SaveV2(
-            prefix=prefix,
-            tensor_names=list(arrays),
-            shape_and_slices=[""] * len(arrays),
-            tensors=holders,
-        )
-        with native_noise.dropped():  # What TensorFlow says of a session's first run.
-            session.run(saved, dict(zip(holders, arrays.values(), strict=True)))
-
-
-def _dtype(array: np.ndarray) -> tf.DType:
-    return tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 from moxing.engine.graph import run_context
 from moxing.engine.job.job import EVAL, PREDICT, Job, Result
 from moxing.engine.remote import path_alias
-from moxing.engine.reporting.records import checkpoints, history, line, page, run_facts
+from moxing.engine.reporting.records import checkpoints, history, line, page, run_facts, run_file
 from moxing.engine.reporting.records.journal import Journal
 from moxing.engine.reporting.records.line import Line
 from moxing.engine.reporting.summaries import SummaryWriter
@@ -116,7 +116,7 @@ class Recorder:
         told = None if self._job.training else run_facts.read(os.path.join(log_dir, RUN))
         if told is None:
             told = {
-                "format": run_facts.FORMAT,
+                "format": run_file.FORMAT,
                 "job": run_facts.describe(self._job),
                 "flags": run_facts.settings(self._job),
                 "environment": run_facts.environment(),

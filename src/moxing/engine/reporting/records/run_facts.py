@@ -18,8 +18,8 @@ import moxing
 from moxing.engine.graph import devices
 from moxing.engine.job.job import Data, Job
 from moxing.engine.remote import path_alias
+from moxing.engine.reporting.records import run_file
 
-FORMAT: Final = 1
 # Where a job has what is told in every case, by the name that records have for it.
 _TOLD: Final = {
     "mode": "mode",
@@ -110,12 +110,9 @@ def read(path: str) -> dict[str, Any] | None:
     """Facts that were written; None: there are none, or of another format."""
     try:
         with open(path, "rb") as file:
-            facts = json.load(file)
-    except (OSError, ValueError, RecursionError):
+            return run_file.decode(file.read())
+    except OSError:
         return None
-    whole = isinstance(facts, dict) and facts.get("format") == FORMAT
-    tables = ("job", "flags", "environment", "outcome")
-    return facts if whole and all(isinstance(facts.get(name), dict) for name in tables) else None
 
 
 def harmless(value: Any) -> Any:

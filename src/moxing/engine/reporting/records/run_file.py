@@ -1,0 +1,19 @@
+"""Reads `run.json`, in which a run tells its job and its end. Needs no TensorFlow."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+FORMAT: Final = 1
+_TABLES: Final = ("job", "flags", "environment", "outcome")
+
+
+def decode(content: bytes) -> dict[str, Any] | None:
+    """The facts of a run; None: the content is damaged, or of another format."""
+    try:
+        facts = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(facts, dict) and facts.get("format") == FORMAT
+    return facts if whole and all(isinstance(facts.get(name), dict) for name in _TABLES) else None

@@ -1,0 +1,22 @@
+"""Aligns rows of text in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def aligned(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> str:
+    """The rows as lines of text.
+
+    Args:
+        rows: the head and the other rows, all with as many cells.
+        numbers: the positions of columns that stand at the right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if position in numbers else cell.ljust(width)
+            for position, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
