@@ -17,17 +17,17 @@ Make = Callable[..., str]
 
 @pytest.fixture
 def make() -> Make:
-    """Saves values as a committed checkpoint; returns its prefix."""
+    """Saves values as a committed checkpoint; returns its prefix. `more` goes to the save."""
 
-    def saved(folder: Path, step: int, values: Mapping[str, Any], keep: int | None = None) -> str:
+    def saved(folder: Path, step: int, values: Mapping[str, Any], **more: Any) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         with tf.Graph().as_default(), tf.Session() as session:
             variables = [
                 tf.get_variable(name, initializer=tf.constant(np.asarray(value)))
                 for name, value in {**values, "global_step": np.int64(step)}.items()
             ]
-            saver = checkpoint.Saver(folder, variables, keep=keep)
+            saver = checkpoint.Saver(folder, variables, keep=None)
             session.run(tf.global_variables_initializer())
-            return saver.save(session, step).prefix
+            return saver.save(session, step, **more).prefix
 
     return saved

@@ -35,6 +35,21 @@ def test_a_copy_is_whole_and_becomes_the_newest(tmp_path: Path, make: Make) -> N
     ]
 
 
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("target", ["local", "s3://bucket/run"])
+def test_the_place_in_the_input_goes_with_a_checkpoint(
+    tmp_path: Path, make: Make, target: str
+) -> None:
+    prefix = make(tmp_path / "a", 10, {"w": 1.0}, input_state=lambda: b"here")
+    folder = target if file.is_remote(target) else str(tmp_path / target)
+
+    copied = moving.copy(prefix, folder)
+    back = moving.copy(copied, str(tmp_path / "back"))
+
+    assert file.read(f"{copied}.input", binary=True) == b"here"
+    assert checkpoint.read_input(checkpoint.Checkpoint(back, 10)) == b"here"
+
+
 def test_a_foreign_checkpoint_is_copied_too(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with tf.Graph().as_default(), tf.Session() as session:

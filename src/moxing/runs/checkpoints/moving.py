@@ -11,6 +11,7 @@ from moxing.engine.checkpoint import durable, manifest, pointer, stage, verify
 from moxing.engine.checkpoint.commit import remove as remove_files
 from moxing.engine.checkpoint.names import (
     INDEX,
+    INPUT,
     MANIFEST,
     META,
     POINTER,
@@ -106,16 +107,24 @@ def _remove(prefix: str) -> None:
 def _place(src: str, folder: str, name: str, aside: str) -> None:
     """Copies the files of a checkpoint beside their places, then moves them; the manifest last."""
     final, staged = os.path.join(folder, name), os.path.join(aside, name)
-    data = [*data_suffixes(src), INDEX]
-    extra = [suffix for suffix in (META, MANIFEST) if os.path.exists(src + suffix)]
-    file.copy_files([(src + suffix, staged + suffix) for suffix in (*data, *extra)], _THREADS)
+    suffixes = [*_content(src), *_there(src, MANIFEST)]
+    file.copy_files([(src + suffix, staged + suffix) for suffix in suffixes], _THREADS)
     if why := verify.fault(staged):
         raise MoxRuntimeError(f"The copy of {src} in {folder} is not whole: {why}.")
-    durable.sync([staged + suffix for suffix in (*data, *extra)])
-    for suffix in (*data, *extra):
+    durable.sync([staged + suffix for suffix in suffixes])
+    for suffix in suffixes:
         os.replace(staged + suffix, final + suffix)
     durable.sync_directory(folder)
     _point(folder, aside, last=name)
+
+
+def _content(prefix: str) -> list[str]:
+    """The suffixes of a checkpoint's files, but for the manifest, which is moved last."""
+    return [*data_suffixes(prefix), *_there(prefix, INPUT, META), INDEX]
+
+
+def _there(prefix: str, *suffixes: str) -> list[str]:
+    return [suffix for suffix in suffixes if os.path.exists(prefix + suffix)]
 
 
 def _point(folder: str, aside: str, last: str | None = None) -> None:
@@ -135,10 +144,10 @@ def _point(folder: str, aside: str, last: str | None = None) -> None:
 
 def _upload(src: str, folder: str, name: str) -> None:
     """Copies a checkpoint into a store: data and index, then the manifest, then the pointer."""
-    data = [*data_suffixes(src), INDEX, *([META] if os.path.exists(src + META) else [])]
-    file.copy_files([(src + suffix, f"{folder}/{name}{suffix}") for suffix in data], _THREADS)
-    if os.path.exists(src + MANIFEST):
-        file.copy(src + MANIFEST, f"{folder}/{name}{MANIFEST}")
+    pairs = [(src + suffix, f"{folder}/{name}{suffix}") for suffix in _content(src)]
+    file.copy_files(pairs, _THREADS)
+    for suffix in _there(src, MANIFEST):
+        file.copy(src + suffix, f"{folder}/{name}{suffix}")
     there = sorted(
         other.removesuffix(MANIFEST) for other in listing(folder) if other.endswith(MANIFEST)
     )
