@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import runpy
 import socket
 import sys
@@ -87,18 +86,6 @@ def _seed() -> None:
     np.random.seed(0)
     if "tensorflow" in sys.modules:
         sys.modules["tensorflow"].random.set_seed(0)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def own_ports() -> None:
-    """Each process of pytest-xdist looks for ports among its own: what it finds free stays so."""
-    from moxing.launch import plan
-
-    match = re.fullmatch(r"gw(\d+)", os.environ.get("PYTEST_XDIST_WORKER", ""))
-    if match:
-        size = len(plan._PORTS) // 8
-        first = int(match[1]) % 8 * size
-        plan._PORTS = plan._PORTS[first : first + size]
 
 
 @pytest.fixture(scope="session")

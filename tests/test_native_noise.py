@@ -108,7 +108,7 @@ import os, sys
 import moxing.tensorflow
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.serve import start_server
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 server = start_server(Cluster(tuple(f"127.0.0.1:{port}" for port in free_ports(2))))
 print("served", os.environ["TF_CPP_MIN_LOG_LEVEL"], flush=True)
 os._exit(0)

@@ -18,7 +18,7 @@ from moxing.cluster import files, handshake, rendezvous
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.secret import Secret
 from moxing.errors import MoxRuntimeError
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 SECRET = Secret(b"correct horse battery staple")
 

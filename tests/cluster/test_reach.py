@@ -9,7 +9,7 @@ import pytest
 from moxing.cluster import reach
 from moxing.cluster.cluster import Cluster
 from moxing.errors import MoxRuntimeError
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 
 def test_a_worker_that_nothing_answers_for_is_named() -> None:

@@ -13,7 +13,7 @@ import pytest
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.handshake import differences, hello
 from moxing.cluster.wire import LONGEST_HELLO
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 MEETING = Path(__file__).parents[2] / "benchmarks" / "meeting.py"
 # Descriptors above 1,023, which select() does not know, on both sides of everything.

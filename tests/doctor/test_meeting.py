@@ -18,7 +18,7 @@ from moxing.cluster.cluster import Cluster
 from moxing.cluster.secret import Secret
 from moxing.doctor import meeting
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 # A doctor of a worker in a process of its own, whose clock and versions may be others.
 DOCTOR = """

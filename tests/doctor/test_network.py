@@ -12,7 +12,7 @@ import pytest
 from moxing.cli import doctor
 from moxing.doctor import network
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 
 def looked(**given: Any) -> dict[str, Finding]:

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 import warm
 
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = Path(__file__).with_name("together.py")
 LIMIT = 200.0

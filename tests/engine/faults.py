@@ -17,7 +17,7 @@ import tensorflow.compat.v1 as tf
 from gang import Nursery
 
 from moxing.engine import checkpoint
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = Path(__file__).with_name("lasting.py")
 SURVIVE = 45.0  # Seconds in which all others have ended; a silence counts after 60.

@@ -30,7 +30,7 @@ from moxing.flow.trace.conf import JobConf
 from moxing.flow.trace.exchange import Exchange
 from moxing.flow.trace.topology import Topology
 from moxing.flow.trace.variables import Variables
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = """\
 import argparse

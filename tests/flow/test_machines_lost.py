@@ -15,7 +15,7 @@ import pytest
 import warm
 
 from moxing.flow.runtime import addresses
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = """\
 import os

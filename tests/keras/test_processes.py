@@ -16,7 +16,7 @@ import pytest
 from models import BATCH, X, Y, assert_histories, dense, values
 
 import moxing.keras
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = Path(__file__).with_name("program.py")
 LIMIT = 250.0

@@ -15,7 +15,8 @@ import pytest
 from moxing.cli import launch
 from moxing.launch.gang import Limits
 from moxing.launch.hosts import spread
-from moxing.launch.plan import Plan, free_ports
+from moxing.launch.plan import Plan
+from moxing.launch.ports import free_ports
 from moxing.launch.supervise import supervise
 
 LIMITS = Limits(explain=1.0, stop=3.0, ps=1.0)

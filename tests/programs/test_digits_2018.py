@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import warm
 
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 TRAIN = """
 import sys

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import random
-import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moxing.cluster import secret
 from moxing.cluster.cluster import MOST_TASKS, PS, WORKER
-from moxing.errors import MoxRuntimeError, MoxValueError, shown
+from moxing.errors import MoxValueError, shown
 from moxing.launch import gpus, inherited
+from moxing.launch.ports import free_ports
 from moxing.launch.start import Start
 
 HOST = "127.0.0.1"
-# Below the ports that Linux gives to outgoing connections, which could take one meanwhile.
-_PORTS = range(20000, 32768)
 MOST = 256  # Processes of one machine; more are a slip, and would take it down.
 _OWN_FLAGS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
 
@@ -125,30 +122,6 @@ def commands(plan: Plan) -> dict[str, list[str]]:
             own += ["--worker_hosts=" + ",".join(workers)]
             own += ["--ps_hosts=" + ",".join(ps)] if ps else []
         found[f"{job} {index}"] = [*plan.runner, *plan.program, *own]
-    return found
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on, on any interface.
-
-    Raises:
-        MoxRuntimeError: there are not so many.
-    """
-    found: list[int] = []
-    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        if len(found) == count:
-            break
-        with socket.socket() as probe:
-            try:
-                probe.bind(("", port))
-            except OSError:
-                continue
-            found.append(port)
-    if len(found) < count:
-        raise MoxRuntimeError(
-            f"{count} ports are needed, but only {len(found)} from {_PORTS.start} to"
-            f" {_PORTS.stop - 1} are free."
-        )
     return found
 
 

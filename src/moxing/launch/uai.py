@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from moxing.errors import MoxValueError, shown
 from moxing.launch import gpus
-from moxing.launch.plan import HOST, check_count, environment, free_ports
+from moxing.launch.plan import HOST, check_count, environment
+from moxing.launch.ports import free_ports
 from moxing.launch.start import Start
 
 _FLAGS = ("work_dir", "data_dir", "output_dir", "num_gpus")

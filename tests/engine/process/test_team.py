@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from clusters import Job, assert_equal, weights
 
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 pytestmark = pytest.mark.slow
 RUNS = [f"{m}/{o}" for m in ("classifier", "two_losses") for o in ("sgd", "momentum", "adam")]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from moxing.framework import file
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from gang import Nursery  # noqa: E402

@@ -19,7 +19,7 @@ from moxing.cluster.failure import PeerFailureError
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team
 from moxing.engine.process.team import Team
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import messages  # noqa: E402

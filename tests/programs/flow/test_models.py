@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import warm
 
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = '''\
 import argparse

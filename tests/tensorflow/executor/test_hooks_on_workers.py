@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import warm
 
-from moxing.launch.plan import free_ports
+from moxing.launch.ports import free_ports
 
 PROGRAM = Path(__file__).with_name("evaluating.py")
 
