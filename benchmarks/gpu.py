@@ -135,8 +135,8 @@ def by_bare_graph(given: argparse.Namespace) -> float:
     import tensorflow.compat.v1 as tf
 
     from moxing.engine.graph import devices, hardware
-    from moxing.engine.graph.precision import stored_as
-    from moxing.engine.graph.resources import resource_variables
+    from moxing.engine.graph.rewrites.precision import stored_as
+    from moxing.engine.graph.rewrites.resources import resource_variables
 
     half, shape = given.type == "fp16", SMALL if given.small else LARGE
     with resource_variables(), tf.Graph().as_default() as graph:

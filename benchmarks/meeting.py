@@ -21,10 +21,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.control.channel import join
+from moxing.cluster.control.member import Member
 from moxing.cluster.failure import PeerFailureError
-from moxing.cluster.member import Member
 from moxing.launch.plan import free_ports
 
 STALL_SECONDS = 300

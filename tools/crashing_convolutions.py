@@ -2,7 +2,7 @@
 
 A crash is a corruption of memory, so it may need several runs: a combination counts as sound when
 `--rounds` runs of it end well. Run it with a new TensorFlow, or on another kind of CPU; the
-combinations that it prints belong into `moxing/engine/graph/convolution_gradients.py`.
+combinations that it prints belong into `moxing/engine/graph/rewrites/convolution_gradients.py`.
 
     .venv/bin/python tools/crashing_convolutions.py --kinds=conv2d --kernels=1,3
 """

@@ -12,12 +12,12 @@ import sys
 import time
 from typing import Any
 
-from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.hub import Hub, Peer
-from moxing.cluster.member import Member
+from moxing.cluster.control.channel import join
+from moxing.cluster.control.hub import Hub, Peer
+from moxing.cluster.control.member import Member
+from moxing.cluster.control.spoke import Spoke
 from moxing.cluster.serve import serve_ps
-from moxing.cluster.spoke import Spoke
 from moxing.errors import MoxError
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from moxing.cluster import dial as dialing
-from moxing.cluster import handshake, rendezvous, secret
+from moxing.cluster import secret
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.failure import MissingPeerError
+from moxing.cluster.rendezvous import dial as dialing
+from moxing.cluster.rendezvous import handshake, meeting
 from moxing.cluster.secret import Secret
 from moxing.cluster.wire import Link
 from moxing.errors import MoxError, MoxRuntimeError, MoxValueError, shown
@@ -44,7 +45,7 @@ class Task(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.links = rendezvous.meet(self.cluster, {}, self.limit)
+            self.links = meeting.meet(self.cluster, {}, self.limit)
         except MoxError as error:
             self.error = error
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from moxing.cluster import addresses, files, secret, wire
+from moxing.cluster import addresses, secret, wire
 from moxing.cluster.cluster import MOST_TASKS
+from moxing.cluster.rendezvous import files
 from moxing.engine.reporting.records import line
 from moxing.flags import TABLE
 from moxing.launch import gpus, hosts, plan, task

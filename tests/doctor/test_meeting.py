@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from moxing.cluster import handshake, rendezvous
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.rendezvous import handshake
+from moxing.cluster.rendezvous.meeting import meet
 from moxing.cluster.secret import Secret
 from moxing.doctor import meeting
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
@@ -23,7 +24,7 @@ from moxing.launch.ports import free_ports
 # A doctor of a worker in a process of its own, whose clock and versions may be others.
 DOCTOR = """
 import sys, time
-from moxing.cluster import handshake
+from moxing.cluster.rendezvous import handshake
 from moxing.cluster.cluster import Cluster
 from moxing.doctor import meeting
 shift, version = float(sys.argv[3]), sys.argv[4]
@@ -153,9 +154,7 @@ def test_a_job_that_waits_is_found_by_who_has_no_secret(secret: Secret | None) -
         threading.Thread(
             target=lambda i=i: [
                 link.close()
-                for link in rendezvous.meet(
-                    Cluster(workers, index=i, secret=secret), {}, 20
-                ).values()
+                for link in meet(Cluster(workers, index=i, secret=secret), {}, 20).values()
             ]
         )
         for i in (0, 1)

@@ -16,7 +16,7 @@ import tensorflow.compat.v1 as tf
 import warm
 
 import moxing.tensorflow as mox
-from moxing.cluster import ports
+from moxing.cluster.rendezvous import ports
 from moxing.cluster.resolve import resolve
 from moxing.errors import ExportExistsError, MoxRuntimeError, MoxTypeError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from moxing import native_noise
 from moxing.cluster.cluster import PS, WORKER, Cluster
-from moxing.cluster.member import Member
+from moxing.cluster.control.member import Member
 from moxing.logs import TENSORFLOW
 
 

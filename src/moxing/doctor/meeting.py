@@ -14,10 +14,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moxing.cluster import addresses, handshake, ports
+from moxing.cluster import addresses
 from moxing.cluster.cluster import WORKER, Cluster, named
+from moxing.cluster.rendezvous import handshake, ports
+from moxing.cluster.rendezvous.strangers import DOCTOR as _KIND
 from moxing.cluster.secret import Secret
-from moxing.cluster.strangers import DOCTOR as _KIND
 from moxing.cluster.wire import LONGEST_HELLO
 from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.errors import MoxError, shown

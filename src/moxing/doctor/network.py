@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping
 
-from moxing.cluster import addresses, ports
+from moxing.cluster import addresses
 from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.rendezvous import ports
 from moxing.cluster.resolve import resolve
 from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
 from moxing.doctor import exposure, meeting

@@ -16,10 +16,10 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import collective_ops
 
-from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.control.channel import join
+from moxing.cluster.control.member import Member
 from moxing.cluster.failure import PeerFailureError
-from moxing.cluster.member import Member
 from moxing.cluster.serve import start_server
 from moxing.engine.process import farewell
 from moxing.engine.process.escape import Escape

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.precision import LossScale, make_loss_scale
+from moxing.engine.graph.rewrites.precision import LossScale, make_loss_scale
 from moxing.engine.job.job import Loss, Model
 from moxing.engine.job.updating import Updating
 from moxing.engine.model import clipping, train_op

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.control.channel import join
 from moxing.cluster.failure import PeerFailureError
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.process import team

@@ -12,7 +12,8 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed, order, step_groups
 from moxing.engine.data.fusion import Batch
 from moxing.engine.data.lift import CannotLiftError, Lifted, lift, uses_python
-from moxing.engine.graph import arrays, saveables, structure
+from moxing.engine.graph import saveables, structure
+from moxing.engine.graph.rewrites import arrays
 from moxing.engine.job.job import TRAIN
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxNotSupportedError, MoxValueError

@@ -19,7 +19,8 @@ from moxing.engine.data import fusion
 from moxing.engine.data.feed import Feed
 from moxing.engine.data.fusion import Batch, Fusion
 from moxing.engine.data.pipelines import PLACE
-from moxing.engine.graph import ancestry, stateless
+from moxing.engine.graph import ancestry
+from moxing.engine.graph.rewrites import stateless
 
 _SOURCES = ("OneShotIterator", "IteratorV2", "Iterator")
 PYTHON_CALLS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")

@@ -16,17 +16,15 @@ from moxing.engine.data.feed import Feed, Taken
 from moxing.engine.data.inputs import Inputs
 from moxing.engine.graph import (
     ancestry,
-    convolution_gradients,
     devices,
     hardware,
     keras_mode,
     keras_seed,
-    precision,
-    stateless,
     structure,
     updates,
 )
-from moxing.engine.graph.resources import resource_variables
+from moxing.engine.graph.rewrites import convolution_gradients, precision, stateless
+from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
 from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
 from moxing.engine.model.accumulation import Accumulation, EarlierBatches

@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import precision, pruning
-from moxing.engine.graph.precision import LossScale
+from moxing.engine.graph.rewrites import precision, pruning
+from moxing.engine.graph.rewrites.precision import LossScale
 from moxing.engine.job.job import Loss
 from moxing.engine.job.updating import Updating
 from moxing.engine.model import averages, clipping, learning_rate

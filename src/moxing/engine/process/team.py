@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import tensorflow.compat.v1 as tf
 
 from moxing.cluster import reach
-from moxing.cluster.channel import join
 from moxing.cluster.cluster import PS, Cluster
+from moxing.cluster.control.channel import join
+from moxing.cluster.control.member import Member
 from moxing.cluster.failure import TOLD_TO_STOP, PeerFailureError
-from moxing.cluster.member import Member
 from moxing.cluster.serve import serve_ps, start_server
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.parallel.place import CollectivePlace, Place, ServerPlace

@@ -10,7 +10,7 @@ from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import checkpoint, export
 from moxing.engine.checkpoint import Checkpoint
 from moxing.engine.data.feed import Taken
-from moxing.engine.graph.resources import resource_variables
+from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import Export, Job, Result
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.model import program

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry, structure
-from moxing.engine.graph.resources import resource_variables
+from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import Export, Job, Outputs
 from moxing.engine.loop import session
 from moxing.engine.loop.session import Initialization

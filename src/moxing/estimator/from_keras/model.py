@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.resources import resource_variables
+from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.estimator.config import RunConfig
 from moxing.estimator.estimator import Estimator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.resources import resource_variables
+from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.described import Described
 from moxing.estimator.export import ServingInputReceiver

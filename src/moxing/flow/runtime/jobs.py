@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.resources import resource_variables
+from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxRuntimeError, MoxTypeError, shown
 from moxing.flow.runtime import session

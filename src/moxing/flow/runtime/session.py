@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import tensorflow.compat.v1 as tf
 
 from moxing import leaving
-from moxing.engine.graph import blame, convolution_gradients, devices, tf_executor
+from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.graph.rewrites import convolution_gradients
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.runtime import exit_status, machine_group

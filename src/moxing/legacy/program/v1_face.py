@@ -35,7 +35,7 @@ def show_v1_face(
     with native_noise.dropped():
         import tensorflow.compat.v1 as tf
 
-        from moxing.engine.graph import convolution_gradients
+        from moxing.engine.graph.rewrites import convolution_gradients
         from moxing.legacy.face import catalog, marks
         from moxing.legacy.sessions import old_graphs
 

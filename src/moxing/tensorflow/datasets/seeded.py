@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import stateless
+from moxing.engine.graph.rewrites import stateless
 
 
 def call(

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import precision
+from moxing.engine.graph.rewrites import precision
 from moxing.errors import MoxTypeError, shown
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.handshake import differences, hello
+from moxing.cluster.rendezvous.handshake import differences, hello
 from moxing.cluster.wire import LONGEST_HELLO
 from moxing.launch.ports import free_ports
 
-MEETING = Path(__file__).parents[2] / "benchmarks" / "meeting.py"
+MEETING = Path(__file__).parents[3] / "benchmarks" / "meeting.py"
 # Descriptors above 1,023, which select() does not know, on both sides of everything.
 MANY_FILES = """
 import logging, os, resource, subprocess, sys, threading
 resource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 held = [open(os.devnull) for _ in range(1100)]
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.channel import join
+from moxing.cluster.control.channel import join
 from moxing.launch.readable import has_data
 def member(index):
     cluster = Cluster(tuple(sys.argv[1:]), index=index)

@@ -9,7 +9,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 from spreads import alone
 
-from moxing.engine.graph import ancestry, pruning
+from moxing.engine.graph import ancestry
+from moxing.engine.graph.rewrites import pruning
 from moxing.engine.job.job import Loss
 from moxing.engine.model import train_op
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 from spreads import alone
 
-from moxing.engine.graph import precision
+from moxing.engine.graph.rewrites import precision
 from moxing.engine.job.job import Loss
 from moxing.engine.model import train_op
 

@@ -14,8 +14,8 @@ import time
 
 import pytest
 
-from moxing.cluster import files, handshake, rendezvous
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.rendezvous import files, handshake, meeting
 from moxing.cluster.secret import Secret
 from moxing.errors import MoxRuntimeError
 from moxing.launch.ports import free_ports
@@ -39,7 +39,7 @@ class Job:
     def _meet(self, index: int, secret: Secret | None) -> None:
         try:
             cluster = Cluster(self.workers, index=index, secret=secret)
-            for link in rendezvous.meet(cluster, {}, 60).values():
+            for link in meeting.meet(cluster, {}, 60).values():
                 link.close()
         except BaseException as error:
             self.errors.append(error)
@@ -139,7 +139,7 @@ def test_long_and_deep_lines(secret, data):
 FEW_FILES = """
 import resource, socket, sys, threading, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-from moxing.cluster.channel import join
+from moxing.cluster.control.channel import join
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.secret import Secret
 def member(index):
@@ -185,7 +185,7 @@ def test_a_chief_that_may_open_256_files():
 def test_too_few_files_for_the_tasks_is_said_before_they_are_waited_for():
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
-        "from moxing.cluster.files import room_for_strangers\n"
+        "from moxing.cluster.rendezvous.files import room_for_strangers\n"
         "room_for_strangers(1000)"
     )
     done = subprocess.run(

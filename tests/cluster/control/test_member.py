@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from moxing.cluster.channel import join
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.control.channel import join
 from moxing.cluster.failure import MissingPeerError, PeerFailureError
 from moxing.errors import MoxTypeError, MoxValueError
 

@@ -17,7 +17,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 import tensorflow.compat.v2 as tf2
 
-from moxing.engine.graph import ancestry, mixed_types
+from moxing.engine.graph import ancestry
+from moxing.engine.graph.rewrites import mixed_types
 
 _STEPS_TO_GROW = 2000
 _LARGEST = 2.0**24

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import convolution_gradients, devices
+from moxing.engine.graph import devices
+from moxing.engine.graph.rewrites import convolution_gradients
 
 
 @pytest.fixture(autouse=True)

@@ -10,12 +10,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from moxing.cluster import handshake
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.failure import MissingPeerError
-from moxing.cluster.files import room_for_strangers
+from moxing.cluster.rendezvous import handshake
+from moxing.cluster.rendezvous.files import room_for_strangers
+from moxing.cluster.rendezvous.strangers import Strangers
 from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
-from moxing.cluster.strangers import Strangers
 from moxing.cluster.wire import Link, close_all
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from moxing.cluster import handshake
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.rendezvous import handshake
 
 FORGED = "worker 7\x1b[31;1m\r\nINFO:tensorflow:forged line"
 

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.data.feed import Feed
 from moxing.engine.data.lift import lift
-from moxing.engine.graph import stateless
+from moxing.engine.graph.rewrites import stateless
 
 
 def noise() -> list[tf.Tensor]:

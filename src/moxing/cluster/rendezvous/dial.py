@@ -13,11 +13,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from moxing.cluster import handshake
 from moxing.cluster.addresses import split
 from moxing.cluster.cluster import Cluster, named
 from moxing.cluster.failure import MissingPeerError
-from moxing.cluster.reception import PROGRESS_SECONDS, listed, waiting_line
+from moxing.cluster.rendezvous import handshake
+from moxing.cluster.rendezvous.reception import PROGRESS_SECONDS, listed, waiting_line
 from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
 from moxing.cluster.wire import LONGEST_HELLO, Link
 from moxing.errors import MoxRuntimeError, escaped, shown

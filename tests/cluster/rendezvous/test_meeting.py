@@ -13,9 +13,9 @@ import time
 import pytest
 
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.dial import dial
-from moxing.cluster.handshake import hello
-from moxing.cluster.watch import Watch
+from moxing.cluster.control.watch import Watch
+from moxing.cluster.rendezvous.dial import dial
+from moxing.cluster.rendezvous.handshake import hello
 
 
 def _dial(address: str, seconds: float = 60) -> socket.socket:

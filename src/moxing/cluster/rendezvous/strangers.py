@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from moxing.cluster import handshake
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.rendezvous import handshake
 from moxing.cluster.wire import LONGEST_HELLO, Link
 from moxing.errors import escaped, shown
 from moxing.logs import TENSORFLOW

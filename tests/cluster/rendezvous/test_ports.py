@@ -8,7 +8,7 @@ import pytest
 
 from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.ports import _address, holder, take
+from moxing.cluster.rendezvous.ports import _address, holder, take
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 

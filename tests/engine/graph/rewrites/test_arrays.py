@@ -10,7 +10,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import inputs
-from moxing.engine.graph import arrays
+from moxing.engine.graph.rewrites import arrays
 from moxing.engine.job.job import TRAIN
 
 LARGE = np.arange(800_000, dtype=np.float32).reshape(200_000, 4)

@@ -9,7 +9,7 @@ from typing import Any
 
 from moxing.cluster import failure
 from moxing.cluster.cluster import Cluster, named
-from moxing.cluster.hub import BEAT_SECONDS, NOTICE_SECONDS
+from moxing.cluster.control.hub import BEAT_SECONDS, NOTICE_SECONDS
 from moxing.cluster.wire import Link, close_all
 from moxing.logs import TENSORFLOW
 

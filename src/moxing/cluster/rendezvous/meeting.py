@@ -7,10 +7,10 @@ import secrets
 import time
 from collections.abc import Mapping
 
-from moxing.cluster import handshake, ports
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.dial import dial
-from moxing.cluster.reception import Reception
+from moxing.cluster.rendezvous import handshake, ports
+from moxing.cluster.rendezvous.dial import dial
+from moxing.cluster.rendezvous.reception import Reception
 from moxing.cluster.secret import VARIABLE
 from moxing.cluster.wire import LONGEST, Link
 from moxing.logs import TENSORFLOW

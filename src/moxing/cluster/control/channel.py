@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from moxing.cluster import failure, rendezvous
+from moxing.cluster import failure
 from moxing.cluster.cluster import EVALUATOR, PS, Cluster
+from moxing.cluster.control.hub import Hub
+from moxing.cluster.control.member import Member
+from moxing.cluster.control.spoke import CHIEF, Spoke
+from moxing.cluster.control.watch import Watch
 from moxing.cluster.failure import PeerFailureError
-from moxing.cluster.hub import Hub
-from moxing.cluster.member import Member
-from moxing.cluster.spoke import CHIEF, Spoke
-from moxing.cluster.watch import Watch
+from moxing.cluster.rendezvous import meeting
 from moxing.cluster.wire import Link
 from moxing.errors import MoxValueError
 
@@ -76,7 +77,7 @@ def open_channel(
         )
     if cluster.alone:
         return _HubChannel(Hub(cluster, {}, deliver, stall_timeout, step))
-    links = rendezvous.meet(cluster, digest, timeout)
+    links = meeting.meet(cluster, digest, timeout)
     if cluster.is_chief:
         return _HubChannel(Hub(cluster, links, deliver, stall_timeout, step))
     return _SpokeChannel(Spoke(cluster, links[CHIEF], deliver, step, stall_timeout), links)

@@ -1,0 +1,1 @@
+"""The control channel of a running job: events, gathered values, signs of life, the end."""

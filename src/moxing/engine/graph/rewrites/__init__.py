@@ -1,0 +1,1 @@
+"""Changes the operations of a graph: their types, their gradients, their random numbers."""
