@@ -1,1 +1,1 @@
-"""From a model_fn and optimizers to the operation that makes one training step."""
+"""Builds, from a model_fn and optimizers, the operation that makes one training step."""

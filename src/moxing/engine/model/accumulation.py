@@ -39,14 +39,14 @@ class EarlierBatches:
 
 
 class Accumulation:
-    """Collects, while a step is built, what its earlier batches have to do.
+    """Collects, while a step is built, the operations that its earlier batches run.
 
     Args:
         batches: the number of batches in a step, over which the mean of gradients is taken.
 
     Attributes:
         batches: the argument.
-        number: see `EarlierBatches`; None where a step is one batch.
+        number: see `EarlierBatches`; None if a step is one batch.
     """
 
     def __init__(self, batches: int = 1) -> None:
@@ -86,10 +86,10 @@ class Accumulation:
         self._further += operations
 
     def earlier(self, reads: Sequence[tf.Operation]) -> EarlierBatches | None:
-        """What takes the earlier batches; None where a step is one batch.
+        """Returns the operations that take the earlier batches; None if a step is one batch.
 
         Args:
-            reads: operations to run as well, which read data that the model may ignore.
+            reads: operations to run as well: they read data, also the data that the model ignores.
         """
         if self.number is None:
             return None
@@ -106,7 +106,7 @@ class Accumulation:
 
 
 class _Sum:
-    """The sum of the gradients of a variable, in at least 32 bits; rows of it are sparse.
+    """The sum of a variable's gradients, in at least 32 bits; sparse gradients are added by rows.
 
     Args:
         variable: the variable.

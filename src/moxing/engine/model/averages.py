@@ -5,8 +5,8 @@ After each step an average moves towards its variable:
     average = decay * average + (1 - decay) * variable
 
 where the decay is at most (1 + step) / (10 + step), as `tf.train.ExponentialMovingAverage` has it,
-so that early averages forget the initial values. Their names are those of that class, too. Polyak
-and Juditsky, "Acceleration of stochastic approximation by averaging" (1992).
+so that early averages forget the initial values. The averages are named as that class names them.
+Polyak and Juditsky, "Acceleration of stochastic approximation by averaging" (1992).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Averages:
 
 @dataclass(frozen=True)
 class _Swap:
-    """The operations by which variables take the values of their averages, and get back theirs."""
+    """Operations that give variables the values of their averages, and their own values back."""
 
     variables: Sequence[tf.Variable]
     show: tf.Operation
@@ -70,13 +70,13 @@ def keep(
 
 
 def of_graph() -> Sequence[tuple[tf.Variable, tf.Variable]]:
-    """The averages of the current graph, each with its variable; empty: there are none."""
+    """The averages of the current graph, each with its variable; empty if there are none."""
     found = run_context.current().averages
     return found.pairs if isinstance(found, Averages) else ()
 
 
 def begin(restored: Collection[Any]) -> tf.Operation:
-    """Gives averages that are not among the restored variables the values of their variables."""
+    """Sets each average that was not restored to the value of its variable."""
     known = {id(variable) for variable in restored}
     starts = []
     for average, variable in of_graph():
@@ -105,7 +105,7 @@ def shown(session: tf.Session) -> Iterator[None]:
     """In the block, the first device's variables have the values of their averages, if asked for.
 
     Args:
-        session: that of a run between two of its steps.
+        session: the session of a run, between two steps.
     """
     swap = run_context.of_graph(session.graph).average_swap
     if not isinstance(swap, _Swap):

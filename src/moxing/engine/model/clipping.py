@@ -1,4 +1,4 @@
-"""Clips gradients: the mean over all devices, workers and accumulated batches, before the update.
+"""Clips gradients before the update, after their mean over devices, workers and batches is taken.
 
 Pascanu, Mikolov and Bengio, "On the difficulty of training recurrent neural networks", arXiv
 1211.5063, section 3.2: gradients whose global norm is above a limit are scaled down to the limit.
@@ -16,7 +16,7 @@ from moxing.engine.job.updating import Updating
 
 
 def clipped(gradients: Sequence[Any], updating: Updating) -> list[Any]:
-    """The gradients within the limits; first the limit of values is applied, then that of the norm.
+    """Returns the clipped gradients: first each value is limited, then the norm of all of them.
 
     Args:
         gradients: of one loss, one for each variable: tensors, or IndexedSlices, which stay sparse.
@@ -41,18 +41,18 @@ def global_norm(gradients: Sequence[Any]) -> tf.Tensor:
 
 
 def offer(updating: Updating) -> None:
-    """Lets optimizers that make the gradients of an update themselves clip those."""
+    """Keeps the limits in the graph, for optimizers that make gradients of an update themselves."""
     run_context.current().updating = updating
 
 
 def clipped_in_run(gradients: Sequence[Any]) -> list[Any]:
-    """The gradients within the limits of the current graph's run; outside of a run, as they are."""
+    """Returns the gradients clipped to the limits of the current run; unchanged outside a run."""
     found = run_context.current().updating
     return clipped(gradients, found) if isinstance(found, Updating) else list(gradients)
 
 
 def clips_itself(optimizer: Any) -> bool:
-    """Whether an optimizer clips the gradients that it makes of those which it gets."""
+    """Whether an optimizer makes gradients from those that it gets, and clips them itself."""
     return bool(getattr(optimizer, "clips_itself", False))
 
 
@@ -72,7 +72,7 @@ def _with_values(gradient: Any, values: tf.Tensor) -> Any:
 
 
 def _unique_rows(gradient: Any) -> Any:
-    """The same gradient; in a sparse one each row stands once, so that its values can be judged."""
+    """Returns the gradient; a sparse gradient then has each row once, so that its norm is right."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     rows, places = tf.unique(gradient.indices)

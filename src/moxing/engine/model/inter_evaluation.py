@@ -1,4 +1,4 @@
-"""A second input and model on the variables of the first, to evaluate while training goes on."""
+"""Builds a second input and model on the trained variables, to evaluate while training goes on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from moxing.engine.job.job import Job, Model
 from moxing.engine.model.variable_reuse import Reuse
 from moxing.errors import MoxValueError
 
-# What a model function adds for its own call only.
+# Collections to which a model function adds for its own call only.
 _OWN = (tf.GraphKeys.LOSSES, tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.SUMMARIES)
 
 
@@ -44,7 +44,7 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
 
     Args:
         job: whose functions to call.
-        mode: the mode they are called with.
+        mode: the mode in which both functions are called.
         call_model_fn: calls the job's model_fn on inputs in a mode.
 
     Raises:
@@ -78,18 +78,18 @@ def build(job: Job, mode: str, call_model_fn: Callable[[Job, object, str], Model
 
 
 def second_inputs() -> Inputs | None:
-    """The second input of the current graph; running its initializers starts it anew."""
+    """Returns the second input of the current graph; its initializers start the data over."""
     found = run_context.current().second_inputs
     return found if isinstance(found, Inputs) else None
 
 
 def batches_in_step() -> int:
-    """How many batches a step of the current graph's run takes, over all devices and workers."""
+    """How many batches a step of the current graph's run takes, on all devices and workers."""
     return run_context.current().batches_in_step
 
 
 def log_dir() -> LogDir:
-    """Where the current graph's run writes files, if it evaluates during training."""
+    """The directory of the current graph's run; None if it does not evaluate during training."""
     found = run_context.current().files
     return found if isinstance(found, LogDir) else LogDir(None, True)
 

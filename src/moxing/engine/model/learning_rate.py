@@ -1,10 +1,10 @@
-"""A factor of every learning rate of a run, which a hook may take into its hands.
+"""A factor of every learning rate of a run, which a hook can control.
 
-It multiplies the learning rate itself, where the optimizer keeps it, as a user does who writes
-another number there. That is right for every optimizer. A factor of the gradients would be none for
-Adam, RMSProp, Adagrad and Adadelta, which divide by the size of gradients; a factor of the update
-would be wrong for FTRL and other optimizers that compute a variable from sums over all steps, in
-which each step's rate has its part.
+The factor multiplies the learning rate inside the optimizer, as if the user had written another
+number there. That is right for every optimizer. A factor of the gradients would have no effect with
+Adam, RMSProp, Adagrad and Adadelta, which divide by the size of gradients. A factor of the update
+would be wrong for FTRL and other optimizers that compute a variable from sums over all steps,
+because these sums contain the learning rate of each step.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import run_context
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError
 
-# Where optimizers of tf.train, and those written after them, keep the learning rate.
+# The attributes in which tf.train's optimizers, and others like them, keep the learning rate.
 _RATE = ("_learning_rate", "_lr")
-# Where wrappers keep the optimizer inside.
+# The attributes in which wrappers keep the optimizer that they wrap.
 _INSIDE = ("optimizer", "_optimizer", "_opt")
 
 
 @dataclass
 class _Rates:
-    """The factor of a graph, and what it multiplies."""
+    """The factor of a graph, and the learning rates that it multiplies."""
 
     factor: tf.Tensor
     rates: list[Any] = field(default_factory=list)
@@ -37,12 +37,12 @@ class _Rates:
 
 @contextmanager
 def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
-    """What the optimizers build in the block has learning rates that `take` can scale.
+    """In the block, the optimizers build operations whose learning rates `take` can scale.
 
-    After the block they have their own again: a program may use one optimizer in several runs.
+    After the block each optimizer has its own rate again: several runs may use one optimizer.
 
     Args:
-        optimizers: of the current graph; wrappers may be around them.
+        optimizers: the optimizers of the current graph, each perhaps inside wrappers.
     """
     found = _Rates(tf.constant(1.0, name="learning_rate_factor"))
     run_context.current().learning_rates = found
@@ -58,7 +58,7 @@ def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
             try:
                 scaled = _product(rate, found.factor)
             except (TypeError, ValueError):
-                continue  # No rate at all, which the optimizer says when it is used.
+                continue  # Not a learning rate: the optimizer raises its own error when it is used.
             kept.append((optimizer, name, own))
             found.rates.append(rate)
             setattr(optimizer, name, scaled)
@@ -76,11 +76,11 @@ def take(factor: tf.Variable, who: str) -> list[Any]:
         who: the class of the hook that asks, for messages.
 
     Returns:
-        The learning rates without the factor, one an optimizer: numbers or scalar tensors.
+        The learning rates without the factor, one for each optimizer: numbers or scalar tensors.
 
     Raises:
-        MoxNotSupportedError: an optimizer keeps its learning rate where nobody finds it.
-        MoxRuntimeError: another hook has taken it.
+        MoxNotSupportedError: the attribute that holds an optimizer's learning rate is not known.
+        MoxRuntimeError: another hook has taken the learning rates.
     """
     found = run_context.current().learning_rates
     if not isinstance(found, _Rates):

@@ -47,19 +47,19 @@ class Program:
     Attributes:
         graph: the graph; not yet final.
         inputs: the input part.
-        replicas: what model_fn built, for each device of this process.
-        model: the first of them.
-        log: what log lines show.
+        replicas: the model that model_fn built for each device of this process.
+        model: the first device's model.
+        log: the values that log lines show.
         global_step: int64 variable, counts updates over all runs.
-        step_op: one step: an update in TRAIN, else the evaluation of every result. Where a step
-            takes several batches, it takes the last of them.
-        hooks: of the model, and of the second one that evaluates during training.
+        step_op: makes one step: an update in TRAIN, else the evaluation of every result. If a step
+            takes several batches, this operation takes the last of them.
+        hooks: the hooks of the model, and of the second model that evaluates during training.
         initializers: operations to run once before the first step.
         slots: variables that belong to optimizers, not to the model.
         export_graph: the graph of the exported model; None where nothing is exported.
         export_signature: its inputs and outputs.
-        team: what a step does with other processes; None: this one is alone.
-        earlier: takes the batches of a step before the last one; None: a step is one batch.
+        team: what a step does with other processes; None if this process is alone.
+        earlier: takes the batches of a step before the last one; None if a step is one batch.
     """
 
     graph: tf.Graph
@@ -83,7 +83,7 @@ class Program:
 
 
 class _ReadsInputsDirectly(Exception):
-    """The model reads tensors of input_fn that were not handed to it."""
+    """The model reads tensors of input_fn that are not among its inputs."""
 
 
 def build(
@@ -96,10 +96,10 @@ def build(
 
     Args:
         job: what to build.
-        taken: what earlier runs took from the input; a reader that can be positioned starts behind
-            it.
-        order: what readers draw the order of data from where the job has no seed.
-        place: this process's place among others.
+        taken: the data that earlier runs took from the input; a reader that can be positioned
+            starts after it.
+        order: seeds the order of the readers' data if the job has no seed.
+        place: where this process's variables are and how its gradients are added up.
     """
     devices.has_gpu()
     _check_averages(job)
@@ -209,13 +209,13 @@ def _results(model: Model) -> list[tf.Tensor]:
 
 
 def _trained(parts: Sequence[Replica]) -> list[tf.Tensor | tf.Operation]:
-    """What the models compute for the sake of training."""
+    """Returns what the models compute for training: all losses, and all batch-norm updates."""
     losses = [loss.tensor for part in parts for loss in part.model.losses]
     return [*losses, *(update for part in parts for update in part.updates)]
 
 
 def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:
-    """What log lines show: the first device's values, or means over devices."""
+    """Returns the values for log lines: the first device's, or means over devices."""
     first = parts[0].model.log
     if job.logging.first_device or len(parts) == 1:
         return first
@@ -226,7 +226,7 @@ def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:
 
 
 def _hooks(parts: Sequence[Replica]) -> tuple[tf.train.SessionRunHook, ...]:
-    """The first device's hooks, and those of the others that no other device's can stand for."""
+    """Returns the first device's hooks, and the other devices' hooks that it can't replace."""
     others = [
         hook
         for part in parts[1:]
@@ -237,7 +237,7 @@ def _hooks(parts: Sequence[Replica]) -> tuple[tf.train.SessionRunHook, ...]:
 
 
 def _reading_inputs(step_op: tf.Operation, made: Inputs) -> tf.Operation:
-    """A step also takes an element that its model ignores: data that ends, ends the run."""
+    """Returns a step that reads an element even if the model ignores it, so that data can end."""
     known = {op.name: op for op in sources(made)}
     if not made.initializers or any(op.name in known for op in ancestry.behind([step_op])):
         return step_op
@@ -250,7 +250,7 @@ def _call_on_device(job: Job, given: Any, place: Place, device: int) -> Model:
 
 
 def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
-    """Calls model_fn; with a compute type, on inputs of that type and float32 variables."""
+    """Calls model_fn; with a compute type, inputs have that type, and variables are float32."""
     scope: AbstractContextManager[None] = nullcontext()
     if job.precision.compute_dtype is not None:
         tensors = [leaf for _, leaf in structure.leaves(given)]
@@ -266,7 +266,7 @@ def _call_model_fn(job: Job, given: Any, mode: str) -> Model:
 
 
 def _update_of(job: Job, global_step: tf.Variable, accumulation: Accumulation) -> Update:
-    """What builds the update of a job's variables."""
+    """Returns the function that builds the update of a job's variables."""
 
     def update(spread: Spread) -> tf.Operation:
         functions = _optimizer_fns(job, spread.replicas[0].model)
@@ -281,7 +281,7 @@ def _update_of(job: Job, global_step: tf.Variable, accumulation: Accumulation) -
 
 
 def _optimizer_fns(job: Job, model: Model) -> Sequence[Any]:
-    """One optimizer function for each loss."""
+    """Returns one optimizer function for each loss."""
     functions: Sequence[Any] = job.optimization.optimizer_fns
     if len(functions) == 1:
         functions = [functions[0]] * len(model.losses)
@@ -297,12 +297,12 @@ def _optimizer_fns(job: Job, model: Model) -> Sequence[Any]:
 def build_export(
     job: Job, names: Collection[str], where: str
 ) -> tuple[tf.Graph, export.ExportSignature]:
-    """Builds nothing but the export graph; input_fn is called for the shapes of the inputs.
+    """Builds only the export graph; calls input_fn for the shapes of the inputs.
 
     Args:
         job: what to build.
-        names: of the variables that there are, in `where`.
-        where: such as "the checkpoint output/model.ckpt-10".
+        names: the names of the variables in `where`.
+        where: the source of the values, such as "the checkpoint output/model.ckpt-10".
     """
     devices.has_gpu()
     with resource_variables():
@@ -346,7 +346,7 @@ def _summaries(made: Inputs, job: Job) -> list[tf.Tensor]:
 
 
 def _check_reads(job: Job, made: Inputs, targets: Iterable[Any]) -> None:
-    """Finds targets that read an element of input_fn past the pipeline that replaces it.
+    """Raises if targets read an element of input_fn directly, and not through the lifted pipeline.
 
     Such a tensor reached the model through a global variable or a closure, and would belong to
     another sample than the tensors in `inputs`.
@@ -370,7 +370,7 @@ def _check_reads(job: Job, made: Inputs, targets: Iterable[Any]) -> None:
 
 
 def _reads(made: Inputs, targets: Iterable[Any]) -> str | None:
-    """The operation of input_fn that the targets read past the pipeline; None: there is none."""
+    """The name of an operation of input_fn that the targets read directly; else None."""
     cut = {op.name for op in made.cut}
     if not cut:
         return None

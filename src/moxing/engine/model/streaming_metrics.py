@@ -1,8 +1,8 @@
-"""Knows logged values that TensorFlow's streaming metrics (`tf.metrics`) accumulate themselves.
+"""Finds logged values that TensorFlow's streaming metrics (`tf.metrics`) accumulate themselves.
 
 Such a metric has two results: a value, which reads its variables, and an update, which adds a batch
-to them and gives the value after that. Either is over all batches so far, so it must not be
-averaged over batches again.
+to them and gives the value after that. Both results are over all batches so far, so they must not
+be averaged over batches again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _READS = ("VarHandleOp", "ReadVariableOp", "VariableV2")
 
 
 def names(log: Mapping[str, tf.Tensor]) -> frozenset[str]:
-    """The names of values that come out of streaming metrics."""
+    """Returns the names of the values that streaming metrics compute."""
     variables = _variables()
     return frozenset(name for name, tensor in log.items() if _among(variables, tensor))
 
 
 def readable(log: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Those of the values that can be read without taking another batch."""
+    """Returns the values that a session can read without taking another batch."""
     return {
         name: tensor
         for name, tensor in log.items()
@@ -33,14 +33,14 @@ def readable(log: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
 
 
 def check(log: Mapping[str, tf.Tensor], run: Iterable[tf.Tensor | tf.Operation]) -> None:
-    """Raises where a logged metric is never updated.
+    """Raises an error if a logged metric is never updated.
 
     Args:
         log: scalars by name.
         run: all that a step runs.
 
     Raises:
-        MoxValueError: naming the value.
+        MoxValueError: a metric is never updated; the message names its value.
     """
     variables = _variables()
     if not variables:

@@ -1,4 +1,4 @@
-"""From the losses of a model to one operation that makes one training step."""
+"""Builds, from the losses of a model, one operation that makes one training step."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def train_op(
 
     Args:
         spread: the models, one a device, and how their gradients meet.
-        optimizer_fns: as many as a model has losses; each called once.
-        variables: the first model's variables that may be trained at all.
+        optimizer_fns: one function for each loss; each is called once.
+        variables: the first model's variables that may be trained.
         global_step: incremented once, also by a step that a dynamic loss scale leaves out.
-        scale: what the losses are multiplied by while gradients are taken.
-        updating: what happens to mean gradients before an optimizer gets them.
-        accumulation: the batches of a step; None: a step is one batch.
+        scale: the factor of the losses while gradients are computed.
+        updating: how mean gradients are changed before an optimizer gets them.
+        accumulation: the batches of a step; None if a step is one batch.
     """
     accumulation = accumulation or Accumulation()
     clipping.offer(updating)
@@ -68,7 +68,7 @@ def _step(
     accumulation: Accumulation,
 ) -> tf.Operation:
     count = len(spread.replicas[0].model.losses)
-    # Whether a step is left out is for all processes to decide alike, on equal gradients.
+    # All processes must leave out the same steps, so they have to decide by equal gradients.
     if spread.between is not None and spread.apart and not scale.dynamic:
         self_exchange.offer(spread.between)
     of_each = [
@@ -173,14 +173,14 @@ def _make_optimizer(optimizer_fn: Callable[[], tf.train.Optimizer]) -> tf.train.
 def _mean_gradients(
     spread: Spread, optimizer: tf.train.Optimizer, of_each: Sequence[GradsAndVars]
 ) -> list[GradsAndVars]:
-    """The gradients of one loss, mean over all devices, for every copy of its variables.
+    """Returns the mean gradients of one loss over all devices, for every copy of its variables.
 
-    Returns a list for each device that computes the mean itself: all of them, or the first.
+    The result has a list for each device that computes the mean itself: all devices, or the first.
 
     Args:
         spread: the devices, and how their gradients meet.
-        optimizer: that of the loss.
-        of_each: for each device of this process its gradients.
+        optimizer: the optimizer of the loss.
+        of_each: the gradients of each device of this process.
     """
     if spread.is_single:
         return [[(gradient, v) for gradient, v in of_each[0] if gradient is not None]]
@@ -197,7 +197,7 @@ def _mean_gradients(
             for pairs, means in zip(of_each, spread.means_of_each(gradients), strict=True)
         ]
     means = spread.mean_here(gradients) if by_itself else spread.mean(gradients)
-    # Devices that share their variables name the same one.
+    # Devices that share their variables list the same variable several times.
     return [
         [
             (mean, variable)
@@ -214,7 +214,7 @@ def _gradients(
     variables: Sequence[tf.Variable],
     scale: LossScale,
 ) -> GradsAndVars:
-    """What a device says of each of its variables: None where the loss does not depend on one."""
+    """Returns a device's gradients; None for each variable on which the loss does not depend."""
     losses = replica.model.losses
     loss = losses[index]
     label = "loss" if len(losses) == 1 else f"loss[{index}]"
@@ -244,12 +244,12 @@ def _gradients(
 def _updated_with(
     spread: Spread, of_each: Sequence[GradsAndVars], updating: Updating | None
 ) -> GradsAndVars:
-    """The gradients that an optimizer gets: within the limits, which each device sees to itself.
+    """Returns the gradients for an optimizer; each device clips its own.
 
     Args:
         spread: the devices.
-        of_each: for each device that computes the mean of one loss itself, its gradients.
-        updating: the limits; None: the optimizer sees to them.
+        of_each: the mean gradients of one loss, from each device that computes them.
+        updating: the limits; None if the optimizer clips.
     """
     found: GradsAndVars = []
     for replica, pairs in zip(spread.replicas, of_each, strict=False):

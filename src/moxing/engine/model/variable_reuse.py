@@ -1,6 +1,6 @@
-"""Hands a second model the variables of the first where they were made without tf.get_variable.
+"""Gives a second model the first model's variables that were made without tf.get_variable.
 
-Keras' layers and tf.Variable take no heed of a variable scope that reuses. In a second call of
+Keras' layers and tf.Variable ignore `reuse` of a variable scope. In a second call of
 model_fn their names also get numbers: a layer `hidden` makes `hidden_1/kernel`, which is the first
 call's `hidden/kernel`.
 """
@@ -17,13 +17,14 @@ _NUMBER = re.compile(r"_\d+(?=/|$)")
 
 
 class Reuse:
-    """A variable creator: what is asked for is the first model's variable of that name, if any.
+    """A variable creator that returns the first model's variable of the requested name, if any.
 
-    Of several whose names differ in numbers alone, such as those of `dense` and `dense_1`, each
-    request gets the next one: both calls of model_fn build their layers in the same order.
+    If several variables' names differ only in numbers, as for the layers `dense` and `dense_1`,
+    each request gets the next variable: both calls of model_fn build their layers in the same
+    order.
 
     Args:
-        variables: of the first model, in the order in which they were made.
+        variables: the first model's variables, in the order in which they were made.
     """
 
     def __init__(self, variables: Iterable[tf.Variable]) -> None:

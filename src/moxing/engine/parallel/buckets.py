@@ -1,4 +1,4 @@
-"""Divides tensors among messages: a message costs about as much as so many bytes."""
+"""Groups small tensors into messages, since each message has a fixed cost beside its bytes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import tensorflow.compat.v1 as tf
 
 
 def buckets(tensors: Sequence[tf.Tensor], small: int, most: int) -> list[list[int]]:
-    """Indices of tensors that travel together: neighbors of one type that are small.
+    """Returns groups of indices: small neighboring tensors of one type share a message.
 
     Args:
         tensors: in the order in which they become known.
         small: a tensor of fewer bytes is small.
-        most: the most bytes of small tensors that travel together.
+        most: the most bytes of small tensors in one message.
     """
     found: list[list[int]] = []
     filled = 0

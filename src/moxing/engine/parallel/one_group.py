@@ -21,17 +21,18 @@ from moxing.engine.parallel.buckets import buckets
 class OneGroup:
     """The collectives of the devices of this process, with those of all others.
 
-    Every process has to build the same sums in the same order: that is how they find each other.
+    Every process has to build the same sums in the same order: the order identifies each
+    collective.
 
     Attributes:
         devices: the names of this process's devices.
-        size: devices of all processes.
-        group: identifies them, among all groups of the cluster.
-        exchange: what the collectives are made of.
+        size: the number of devices of all processes.
+        group: the number of this group among all groups of the cluster.
+        exchange: the kind of collectives.
         compressed: whether float32 travels as float16.
-        rider: scalar float32 tensor that travels with the first device's first sums; None: nothing
-            does.
-        carried: its sum over all processes.
+        rider: scalar float32 tensor that is summed in the first device's first message; None if
+            there is no such tensor.
+        carried: the sum of `rider` over all processes.
     """
 
     devices: Sequence[str]
@@ -45,10 +46,10 @@ class OneGroup:
     _last: dict[str, tf.Operation] = field(default_factory=dict)
 
     def sums(self, of_each: Sequence[Sequence[tf.Tensor]]) -> list[list[tf.Tensor]]:
-        """The sum of each tensor over all devices, on every device.
+        """Returns the sum of each tensor over all devices, on every device.
 
         Args:
-            of_each: for each device its tensors, in the order in which they become known.
+            of_each: each device's tensors, in the order in which they become known.
         """
         if self.rider is None or self.carried is not None:
             return self._sums(of_each)
@@ -58,10 +59,10 @@ class OneGroup:
         return [own[1:] for own in found]
 
     def sum_of_riders(self) -> tf.Tensor:
-        """The sum of what travels with the first sums, which are made here if nothing else was.
+        """Returns the sum of `rider`; makes a collective for it if there are no other sums.
 
         Raises:
-            ValueError: nothing travels.
+            ValueError: there is no rider.
         """
         if self.carried is None:
             self.sums([[] for _ in self.devices])
@@ -92,7 +93,7 @@ class OneGroup:
         sent = tf.cast(tensor, tf.float16) if compressed else tensor
         before = [self._last[device]] if device in self._last else []
         size, group = tf.constant(self.size), tf.constant(self.group)
-        # Outside of the block, which orders the collective itself.
+        # Outside the block of control dependencies: the collective's own order is enough.
         instance = tf.constant(key)
         with tf.control_dependencies(before):
             total = tf.raw_ops.CollectiveReduceV2(

@@ -1,4 +1,4 @@
-"""This process's place among those that train together, as far as the graph knows of it."""
+"""Where a process's variables are and how its gradients meet those of other processes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from moxing.engine.parallel.one_group import OneGroup
 from moxing.engine.parallel.reduce import AllReduce, Spread
 from moxing.engine.parallel.replicas import Replica
 
-# Collectives of one process are told apart by numbers that every process counts alike.
+# Every process counts its groups of collectives in the same order, so equal numbers meet.
 _GROUPS = itertools.count(1)
-# A process alone counts for itself.
+# Numbers of groups that only this process is in.
 _OWN_GROUPS = itertools.count(1_000_000)
 
 
 @dataclass(frozen=True)
 class TeamOps:
-    """What a step does with other processes beside its gradients.
+    """The operations by which the processes of a team agree, within a step, on when to stop.
 
     Attributes:
-        wish: an operation by which this process says that it wants to stop.
-        agreed: scalar float32 tensor, above 0 in the step after which all processes stop: each of
-            them reads the same value in the same step. None: each stops by itself.
+        wish: an operation that tells the other processes that this process wants to stop.
+        agreed: scalar float32 tensor, above 0 in the step after which all processes stop: each
+            process reads the same value in the same step. None if each process stops by itself.
     """
 
     wish: tf.Operation
@@ -40,15 +40,15 @@ class TrainStep:
     """One training step.
 
     Attributes:
-        op: the update, and all that has to wait for it.
-        team: what the step does with other processes; None: there are none.
+        op: the update, and all operations that have to wait for the update.
+        team: how processes agree on when to stop; None if this process is alone.
     """
 
     op: tf.Operation
     team: TeamOps | None = None
 
 
-# From the models and the way their gradients meet to the operation that updates the variables.
+# Builds, from the models and the way their gradients meet, the operation that updates variables.
 Update = Callable[[Spread], tf.Operation]
 
 
@@ -65,10 +65,10 @@ class Place:
     is_chief = True
     device = ""
 
-    # The container of variables that are tried on one batch and thrown away; empty: it is no trial.
+    # The container of a trial's variables, which are dropped after the trial; empty outside trials.
     trial = ""
 
-    # Whether this process gives the model's variables their values, at the start.
+    # Whether this process initializes the model's variables.
     initializes = True
 
     def __init__(self, together: bool | None = None) -> None:
@@ -76,15 +76,14 @@ class Place:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Where the graph's operations and variables are made."""
+        """In the block, operations and variables are made where they belong."""
         with tf.container(self.trial):
             yield
 
     def train_step(
         self, parts: Sequence[Replica], data: Sequence[tf.Operation], update: Update
     ) -> TrainStep:
-        """Builds a step: what travels with the gradients, the update, and what keeps processes
-        together, in this order.
+        """Builds a step: first the wish to stop, then the update, then waits for other processes.
 
         Args:
             parts: the models.
@@ -95,7 +94,7 @@ class Place:
         return TrainStep(update(Spread(parts, everywhere=self._everywhere(parts))))
 
     def _everywhere(self, parts: Sequence[Replica], compressed: bool = False) -> OneGroup | None:
-        """The group of all devices of all processes; None: gradients meet in another way."""
+        """The group of all devices of all processes; None if gradients meet in another way."""
         if len(parts) > 1 and not parts[1].copies:
             return None
         size = len(parts) * self.size
@@ -105,7 +104,7 @@ class Place:
         return OneGroup([part.device for part in parts], size, self._all, found, compressed)
 
     def _awaited(self, data: Sequence[tf.Operation]) -> tuple[tf.Operation, ...]:
-        """What a gradient waits for; in a trial data is fed, and no input is read."""
+        """Returns the operations that gradients wait for: none in a trial, which feeds its data."""
         return () if self.trial else tuple(data)
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
@@ -122,7 +121,7 @@ class CollectivePlace(Place):
 
     Args:
         index: the worker's number.
-        size: how many workers there are.
+        size: the number of workers.
         compressed: whether gradients travel as float16.
         together: whether they meet in one group of all devices; None: only if that is faster.
     """
@@ -153,7 +152,7 @@ class CollectivePlace(Place):
         return self.with_wish(spread, update)
 
     def with_wish(self, spread: Spread, update: Update) -> TrainStep:
-        """A step with whose gradients the wish to stop travels to all processes."""
+        """Builds a step that sends the wish to stop to all processes together with gradients."""
         carrier = spread.everywhere or self.between
         with tf.device("/cpu:0"):
             wish = _local_flag()
@@ -177,8 +176,8 @@ class ServerPlace(Place):
 
     Args:
         index: the worker's number.
-        size: how many workers there are.
-        servers: how many parameter servers there are.
+        size: the number of workers.
+        servers: the number of parameter servers.
         synchronous: whether workers update together: gradients are summed by collectives, the
             chief updates the variables, and the others wait for it.
         compressed: whether summed gradients travel as float16.
@@ -219,14 +218,14 @@ class ServerPlace(Place):
         return together.with_wish(spread, awaited_by_all)
 
     def give_values(self, variables: Sequence[tf.Variable]) -> tf.Operation:
-        del variables  # There is one set of them, which the chief gives its values.
+        del variables  # The servers hold one set of variables, which the chief has initialized.
         return tf.no_op()
 
 
 class _OnServers:
-    """A variable creator that gives each variable to the server that has least to hold.
+    """A variable creator that puts each variable on the server with the fewest bytes so far.
 
-    Every worker makes the same variables in the same order, so all choose alike.
+    Every worker makes the same variables in the same order, so all workers choose the same servers.
     """
 
     def __init__(self, servers: int) -> None:

@@ -1,4 +1,4 @@
-"""Brings the gradients of several devices and processes together: their mean, the same for all."""
+"""Computes the mean of the gradients of several devices and processes, the same for all of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from moxing.engine.parallel.buckets import buckets
 from moxing.engine.parallel.one_group import OneGroup
 from moxing.engine.parallel.replicas import Replica
 
-# Tensors below this many bytes travel together: a message costs about as much as so many bytes.
+# Tensors below this many bytes share a message: a message costs as much as about that many bytes.
 _SMALL = 1024 * 1024
 _BUCKET = 2 * 1024 * 1024
-# Two processes swap tensors up to so many bytes: one message each way instead of two.
+# Two processes swap tensors of up to this many bytes: one message each way instead of two.
 _GATHERED = 512 * 1024
-# Larger tensors go in pieces, so that one is added while another is on its way.
+# Larger tensors are sent in pieces, so that one piece is added while the next is on its way.
 _PIECE = 8 * 1024 * 1024
 
 
@@ -26,14 +26,16 @@ _PIECE = 8 * 1024 * 1024
 class AllReduce:
     """Sums tensors over processes, by TensorFlow's collectives.
 
-    Every process has to build the same sums in the same order: that is how they find each other.
+    Every process has to build the same sums in the same order: the order identifies each
+    collective.
 
     Attributes:
-        size: processes that take part.
-        group: identifies them, among all groups of the cluster.
+        size: the number of processes that take part.
+        group: the number of this group among all groups of the cluster.
         compressed: whether float32 travels as float16.
-        rider: scalar float32 tensor that travels with the first sums; None: nothing does.
-        carried: its sum.
+        rider: scalar float32 tensor that is summed in the first message; None if there is no such
+        tensor.
+        carried: the sum of `rider`.
     """
 
     size: int
@@ -44,10 +46,10 @@ class AllReduce:
     _keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def sums(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """The sum of each tensor over all processes; small ones share a message.
+        """Returns the sum of each tensor over all processes; small tensors share a message.
 
         Args:
-            tensors: of numbers, in the order in which they become known.
+            tensors: numeric tensors, in the order in which they become known.
         """
         if self.rider is not None and self.carried is None:
             *sums, self.carried = self._sums([*tensors, self.rider])
@@ -55,10 +57,10 @@ class AllReduce:
         return self._sums(tensors)
 
     def sum_of_riders(self) -> tf.Tensor:
-        """The sum of what travels with the first sums, which are made here if nothing else was.
+        """Returns the sum of `rider`; makes a collective for it if there are no other sums.
 
         Raises:
-            ValueError: nothing travels.
+            ValueError: there is no rider.
         """
         if self.carried is None:
             self.sums([])
@@ -84,7 +86,7 @@ class AllReduce:
         return [tf.reshape(part, t.shape) for part, t in zip(parts, tensors, strict=True)]
 
     def sum(self, tensor: tf.Tensor) -> tf.Tensor:
-        """The sum of one tensor over all processes."""
+        """Returns the sum of one tensor over all processes."""
         compressed = self.compressed and tensor.dtype == tf.float32
         sent = tf.cast(tensor, tf.float16) if compressed else tensor
         total = self._sum_of_any_size(sent)
@@ -92,7 +94,7 @@ class AllReduce:
         return tf.cast(total, tensor.dtype) if compressed else total
 
     def _sum_of_any_size(self, tensor: tf.Tensor) -> tf.Tensor:
-        """Takes the way that is fastest for the size: see benchmarks/collectives.py."""
+        """Sums by the collective that is fastest for this size: see benchmarks/collectives.py."""
         size = tensor.shape.num_elements()
         nbytes = size * tensor.dtype.size if size is not None else None
         if self.size == 2 and nbytes is not None and nbytes <= _GATHERED:
@@ -125,16 +127,16 @@ class AllReduce:
         }
 
     def gather(self, tensor: tf.Tensor) -> tf.Tensor:
-        """The tensors of all processes, of one shape, one behind another along axis 0."""
+        """Returns the tensors of all processes, which have one shape, concatenated along axis 0."""
         result = tf.raw_ops.CollectiveGatherV2(input=tensor, ordering_token=[], **self._common())
         first = tensor.shape[0] * self.size if tensor.shape.rank else None
         result.set_shape([first, *tensor.shape[1:]])
         return result
 
     def gather_in_case(self, tensor: tf.Tensor, case: tf.Tensor, cases: int) -> tf.Tensor:
-        """The tensors of all processes, one behind another, of another shape in each of the cases.
+        """Returns the tensors of all processes, concatenated; each case has a shape of its own.
 
-        TensorFlow remembers the shape of each collective, so each case is one of its own.
+        TensorFlow remembers the shape of each collective, so each case is a collective of its own.
         """
         common = self._common()
         for _ in range(cases - 1):
@@ -143,7 +145,7 @@ class AllReduce:
         return tf.raw_ops.CollectiveGatherV2(input=tensor, ordering_token=[], **common)
 
     def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
-        """The chief's value of a tensor, in every process."""
+        """Returns the chief's value of a tensor, in every process."""
         common = self._common()
         if chief:
             return tf.raw_ops.CollectiveBcastSendV2(input=tensor, **common)
@@ -159,13 +161,13 @@ class Spread:
 
     Attributes:
         replicas: the models of this process.
-        between: sums over processes; None: this process is alone, or does not wait for others.
-        applies: whether this process updates the variables; else another does it for it.
-        data: operations to wait for before a gradient goes out: where the input of one process
-            ends, no process has a part of that step.
-        apart: whether each process has variables of its own, so that an optimizer may meet the
-            others by itself.
-        everywhere: sums over all devices of all processes, on each of them; None: gradients are
+        between: sums over processes; None if this process is alone or does not wait for others.
+        applies: whether this process updates the variables; else another process does.
+        data: operations to wait for before a gradient is sent: if the input of one process ends, no
+            process makes a part of that step.
+        apart: whether each process has variables of its own, so that an optimizer may exchange
+            tensors with other processes itself.
+        everywhere: sums over all devices of all processes, on each device; None if gradients are
             added on the first device, and then summed by `between`.
     """
 
@@ -182,9 +184,9 @@ class Spread:
         return len(self.replicas) == 1 and self.between is None
 
     def mean_here(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
-        """The mean of each gradient over the devices of this process, as `mean` takes them.
+        """The mean of each gradient over this process's devices; arguments as for `mean`.
 
-        It is known when all processes have data for the step and what travels with it has met.
+        The means wait until all processes have data for the step and the sum of `rider` is known.
         """
         carrier = self.everywhere or self.between
         assert carrier is not None
@@ -197,11 +199,11 @@ class Spread:
                 return [_identity(gradient) for gradient in local]
 
     def means_of_each(self, gradients: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """The mean of each gradient, for each device of this process: all compute it.
+        """The mean gradients for each device of this process: every device computes its own.
 
         Args:
-            gradients: as `mean` takes them. Those that are sparse stay sparse within a process, and
-                are added on the first device.
+            gradients: as for `mean`. Sparse gradients stay sparse within a process, and are added
+                on the first device.
         """
         group = self.everywhere
         assert group is not None
@@ -212,7 +214,7 @@ class Spread:
             if self.between is None
             and all(isinstance(own[number], tf.IndexedSlices) for own in gradients)
         ]
-        # The last layers' gradients are known first.
+        # Backpropagation computes the last layers' gradients first.
         sent = [number for number in reversed(range(count)) if number not in sparse]
         with tf.name_scope("mean_gradients"), tf.control_dependencies(self.data):
             scaled = []
@@ -228,18 +230,18 @@ class Spread:
         return [[one[number] for number in range(count)] for one in found]
 
     def mean(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:
-        """The mean of each gradient over all devices of all processes.
+        """Returns the mean of each gradient over all devices of all processes.
 
         Args:
-            gradients: for each replica, those of the same variables in the same order: tensors,
-                or IndexedSlices, which stay sparse within a process.
+            gradients: for each replica, the gradients of the same variables in the same order:
+                tensors, or IndexedSlices, which stay sparse within a process.
         """
         share = len(self.replicas) * (self.between.size if self.between else 1)
         with tf.name_scope("mean_gradients"), tf.device(self.replicas[0].device):
             local = [_sum(of_all, 1.0 / share) for of_all in zip(*gradients, strict=True)]
             if self.between is None:
                 return local
-            # The last layers' gradients are known first.
+            # Backpropagation computes the last layers' gradients first.
             dense = [tf.convert_to_tensor(gradient) for gradient in reversed(local)]
             with tf.control_dependencies(self.data):
                 return self.between.sums([tf.identity(g) for g in dense])[::-1]

@@ -23,7 +23,7 @@ from moxing.errors import MoxValueError
 
 _STORES = (("__variable_store",), ("__varscope",))
 _GLOBAL = tf.GraphKeys.GLOBAL_VARIABLES
-# What every replica adds to, for the whole graph.
+# Collections that all replicas share.
 _COMMON = (
     *(tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES),
     *(tf.GraphKeys.TABLE_INITIALIZERS, tf.GraphKeys.QUEUE_RUNNERS, tf.GraphKeys.GLOBAL_STEP),
@@ -37,11 +37,11 @@ class Replica:
 
     Attributes:
         index: from 0 on.
-        device: where it computes.
-        model: what model_fn returned.
+        device: where the model computes.
+        model: the result of model_fn.
         updates: batch-norm updates that a step runs.
-        copies: this device's copies of the first replica's variables, by name; empty: it reads
-            those of the first.
+        copies: this device's copies of the first replica's variables, by name; empty if the model
+            reads the first replica's variables.
     """
 
     index: int
@@ -51,7 +51,7 @@ class Replica:
     copies: Mapping[str, tf.Variable] = field(default_factory=dict)
 
     def own(self, variable: tf.Variable) -> tf.Variable:
-        """What this device has for a variable of the first replica."""
+        """Returns this device's copy of a variable of the first replica, or the variable itself."""
         return self.copies.get(variable.name, variable)
 
 
@@ -65,7 +65,7 @@ def build(
     Args:
         devices: where the models compute.
         copied: whether each device has a copy of the variables; else all read one set.
-        call: builds the model of that index.
+        call: builds the model of a device, given its index.
 
     Raises:
         MoxValueError: a later call makes other variables than the first.
@@ -86,7 +86,7 @@ def build(
             stack.enter_context(tf.variable_scope(scope, auxiliary_name_scope=False))
             model = call(index)
             creator.check_all_made()
-            # On shared variables the statistics are those of the first replica's batch.
+            # Shared batch-norm variables follow the statistics of the first replica's batch alone.
             losses = [loss.tensor for loss in model.losses]
             run = tuple(updates.collect(losses)) if copied or not index else ()
         replicas.append(Replica(index, device, model, run, creator.copies))
@@ -99,18 +99,18 @@ def is_copy(variable: Any) -> bool:
 
 
 def original_name(variable: Any) -> str:
-    """The name of a variable, or of the one that it is a copy of."""
+    """Returns a variable's name; for a copy, the name of its original."""
     name = variable.op.name
     return name.split("/", 1)[1] if is_copy(variable) else name
 
 
 def originals(variables: Iterable[tf.Variable]) -> list[tf.Variable]:
-    """The variables without the copies: what a checkpoint holds."""
+    """Returns the variables without the copies: those that a checkpoint holds."""
     return [variable for variable in variables if not is_copy(variable)]
 
 
 def copies_from_originals() -> tf.Operation:
-    """An operation that gives every copy in the graph the value of its original."""
+    """Returns an operation that gives every copy in the graph the value of its original."""
     variables = tf.global_variables()
     known = {variable.op.name: variable for variable in variables if not is_copy(variable)}
     assignments = []
@@ -123,7 +123,7 @@ def copies_from_originals() -> tf.Operation:
 
 
 class _Recorder:
-    """A variable creator that notes what the first replica makes."""
+    """A variable creator that records the variables of the first replica."""
 
     def __init__(self, made: list[Any]) -> None:
         self._made = made
@@ -136,11 +136,11 @@ class _Recorder:
         return variable
 
     def check_all_made(self) -> None:
-        """There is nothing that the first replica could miss."""
+        """Does nothing: the first replica defines which variables there are."""
 
 
 class _Follower:
-    """A variable creator that gives a later replica what the first one has."""
+    """A variable creator that returns the first replica's variables, or copies, for a later one."""
 
     def __init__(self, index: int, made: Sequence[Any], copied: bool) -> None:
         self._index, self._made, self._copied = index, made, copied
@@ -154,7 +154,7 @@ class _Follower:
         original = self._original(kwargs)
         if self._copied:
             return self._copy(next_creator, original, kwargs)
-        # The call finds what it uses among its own, as in the first.
+        # This call's collections list the variables that it uses, as the first call's do.
         tf.add_to_collection(_GLOBAL, original)
         if original.trainable:
             tf.add_to_collection(tf.GraphKeys.TRAINABLE_VARIABLES, original)
@@ -199,7 +199,7 @@ class _Follower:
         return copy
 
     def check_all_made(self) -> None:
-        """Raises if the first replica made more."""
+        """Raises an error if the first replica made more variables."""
         if self._next < len(self._made):
             missing = self._made[self._next].op.name
             raise MoxValueError(
@@ -210,13 +210,13 @@ class _Follower:
 
 
 def _is_global(kwargs: dict[str, Any]) -> bool:
-    """Whether a variable is the model's; local ones, of metrics, are each replica's own."""
+    """Whether a variable is the model's; local variables, as of metrics, are a replica's own."""
     collections = kwargs.get("collections")
     return collections is None or tf.GraphKeys.LOCAL_VARIABLES not in collections
 
 
 def _same_name(original: str, asked: str) -> bool:
-    """Whether the names agree, but for the numbers that make a Keras layer's name unique."""
+    """Whether the names are equal except for the numbers that make a Keras layer's name unique."""
     return original.split("/")[-1].rstrip("_0123456789") == asked.split("/")[-1].rstrip(
         "_0123456789"
     )
@@ -224,7 +224,7 @@ def _same_name(original: str, asked: str) -> bool:
 
 @contextmanager
 def _apart() -> Iterator[None]:
-    """Hides what earlier replicas put into collections, and in the end what was put in meanwhile.
+    """In the block, collections are empty; after it, they hold again what they held before.
 
     Copies of variables stay among the graph's global variables.
     """
@@ -244,6 +244,6 @@ def _apart() -> Iterator[None]:
 
 
 def _keys(graph: tf.Graph) -> list[Any]:
-    """The collections that are each replica's own."""
+    """Returns the keys of the collections that each replica has for itself."""
     named = [key for key in graph.get_all_collection_keys() if not key.startswith("openmox/")]
     return [*_STORES, *(key for key in named if key not in _COMMON)]

@@ -1,4 +1,4 @@
-"""Finds the reads of variables that an update has to wait for, since no data makes it wait."""
+"""Finds the reads of variables that an update must wait for by a control dependency."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from moxing.engine.graph import ancestry
 from moxing.engine.parallel.replicas import Replica
 
 _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
-# What TensorFlow may know without looking at the values, and then does not wait for.
+# Results that TensorFlow may compute without the values, and so without waiting for them.
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike")
 
 
 def of(parts: Sequence[Replica]) -> list[tf.Operation]:
-    """What reads variables for the values of a step, which are those of before the update."""
+    """Returns the operations that read variables for a step's values: those before the update."""
     models = [part.model for part in parts]
     values = [loss.tensor for model in models for loss in model.losses]
     values += [v for m in models for v in (*m.log.values(), *m.outputs.values())]
@@ -30,26 +30,24 @@ def of(parts: Sequence[Replica]) -> list[tf.Operation]:
 def unordered(
     reads: Sequence[tf.Operation], optimizer: tf.train.Optimizer, moved: Iterable[tuple[Any, Any]]
 ) -> list[tf.Operation]:
-    """Those of the reads that could still come after the update.
+    """Returns the reads that could still happen after the update.
 
-    An optimizer of TensorFlow's own moves a variable only with its gradient in hand, so what the
-    gradient is computed from is read by then. An edge that says so again would cost a message
-    between the devices for each read.
+    An optimizer of TensorFlow updates a variable only once its gradient is computed, so the
+    variables from which the gradient is computed are read by then. One more control edge would cost
+    a message between devices for each read.
 
     Args:
         reads: operations of the current graph.
-        optimizer: what moves the variables; of a class that may move them otherwise, all remain.
-        moved: each gradient with its variable.
+        optimizer: updates the variables; if it is not TensorFlow's own, all reads are returned.
+        moved: the gradients, each with its variable.
     """
     if not _waits_for_gradients(optimizer):
         return list(reads)
     bits = {op.name: 1 << number for number, op in enumerate(reads)}
     behind = _bits_behind(bits)
-    known: dict[str, int] = {}  # What is behind every gradient of a variable, by its handle.
+    known: dict[str, int] = {}  # By a variable's handle: the reads that all its gradients need.
     for gradient, variable in moved:
-        if not hasattr(
-            variable, "handle"
-        ):  # A reference variable is read by no operation of these.
+        if not hasattr(variable, "handle"):  # None of these operations reads a reference variable.
             continue
         parts = tf.nest.flatten(gradient, expand_composites=True)
         own = 0
@@ -57,7 +55,7 @@ def unordered(
             own |= behind[part.op.name]
         handle = variable.handle.op.name
         known[handle] = own & known.get(handle, own)
-    # What no gradient moves, as moving averages, other updates may.
+    # A variable without a gradient, such as a moving average, may have another update.
     return [op for op in reads if not known.get(op.inputs[0].op.name, 0) & bits[op.name]]
 
 
@@ -68,10 +66,10 @@ def _waits_for_gradients(optimizer: tf.train.Optimizer) -> bool:
 
 
 def _bits_behind(bits: Mapping[str, int]) -> dict[str, int]:
-    """For every operation of the graph the bits of itself and of what it is computed from.
+    """For every operation of the graph: its own bits and the bits of all that it depends on.
 
-    Operations stand in the order in which they were made, behind what they are computed from; the
-    ways back in a loop are left out.
+    The graph lists operations in the order in which they were made, so each one comes after its
+    inputs; the back edges of loops are ignored.
     """
     found: dict[str, int] = {}
     for op in tf.get_default_graph().get_operations():

@@ -1,4 +1,4 @@
-"""Gets a process out of native code that waits for a process that is lost, or else ends it."""
+"""Gets this process out of native code that waits for a lost process, or else ends this process."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from moxing import leaving
 from moxing.cluster.failure import PeerFailureError
 from moxing.logs import TENSORFLOW
 
-_OWN_END_SECONDS = 1.0  # For a step to end by itself after a process was lost.
-_BREAK_SECONDS = 10.0  # For it to end after that, when it was broken off.
-_SAVE_SECONDS = 600.0  # For a save, which does not wait for others, to end by itself.
+_OWN_END_SECONDS = 1.0  # Until a step ends by itself after a process was lost.
+_BREAK_SECONDS = 10.0  # Until a step ends once its session was closed.
+_SAVE_SECONDS = 600.0  # Until a save ends by itself, which does not wait for other processes.
 _TURN_SECONDS = 0.1
 
 
 class Escape:
-    """The way out of sessions that wait for others.
+    """The way out of sessions that wait for other processes.
 
-    Python can't leave a call of TensorFlow that waits for a process that is gone. So the session is
-    closed, and where that does not help the process ends. Outside of sessions nothing waits for
-    others without noticing their loss, and the process is left alone: it may be uploading what it
-    has saved.
+    Python can't leave a call of TensorFlow that waits for a lost process. So the session is closed,
+    and if that does not help, this process ends. Outside of sessions every wait notices the loss of
+    another process, so this process is left alone: it may be uploading what it has saved.
 
     Attributes:
-        session: to be closed when a process is lost; None: there is none, or it is saving.
+        session: the session to close after a loss; None if there is none, or it is saving.
     """
 
     def __init__(self) -> None:
@@ -42,12 +41,12 @@ class Escape:
         self.session, self._armed = session, True
 
     def at_ease(self) -> None:
-        """From now on it does not, until it enters a session."""
+        """From now on the main thread waits for no other process, until it enters a session."""
         self.session, self._armed = None, False
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """In the block this process writes what it has, and is not to be disturbed."""
+        """In the block this process saves, and is not ended."""
         self._saves += 1
         try:
             yield
@@ -56,7 +55,7 @@ class Escape:
 
     @contextlib.contextmanager
     def last(self, work: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, the process does not end here before `work` is done."""
+        """While the block runs, this way out does not end the process before `work` is done."""
         self._last.append(work)
         try:
             yield
@@ -64,10 +63,10 @@ class Escape:
             self._last.remove(work)
 
     def take(self, saves_wait: bool) -> None:
-        """Takes the way out after a loss, in a thread of its own, whenever it is needed.
+        """Closes the session after a loss, or ends the process; runs in a thread of its own.
 
         Args:
-            saves_wait: whether saves, too, wait for the process that was lost.
+            saves_wait: whether saves also wait for the lost process.
         """
         since, closing = time.monotonic(), None
         saves_since = since

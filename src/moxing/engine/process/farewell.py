@@ -1,4 +1,4 @@
-"""The end of a process in a cluster: it waits for the others, and says how that ended."""
+"""Ends a process in a cluster: it waits for the other processes, and reports their failure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moxing.cluster.failure import PeerFailureError
 
 
 def at_exit(stack: ExitStack) -> None:
-    """Has this process close what it holds of its cluster, as it exits; its forks have no part."""
+    """Closes `stack`, the process's part in its cluster, at exit; not in forked children."""
     leaving.install()
     atexit.register(_close, stack, os.getpid())
 

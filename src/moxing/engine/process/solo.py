@@ -1,4 +1,4 @@
-"""A process alone, as a team of one: what runs call of a `Team`, at no cost and with no effect."""
+"""A process alone, as a team of one: the methods of `Team` that runs call, without effect."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Solo:
         alone: whether there is no other process.
         is_chief: whether this process saves and exports.
         size: how many workers there are.
-        apart: whether workers do not wait for each other, and share the steps of a run.
+        apart: whether workers share the steps of a run and do not wait for each other.
         target: where sessions connect to; empty: TensorFlow's session inside this process.
-        escape: the way out of a session that waits for a process that is lost.
+        escape: the way out of a session that waits for a lost process.
     """
 
     alone = True
@@ -41,43 +41,42 @@ class Solo:
     def configure(
         self, config: tf.ConfigProto, group: ProcessGroup, together: bool | None = None
     ) -> None:
-        """Sets what sessions must know of this process's devices, and of the cluster."""
+        """Sets the options of sessions that depend on this process's devices and the cluster."""
         machine = devices.machine()
         meets = hardware.exchange(machine, together, group.devices) is not None
         hardware.configure(config, machine, group.devices, meets)
 
     def place(self, placement: Placement) -> Place:
-        """Where the graph of a training run goes."""
+        """Returns where a training's variables are and how its gradients meet."""
         return Place(placement.together)
 
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The chief's facts of a run, in every process."""
+        """Returns the chief's facts about a run, in every process."""
         return dict(what or {})
 
     def barrier(self, name: str, timeout: float | None) -> None:
-        """Waits for the same point of the same run in every worker."""
+        """Waits until every worker is at the same point of the same run."""
 
     def forget(self, container: str) -> None:
         """Drops the variables of a container in all processes."""
 
     @contextmanager
     def steps(self, session: tf.Session, request: StopRequest) -> Iterator[None]:
-        """While the block runs steps, signals here are told to the other processes, and a step that
-        waits for a process without more data is broken off."""
+        """Does nothing; `Team.steps` passes signals on and breaks off steps that can't end."""
         del session, request
         yield
 
     def alive(self, session: tf.Session, group: ProcessGroup, stack: ExitStack) -> tf.Session:
-        """The session, or another on the same variables where `steps` had to close it."""
+        """Returns the session; if `steps` had to close it, a new session on the same variables."""
         del group, stack
         return session
 
     def lost(self) -> str | None:
-        """The sentence that says which process was lost; None: none was."""
+        """Returns a sentence that says which process was lost; None if none was."""
         return None
 
     def hear_of_stop(self, request: StopRequest) -> None:
-        """Takes a signal of another process, to which all have stopped, for one of this one."""
+        """Treats the signal for which all have stopped, which another process got, as its own."""
 
     def wait_kept(self) -> None:
-        """Waits until the chief has kept the run, or is lost."""
+        """Waits until the chief has saved and stored the run, or is lost."""

@@ -1,4 +1,4 @@
-"""Where this process's threads are: the input's Python code in words, and all stacks on SIGUSR1."""
+"""Tells where this process's threads are: Python code of the input, and all stacks on SIGUSR1."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def print_on_request() -> None:
     The handler is native code: it prints also where the main thread waits for a step.
     """
     if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
-        # Registered before, faulthandler would not notice that signal.signal took its place since.
+        # A faulthandler that was registered before does not notice that signal.signal replaced it.
         faulthandler.unregister(signal.SIGUSR1)
         faulthandler.register(signal.SIGUSR1, file=_STDERR, all_threads=True)
 
 
 def of_input() -> list[str]:
-    """Each place, as `train.py:12, in read: x = queue.get()`, where a session runs Python code."""
+    """Returns where sessions run Python code now, as `train.py:12, in read: x = queue.get()`."""
     places = (_place(frame) for frame in sys._current_frames().values())
     return sorted({place for place in places if place})
 
 
 def _place(inmost: types.FrameType) -> str:
-    """The user's line that a thread is at, in Python code that a session called; or empty."""
+    """Returns the user's line that a thread runs in Python code called by a session; else empty."""
     called: list[types.FrameType] = []
     for frame in _outward(inmost):
         if frame.f_code.co_filename.endswith(_CALLS):

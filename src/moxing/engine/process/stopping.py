@@ -1,8 +1,9 @@
-"""Lets signals stop a run also while its main thread waits in native code, and not its children.
+"""Lets signals stop a run, even while its main thread waits in native code.
 
 Python runs signal handlers between two bytecodes of the main thread. A step that waits for data, as
-from a generator that never yields, comes to none: no number of signals would end the process. So a
-thread hears of signals too, and acts on the second where the main thread does not.
+from a generator that never yields, runs no bytecode, so no number of signals would end the process.
+Therefore a second thread also hears of signals, and acts on the second signal if the main thread
+does not.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from moxing.engine.process import stacks
 from moxing.logs import TENSORFLOW
 from moxing.signals import STOPPING, StopRequest
 
-_PATIENCE = 0.5  # Seconds after which a step is said to be in the way of a signal.
+_PATIENCE = 0.5  # Seconds after a signal until a warning says that a step delays the stop.
 
-# Signal handlers belong to the process, and so does what its forked children must put back.
+# Signal handlers belong to the process, and so do the handlers that forked children restore.
 _handlers_before: dict[int, Any] = {}
 
 
@@ -32,10 +33,10 @@ _handlers_before: dict[int, Any] = {}
 def stop_on_signals() -> Iterator[StopRequest]:
     """Turns SIGTERM and Ctrl-C in the block into "finish this step, save it, then leave".
 
-    A second request acts as a signal did before the block, or ends the process with 143 or 130
-    where the main thread has not come to handle the first. Children forked inside the block, such
-    as workers of a generator, get the handlers of before: they end when they are told to. Signals
-    can be handled in the main thread only; elsewhere the request is never set.
+    A second request acts as the signal did before the block, or ends the process with 143 or 130 if
+    the main thread has not yet handled the first. Children forked inside the block, such as workers
+    of a generator, get the handlers from before the block, so a signal ends them. Only the main
+    thread can handle signals; in other threads the request is never set.
     """
     request = StopRequest()
     if not signals.in_main_thread():
@@ -45,7 +46,9 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
-        asked_before = bool(request)  # By a signal here, or by one that another process told of.
+        asked_before = bool(
+            request
+        )  # By a signal to this process, or to another one that reported it.
         if not request.note(number, time.monotonic()):
             return
         if asked_before:
@@ -56,7 +59,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
             "%s: stopping after this step. Send it again to stop at once.", signals.name(number)
         )
 
-    outer = dict(_handlers_before)  # Of a run whose hook makes this one.
+    outer = dict(_handlers_before)  # The handlers of an outer run, if a hook of it makes this run.
     _handlers_before.update(outer or before)
     try:
         with signals.handled(STOPPING, handle), _heard_by_a_thread(request):
@@ -96,7 +99,7 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
             continue
         if not heard:
             return
-        if heard[0] not in STOPPING or request:  # Else the main thread acts, as it should.
+        if heard[0] not in STOPPING or request:  # Otherwise the main thread acts.
             continue
         if not number:
             first, number = time.monotonic(), heard[0]

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from moxing.signals import StopRequest
 
 _LEADER = "/job:worker/replica:0/task:0"
-_REASON_SECONDS = 5.0  # For the reason of a broken step to arrive, once the step is broken.
+_REASON_SECONDS = 5.0  # Until the reason arrives for which a step failed.
 _DRAIN_SECONDS = 1.0
-_PEER_SECONDS = 1.0  # For a step to end by itself after another process's data ended.
-_PATIENCE = 5.0  # Seconds of waiting for the chief after which that is said.
+_PEER_SECONDS = 1.0  # Until a step ends by itself after another process's data ended.
+_PATIENCE = 5.0  # Seconds of waiting for the chief before a log line says so.
 
 _INPUT_ENDED = "input_ended"
 _STOP = "stop"
@@ -47,14 +47,14 @@ _current: list[Team] = []
 
 
 class Team(Solo):
-    """The other processes, TensorFlow's server of this one, and what they agree on.
+    """This process's connection to the others: the control channel, and TensorFlow's server.
 
     Attributes:
         member: the control channel.
         cluster: the processes.
         synchronous: whether workers update together.
-        stack: what is left at the end of the process.
-        request: signals that this process got in the current run.
+        stack: closed at the end of the process.
+        request: the stop request of signals to this process in the current run.
     """
 
     alone = False
@@ -78,7 +78,7 @@ class Team(Solo):
     def configure(
         self, config: tf.ConfigProto, group: ProcessGroup, together: bool | None = None
     ) -> None:
-        """Sets what a server and its sessions must know of the cluster."""
+        """Sets the options of a server and its sessions that depend on the cluster."""
         super().configure(config, group, together)
         config.experimental.collective_group_leader = _LEADER
         if self.cluster.ps and not group.synchronous:
@@ -86,7 +86,7 @@ class Team(Solo):
             config.device_filters.extend(["/job:ps", f"/job:worker/task:{self.cluster.index}"])
 
     def check_reach(self, timeout: float) -> None:
-        """Waits until all have started their servers, and connects to those that this one needs.
+        """Waits until all servers have started, and connects to those that this process needs.
 
         Raises:
             MoxRuntimeError: a process can't be reached.
@@ -110,10 +110,10 @@ class Team(Solo):
         return CollectivePlace(index, size, placement.compressed, placement.together)
 
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The chief's facts of a run, in every process.
+        """Returns the chief's facts about a run, in every process.
 
-        The wait lasts for as long as the chief lives: it may have to wait for a store, or to fetch
-        a checkpoint of any size.
+        Waits as long as the chief lives: the chief may wait for a store, or fetch a checkpoint of
+        any size.
         """
         self._runs += 1
         said = threading.Timer(_PATIENCE, TENSORFLOW.info, ["Waiting for worker 0 to begin."])
@@ -125,7 +125,7 @@ class Team(Solo):
             said.cancel()
 
     def barrier(self, name: str, timeout: float | None) -> None:
-        """Waits for the same point of the same run in every worker."""
+        """Waits until every worker is at the same point of the same run."""
         self.member.all_gather(f"{name} {self._runs}", None, timeout)
 
     def forget(self, container: str) -> None:
@@ -135,10 +135,10 @@ class Team(Solo):
 
     @contextlib.contextmanager
     def steps(self, session: tf.Session, request: StopRequest) -> Iterator[None]:
-        """While the block runs steps, breaks off one that waits for a process without more data.
+        """In the block, breaks off a step that waits for a process whose data has ended.
 
-        TensorFlow does so by itself only where the others were waiting already. What is left of
-        the session is `alive`'s to say. Signals of `request` are told to the other processes.
+        TensorFlow breaks off a step itself only if the others were waiting already. `alive` returns
+        a session that works after the block. Signals of `request` are told to the other processes.
         """
         self.request = request
         over = threading.Event()
@@ -157,11 +157,11 @@ class Team(Solo):
         try:
             yield
         finally:
-            self.escape.session = None  # What is saved now is not to be broken off.
+            self.escape.session = None  # A save that follows must not be broken off.
             over.set()
 
     def check(self, step: int) -> None:
-        """Ends a run that could go on for a while although a process was lost.
+        """Raises if a process was lost, since a run could go on for a while after the loss.
 
         Raises:
             PeerFailureError: a process was lost.
@@ -182,14 +182,14 @@ class Team(Solo):
         return stack.enter_context(tf.Session(self.target, graph=session.graph, config=config))
 
     def input_ended(self, step: int) -> None:
-        """Tells the others that this process has no more data for the step of that number."""
+        """Tells the other processes that this process has no data for step number `step`."""
         self.member.announce(f"{_INPUT_ENDED} {self._runs}", step=step)
 
     def peer_ended(self, error: tf.errors.OpError, step: int) -> str | None:
-        """What to make of a step that another process broke off.
+        """Finds which process's end of data broke off a step.
 
         Returns:
-            The task whose data ended at this very step; None: the error is this process's own.
+            The task whose data ended at this step; None if the error is this process's own.
 
         Raises:
             PeerFailureError: a process was lost.
@@ -207,20 +207,20 @@ class Team(Solo):
         return None
 
     def ask_to_stop(self) -> None:
-        """Tells the others why all stop: a signal here, or else the program."""
+        """Tells the other processes to stop, and whether a signal or the program asks for it."""
         if not self.stop_was_asked():
             number = self.request.signal if self.request is not None else None
             self.member.announce(f"{_STOP} {self._runs}", signal=number)
 
     def tell_kept(self) -> None:
-        """In the chief: tells the others that all of the run is where it shall stay."""
+        """In the chief: tells the others that the run's files are all saved and stored."""
         if self.cluster.is_chief:
             self.member.announce(f"{_KEPT} {self._runs}")
 
     def wait_kept(self) -> None:
-        """Waits, where all were told to stop, until the chief has kept the run, or is lost.
+        """Waits, once all were told to stop, until the chief has stored the run or is lost.
 
-        A process that leaves counts as one that failed, whereupon launchers end the others.
+        A process that left earlier would count as failed, and launchers would end the others.
         """
         if self.cluster.is_chief:
             return
@@ -238,11 +238,11 @@ class Team(Solo):
             request.signal = int(event["signal"])
 
     def stop_was_asked(self) -> bool:
-        """Whether some process asked all to stop."""
+        """Whether any process asked all to stop."""
         return self._asked_to_stop() is not None
 
     def cause(self, error: BaseException) -> PeerFailureError | None:
-        """The loss of another process that is behind an error; None: there is none."""
+        """Returns the loss of another process that caused an error; None if no loss did."""
         if not isinstance(error, tf.errors.OpError) or not _is_of_peers(error):
             return None
         self.member.wait("failed", _REASON_SECONDS)
@@ -250,9 +250,10 @@ class Team(Solo):
         return None if lost is None else PeerFailureError(_told(lost, self.member.step or 0))
 
     def serve(self) -> None:
-        """Stays, as a parameter server, until no worker needs it any more.
+        """Runs a parameter server until no worker needs it any more.
 
-        Told to stop, it tells the workers: they need it to save the step they are at.
+        A signal to the server is passed on to the workers, which need the server to save their
+        step.
 
         Raises:
             PeerFailureError: a process was lost.
@@ -274,26 +275,26 @@ class Team(Solo):
             raise SystemExit(request.exit_code)
 
     def leave(self, error: BaseException) -> None:
-        """Tells the others of an error with which this process's run ends."""
+        """Tells the other processes about an error that ends this process's run."""
         _current.clear()
         with contextlib.suppress(PeerFailureError):
             self.stack.__exit__(type(error), error, error.__traceback__)
 
     def _asked_to_stop(self) -> Mapping[str, Any] | None:
-        """Who asked all to stop: a parameter server, or a worker in this run."""
+        """The request to stop of a parameter server, or of a worker in this run; or None."""
         return self.member.event(_STOP) or self.member.event(f"{_STOP} {self._runs}")
 
     def _break_off(self, reason: str) -> None:
-        """Gets the main thread out of a step after a loss, or else ends the process."""
+        """Gets the main thread out of a step after a loss, or else ends this process."""
         TENSORFLOW.log(logging.INFO if self.member.was_stopped() else logging.ERROR, "%s", reason)
         lost = str((self.member.event("failed") or {}).get("task"))
         self.escape.take(saves_wait=self._on_servers and lost.startswith("ps"))
 
 
 def enter(group: ProcessGroup) -> Team:
-    """This process's team; at the first call, waits until all of its processes are there.
+    """Returns this process's team; the first call waits until all of its processes are there.
 
-    A parameter server stays inside, until every worker is done.
+    In a parameter server the call lasts until every worker is done.
 
     Raises:
         MoxRuntimeError, MoxValueError: the job can't start, with the reason.
@@ -315,12 +316,12 @@ def enter(group: ProcessGroup) -> Team:
 
 
 def of_chief(make: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """What the chief makes, in every worker: so that all decide alike.
+    """Returns the chief's result of `make` in every worker, so that all decide alike.
 
-    Workers that do not wait for each other leave it to the chief and get nothing.
+    If workers do not wait for each other, all but the chief get an empty result.
 
     Args:
-        make: called in the chief, and where there is no cluster.
+        make: called in the chief, and in a process without a cluster.
     """
     if not _current:
         return make()
@@ -332,9 +333,9 @@ def of_chief(make: Callable[[], dict[str, float]]) -> dict[str, float]:
 
 
 def gathered(key: str, value: Any) -> list[Any]:
-    """What every worker gave for `key`, in the order of the workers: JSON values.
+    """Returns the JSON values that the workers gave for `key`, in the order of the workers.
 
-    Alone, or among workers that do not wait for each other, only this one's.
+    Without a cluster, or if workers do not wait for each other, only this process's value.
     """
     if not _current or not _current[0].synchronous:
         return [value]
@@ -342,14 +343,14 @@ def gathered(key: str, value: Any) -> list[Any]:
 
 
 def drain(session: tf.Session, sources: Sequence[tf.Operation]) -> tuple[int, bool]:
-    """Counts the steps that there is data for, for a second at most; and whether that is all."""
-    until, count = time.monotonic() + _DRAIN_SECONDS, 1  # The step that was broken off had some.
+    """Counts, for at most a second, the steps left in the data; also returns whether it ended."""
+    until, count = time.monotonic() + _DRAIN_SECONDS, 1  # The step that was broken off had data.
     while time.monotonic() < until:
         try:
             session.run(list(sources))
         except tf.errors.OutOfRangeError:
             return count, True
-        except tf.errors.OpError:  # Of readers that ended with the session that was broken off.
+        except tf.errors.OpError:  # The readers ended with the session that was closed.
             return count, False
         count += 1
     return count, False
@@ -380,7 +381,7 @@ def _start(cluster: Cluster, group: ProcessGroup) -> Team:
 
 
 def check_servers(cluster: Cluster) -> None:
-    """Raises MoxValueError if a cluster has no parameter servers, which a placement needs."""
+    """Raises MoxValueError if a cluster has no parameter servers, for placements that need them."""
     if not cluster.ps:
         raise MoxValueError(
             f"Training on parameter servers ({option('servers')}) needs some: {option('ps_hosts')}"

@@ -1,1 +1,1 @@
-"""What users read of a run: log lines, names of options, errors of their functions, files."""
+"""Words the texts that users read about a run: log lines, option names, errors, file names."""

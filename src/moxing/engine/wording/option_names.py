@@ -1,7 +1,7 @@
-"""What options are called in messages: as the face that the user called knows them.
+"""Names options in messages as the face that the user called names them.
 
-The engine's own names are those of `mox.run`. Another dialect gives its names in `Logging.names`;
-for the time of the run they are spoken wherever a message names an option.
+The engine uses the names of `mox.run`. Another dialect gives its names in `Logging.names`; while
+the run lasts, messages use these names.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _spoken: ContextVar[Mapping[str, str]] = ContextVar("names of options", default=
 
 @contextmanager
 def spoken(names: Mapping[str, str]) -> Iterator[None]:
-    """In the block messages have these names, and the engine's for all others.
+    """In the block, messages use these names; other options keep the engine's names.
 
     Args:
-        names: by the names that the engine has.
+        names: the dialect's names, by the engine's names.
 
     Raises:
-        KeyError: the engine never speaks of such an option.
+        KeyError: no message of the engine names such an option.
     """
     for name in names:
         _ENGINES[name]
@@ -51,7 +51,7 @@ def spoken(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def option(name: str) -> str:
-    """The name for a message of an option that the engine knows as `name`; "": there is none."""
+    """Returns the name of an option for messages, given the engine's name; "" if there is none."""
     return _spoken.get()[name]
 
 

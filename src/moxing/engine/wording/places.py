@@ -1,4 +1,4 @@
-"""Words what happens to the place in the data when a run goes on."""
+"""Words the messages about the position in the data when a run is resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_REASON = "Graph execution error"
 
 
 def starts_over(steps: int, reason: str) -> str:
-    """Said where a run goes on with weights, but not with data, where an earlier one stopped."""
+    """Said if a run goes on with the weights of an earlier run, but starts its data over."""
     return (
         f"the data of this run starts from its beginning, though an earlier run took {steps} steps"
         f" of it: {reason}"
@@ -24,7 +24,7 @@ def starts_over(steps: int, reason: str) -> str:
 
 
 def skipped(steps: int, seconds: float, reason: str) -> str:
-    """Said after the data of earlier runs was read again and dropped."""
+    """Said after the data of earlier runs was read again and skipped."""
     return (
         f"Skipped the data of the {steps} steps before, in {seconds:.1f} s: it was read again and"
         f" dropped, because {reason}."
@@ -32,12 +32,12 @@ def skipped(steps: int, seconds: float, reason: str) -> str:
 
 
 def still_skipping(done: int, batches: int) -> str:
-    """Said while that takes long."""
+    """Said while skipping that data takes long."""
     return f"Skipping the data of steps before: batch {done} of {batches}."
 
 
 def ended_before(done: int, batches: int) -> str:
-    """Said where there is less data than earlier runs took."""
+    """Said if there is less data than earlier runs took."""
     return (
         f"The data ended after {done} batches, though an earlier run took {batches} of it: is it"
         " the same data?"
@@ -45,7 +45,7 @@ def ended_before(done: int, batches: int) -> str:
 
 
 def other_workers(before: int, now: int) -> str:
-    """Why state is not used with another number of processes."""
+    """Says why the saved position is not used with another number of processes."""
     return (
         f"{before} processes took it and now there are {now}. Each sample is still seen once where"
         " the processes divide one order (Dataset.shard behind shuffle with a seed, not in front)"
@@ -53,12 +53,12 @@ def other_workers(before: int, now: int) -> str:
 
 
 def too_large(largest: int) -> str:
-    """Why state is not in checkpoints that could be."""
+    """Says why the position is not saved: the state of the input is too large."""
     return f"its buffers hold more than {largest // 1_000_000} MB"
 
 
 def counted_instead(reason: str) -> str:
-    """Said once where the place is kept by a number only."""
+    """Said once if only the number of elements is saved as the position."""
     return (
         f"Checkpoints keep the place in the data of {option('input_fn')} by the number of its"
         f" steps, because {reason}: a run that goes on reads the data before it again."
@@ -66,12 +66,12 @@ def counted_instead(reason: str) -> str:
 
 
 def unreadable(reason: str) -> str:
-    """Said where a checkpoint has a place that can't be used."""
+    """Said if the position in a checkpoint can't be used."""
     return f"The place in the data that the checkpoint holds can't be read: {reason}."
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line without a dot."""
+    """Returns the message of an error as one line without a period."""
     text = str(getattr(error, "message", None) or error).splitlines()
     told = [line.strip() for line in text if line.strip(": ") not in ("", _NO_REASON)]
     nodes = [number for number, line in enumerate(told[:-1]) if line.startswith("Node: ")]

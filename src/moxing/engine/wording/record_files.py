@@ -1,4 +1,4 @@
-"""The names of the files that tell of a run, and of the lock that it holds."""
+"""The names of the files that record a run, and of the lock file of a run."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ METRICS: Final = "metrics.jsonl"
 REPORT: Final = "report.html"
 RUN: Final = "run.json"
 LOCK: Final = ".mox.lock"
-# What a run reads that goes on with an earlier one.
+# The files that a run needs to continue the records of an earlier run.
 KEPT: Final = (METRICS, RUN)

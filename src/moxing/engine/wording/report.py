@@ -13,7 +13,7 @@ from typing import SupportsFloat
 from moxing.engine.wording.option_names import limit, option
 
 _SMALL = 1e-3
-ENDLESS = 1 << 53  # From here on, a number of steps is not meant: sys.maxsize and the like.
+ENDLESS = 1 << 53  # A larger limit of steps means no limit, such as sys.maxsize.
 _HUGE = 1e16  # From here on, doubles have no decimals to show.
 
 
@@ -28,7 +28,7 @@ def step_line(
     Args:
         local_step: steps of this process before this one.
         global_step: global step of the variables that this step started from.
-        samples_per_second: left out where None.
+        samples_per_second: left out if None.
         values: scalars by name.
     """
     parts = [f"step: {local_step}(global step: {global_step})"]
@@ -41,7 +41,7 @@ def eval_line(samples: int, values: Mapping[str, SupportsFloat]) -> str:
     """`loss: 0.312<TAB>accuracy: 0.906<TAB>[64 examples]`; without values `<TAB>[64 examples]`.
 
     Args:
-        samples: how many have been seen so far, this batch included.
+        samples: the number of samples so far, this batch included.
         values: scalars of this batch, by name.
     """
     return "\t".join(_named(values)) + f"\t[{samples} examples]"
@@ -53,7 +53,7 @@ def hook_line(prefix: str, step: int, values: Mapping[str, SupportsFloat]) -> st
 
 
 def running_will_end(step: int) -> str:
-    """`Running will end at step: 1000`, or a sentence where that is a number for no limit."""
+    """`Running will end at step: 1000`, or another sentence if the number means no limit."""
     if step >= ENDLESS:
         return "Running will end where its data ends, or when it is stopped."
     return f"Running will end at step: {step}"
@@ -65,7 +65,7 @@ def absolute(log_dir: str, path: str) -> str:
 
 
 def already_exported(log_dir: str | None) -> str:
-    """A line of a finished run that is started again with the version of an export that exists."""
+    """Says that a finished run, started again, keeps the export that has its version already."""
     return f"Its export is in {log_dir} already. To export once more, give another version, or -1."
 
 
@@ -80,14 +80,14 @@ def saving_checkpoint(step: int, path: str) -> str:
 
 
 def ignoring_checkpoint_path(log_dir: str) -> str:
-    """Said where both a checkpoint in the log directory and another path were given."""
+    """Said if log_dir has a checkpoint and `checkpoint_path` names another one."""
     return (
         f"Ignoring {option('--checkpoint_path')} because a checkpoint already exists in {log_dir}"
     )
 
 
 def already_reached(log_dir: str, step: int, max_steps: int) -> str:
-    """Why a run ends at once: its checkpoint is at or past the last step."""
+    """Says why a run ends at once: its checkpoint is at or past the last step."""
     return (
         f"checkpoint in {log_dir} is already at step {step} >= {limit(max_steps)};"
         f" nothing to train: raise it or use another {option('log_dir')}"
@@ -95,7 +95,7 @@ def already_reached(log_dir: str, step: int, max_steps: int) -> str:
 
 
 def input_already_ended(log_dir: str, step: int) -> str:
-    """Why a run ends at once: an earlier one trained on all the data that the input has."""
+    """Says why a run ends at once: an earlier run trained on all data of the input."""
     return (
         f"checkpoint in {log_dir} is already at step {step}, where its input ended; nothing to"
         f" train: give more data with another {option('max_number_of_steps')}, or use another"
@@ -104,7 +104,7 @@ def input_already_ended(log_dir: str, step: int) -> str:
 
 
 def unused_batches(taken: int, of: int) -> str:
-    """Said where data ends within a step of several batches.
+    """Said if data ends within a step of several batches.
 
     Args:
         taken: batches that the step had.
@@ -121,9 +121,9 @@ def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = Fal
     """The last words of a run that a signal ended.
 
     Args:
-        signal: its name.
+        signal: the name of the signal.
         step: the global step.
-        checkpoint: prefix of the last one; None: there is none, or the chief has it.
+        checkpoint: prefix of the last checkpoint; None if there is none, or the chief has it.
         by_chief: whether another process, the chief, saves.
     """
     if by_chief:
@@ -138,13 +138,13 @@ def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = Fal
 
 
 def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) -> str:
-    """A step that has not ended yet.
+    """Says that a step has not ended yet, and where it waits.
 
     Args:
-        step: its number in this run.
+        step: the number of the step in this run.
         global_step: the global step before it.
-        seconds: that it has taken so far.
-        places: where Python code of the input is.
+        seconds: the time that the step has taken so far.
+        places: the lines that Python code of the input is at.
     """
     said = (
         f"Step {step} (global step {global_step}) has not ended for {duration(seconds)}. SIGUSR1"
@@ -157,13 +157,13 @@ def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) 
 
 
 def prediction_summary(*, global_step: int, batches: int, samples: int, seconds: float) -> str:
-    """What a prediction did.
+    """Sums up a prediction.
 
     Args:
         global_step: step of the checkpoint that predicted.
-        batches: how many were seen.
-        samples: how many they held together; 0 where that is not known.
-        seconds: time it took.
+        batches: the number of batches.
+        samples: the number of samples in all batches; 0 if that is not known.
+        seconds: the time that it took.
     """
     seen = _count(batches, "batch", "batches")
     if samples:
@@ -179,14 +179,14 @@ def evaluation_summary(
     seconds: float,
     means: Mapping[str, SupportsFloat],
 ) -> str:
-    """The result of an evaluation: means over everything it saw.
+    """Sums up an evaluation: means over all of its data.
 
     Args:
         global_step: step of the checkpoint that was evaluated.
-        batches: how many were seen.
-        samples: how many they held together; None where that is not known.
-        seconds: time it took.
-        means: by name; weighted by samples where these are known.
+        batches: the number of batches.
+        samples: the number of samples in all batches; None if that is not known.
+        seconds: the time that it took.
+        means: by name; weighted by the number of samples if that is known.
     """
     seen = _count(batches, "batch", "batches")
     if samples is not None:
@@ -207,7 +207,7 @@ def training_summary(
     export_dir: str | None = None,
     by_chief: bool = False,
 ) -> str:
-    """What a training did and where its files are, in one paragraph.
+    """Sums up a training and says where its files are, in one paragraph.
 
     Args:
         first_step: global step at the start.
@@ -215,7 +215,7 @@ def training_summary(
         seconds: time of the steps between.
         samples_per_second: mean over these steps; None where batch sizes are not known.
         data_wait: share of the time, from 0 to 1, that steps waited for input.
-        checkpoint: prefix of the last one.
+        checkpoint: prefix of the last checkpoint.
         summaries: directory of the event files.
         export_dir: directory of the exported model.
         by_chief: whether another process, the chief, saves.
@@ -291,7 +291,7 @@ def rate(per_second: float) -> str:
 
 
 def percent(share: float) -> str:
-    """`3%` of a share from 0 to 1; `<1%` says that it is little, not nothing."""
+    """Words a share from 0 to 1: `3%`, or `<1%` for a share that is small but not 0."""
     return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
@@ -307,9 +307,9 @@ def dropped(task: str, step: int, count: tuple[int, bool]) -> str:
     """Says that another process's data ended first.
 
     Args:
-        task: that process.
-        step: steps that were done.
-        count: steps that this process still had data for, and whether that is all.
+        task: the other process.
+        step: the number of steps that were done.
+        count: the number of steps for which this process still had data, and whether that is all.
     """
     steps, all_counted = count
     least = "" if all_counted else "at least "

@@ -1,4 +1,4 @@
-"""Calls the user's functions so that an exception inside says which one, where, and with what."""
+"""Calls the user's functions; errors say in which function, where, and with which inputs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def location(function: Any) -> str:
 
 
 def call(role: str, function: Callable[..., Any], *args: Any, about: str = "") -> Any:
-    """Calls `function`; what it raises gets a note that names its role and place.
+    """Calls `function`; an exception of it gets a note that names the function's role and place.
 
     Args:
-        role: what the function is to the user, such as "input_fn".
+        role: the user's name for the function, such as "input_fn".
         function: the user's function.
         *args: passed on.
         about: said after the place, such as the mode and the shapes given.
