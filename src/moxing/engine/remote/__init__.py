@@ -1,4 +1,4 @@
-"""A local directory that stands for a `log_dir` elsewhere while a run works in it."""
+"""Runs whose `log_dir` is in an object store: a local directory stands for it meanwhile."""
 
 from __future__ import annotations
 

@@ -14,17 +14,17 @@ from moxing.engine.remote.fetch import Fetched
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
 
-THREADS = 4  # The step loop needs the processor, too.
+THREADS = 4  # Few threads, since the step loop needs the processor, too.
 
 
 class Commits:
-    """The checkpoints of one directory elsewhere, as a local one has them.
+    """The checkpoints of one remote directory, kept equal to those of a local directory.
 
     Args:
-        local: the directory that checkpoints are committed in.
-        remote: where they go.
-        fetched: what was found there.
-        keep: how many checkpoints may be there.
+        local: the directory in which the run commits checkpoints.
+        remote: the directory to which they are uploaded.
+        fetched: the checkpoints found in the remote directory.
+        keep: how many checkpoints the remote directory may have.
     """
 
     def __init__(self, local: str, remote: str, fetched: Fetched, keep: int) -> None:
@@ -35,7 +35,7 @@ class Commits:
         self._own = set(self._held)
 
     def waiting(self) -> list[str]:
-        """Names of the checkpoints that are not uploaded as they are here, newest first."""
+        """Names of the checkpoints whose present files are not uploaded, newest first."""
         found = manifest.manifests(self._local)
         names = [(os.path.basename(prefix), record) for prefix, record in found]
         names = [(name, record) for name, record in names if not name.startswith("replaced.")]
@@ -47,15 +47,15 @@ class Commits:
         ]
 
     def upload(self, name: str) -> None:
-        """Uploads a checkpoint, so that it is there whole or not at all.
+        """Uploads a checkpoint, so that the store has the whole checkpoint or no part of it.
 
-        One that is deleted here meanwhile is left out.
+        A checkpoint that the run has deleted meanwhile is left out.
 
         Raises:
             OSError: the store, or the disk, fails.
-            MoxRuntimeError: what arrived has another size than what was sent.
+            MoxRuntimeError: a file in the store has another size than the local file.
         """
-        # Under names of its own, which the deletion of old checkpoints does not touch.
+        # Upload hard links or copies, which the deletion of old checkpoints does not touch.
         with tempfile.TemporaryDirectory(prefix=".mox-upload-", dir=self._local) as aside:
             record = self._set_aside(name, aside)
             if record is None:
@@ -69,7 +69,7 @@ class Commits:
             self._damaged.discard(name)
 
     def _send(self, name: str, record: Manifest, aside: str) -> None:
-        # A manifest never stands beside files that it does not describe.
+        # The store must never hold a manifest beside files that it does not describe.
         _remove(f"{self._remote}/{name}{MANIFEST}")
         self._there.pop(name, None)
         meta = [META] if os.path.exists(os.path.join(aside, name + META)) else []
@@ -103,22 +103,23 @@ class Commits:
         return record
 
     def size(self, name: str) -> int:
-        """Bytes of a checkpoint."""
+        """The size of a local checkpoint in bytes; 0 if it is gone."""
         record = manifest.read(os.path.join(self._local, name))
         return sum(facts.bytes for facts in record.files.values()) if record is not None else 0
 
     def own(self) -> list[str]:
-        """Checkpoints there that the run began with or uploaded, the newest last."""
+        """Remote checkpoints with which the run began or that it uploaded, the newest last."""
         return sorted(self._own & self._there.keys(), key=self._age)
 
     def _age(self, name: str) -> tuple[int, int]:
         return self._there[name].serial, self._there[name].step
 
     def surplus(self) -> list[str]:
-        """Checkpoints to delete: those deleted here, and the oldest where there are too many.
+        """Remote checkpoints to delete: those deleted locally, and the oldest beyond the limit.
 
-        The newest one stays, also where it is deleted here: all that are here may have been saved
-        since its upload, and a run that is killed now goes on from it.
+        The newest remote checkpoint stays even if its local files are deleted: the local
+        checkpoints may all be newer and not yet uploaded, and if the run is killed now, the next
+        run resumes from it.
         """
         here = {os.path.basename(prefix) for prefix, _ in manifest.manifests(self._local)}
         spare = [name for name in self._there if name not in here.union(self.own()[-1:])]
@@ -137,7 +138,8 @@ class Commits:
             self._delete(name)
 
     def _delete(self, name: str) -> None:
-        # The index first: half deleted, it is none to any program. The manifest last.
+        # The index goes first, so that no program takes a half-deleted checkpoint for a whole one;
+        # the manifest goes last.
         for suffix in (INDEX, *(s for s in self._there[name].files if s != INDEX), META, MANIFEST):
             _remove(f"{self._remote}/{name}{suffix}")
         del self._there[name]

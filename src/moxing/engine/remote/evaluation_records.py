@@ -1,4 +1,4 @@
-"""Keeps an evaluation's records from taking the place of those of a training beside it."""
+"""Keeps an evaluation's records from replacing those of a training at the same time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from moxing.engine.wording.record_files import METRICS, REPORT
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
-_Stamp = tuple[int, int]  # Size and time of change.
+_Stamp = tuple[int, int]  # Size and time of the last change.
 
 
 def stamp(remote: str) -> _Stamp | None:
-    """What tells whether the metrics in a directory elsewhere are those of before."""
+    """Returns size and time of a remote directory's metrics, by which a change is noticed."""
     try:
         found = file.stat(f"{remote}/{METRICS}")
     except OSError:
@@ -22,9 +22,9 @@ def stamp(remote: str) -> _Stamp | None:
 
 
 def withdraw(remote: str, local: str, before: _Stamp | None) -> None:
-    """Removes the metrics and the report here if those elsewhere have changed since `before`.
+    """Removes the local metrics and report if the remote metrics have changed since `before`.
 
-    A file in a store is written as a whole: these would be without what a training wrote meanwhile.
+    A store replaces whole files: an upload would drop the lines that a training wrote meanwhile.
     """
     if stamp(remote) == before:
         return

@@ -1,4 +1,4 @@
-"""Brings the newest whole checkpoint of a directory elsewhere to the local disk."""
+"""Copies the newest complete checkpoint of a remote directory to the local disk."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _THREADS = 16
 
 @dataclass
 class Fetched:
-    """What a directory holds.
+    """The contents of a remote directory.
 
     Attributes:
-        found: name of the checkpoint that was brought here; None: there is no whole one.
-        damaged: names of checkpoints that are not whole.
-        commits: name of each checkpoint with a manifest, to that.
-        folders: names of the directories in it.
+        found: name of the checkpoint that was copied; None if none is complete.
+        damaged: names of incomplete checkpoints.
+        commits: the manifests, by the names of their checkpoints.
+        folders: names of the directories inside.
     """
 
     found: str | None = None
@@ -37,9 +37,9 @@ class Fetched:
 
 
 def listing(remote: str) -> dict[str, int | None]:
-    """Name of each entry, to the time of its last change in nanoseconds; None for directories.
+    """The time of the last change of each entry, in nanoseconds, by name; None for directories.
 
-    A directory that is not there is empty.
+    A directory that does not exist counts as empty.
     """
     try:
         with file.scan_dir(remote) as entries:  # type: ignore[attr-defined]
@@ -52,11 +52,11 @@ def listing(remote: str) -> dict[str, int | None]:
 
 
 def fetch(remote: str, local: str) -> Fetched:
-    """Copies the newest whole checkpoint of `remote` into the empty directory `local`.
+    """Copies the newest complete checkpoint of `remote` into the empty directory `local`.
 
-    Which one that is is decided as in a local directory, and what is damaged is skipped with a
-    warning. Where there are checkpoints but none is whole, they are all copied, so that what looks
-    for them here finds the same.
+    The newest checkpoint is found as in a local directory, and damaged checkpoints are skipped with
+    a warning. If no checkpoint is complete, all are copied, so that a look into `local` finds the
+    same errors as a look into `remote`.
 
     Raises:
         OSError: the store can't be read.
@@ -85,12 +85,12 @@ def fetch(remote: str, local: str) -> Fetched:
 
 
 def fetch_path(remote: str, local: str, whole: bool) -> str:
-    """Copies what a user's `checkpoint_path` means into `local`, and says where it is there.
+    """Copies the checkpoint of a user's `checkpoint_path` into `local`, and returns its path there.
 
     Args:
         remote: the `checkpoint_path`.
         local: an empty directory.
-        whole: whether the checkpoint is to be read; else what names it is copied.
+        whole: whether to copy all files; else only those that tell the checkpoint's name.
 
     Raises:
         CheckpointError: nothing is there.
@@ -115,7 +115,7 @@ def fetch_path(remote: str, local: str, whole: bool) -> str:
 
 
 def _contents(parent: str, names: list[str]) -> str:
-    """A sentence on what a directory holds: its checkpoints, else its files."""
+    """A sentence that lists a directory's checkpoints, or else its files."""
     prefixes = sorted({prefix_of(name) for name in names if name.endswith(INDEX)})
     listed = prefixes or sorted(names)
     if not listed:
@@ -126,13 +126,13 @@ def _contents(parent: str, names: list[str]) -> str:
 
 
 def _bring_outline(remote: str, local: str, names: Mapping[str, int | None]) -> None:
-    """Copies what says which checkpoints there are: the pointer, manifests and indexes."""
+    """Copies the files that list checkpoints: the pointer, manifests and indexes."""
     files = {name for name, changed in names.items() if changed is not None}
     wanted = {n for n in files if n.endswith((MANIFEST, INDEX)) and not n.startswith(".")}
     _bring(remote, local, {POINTER, *wanted})
     target = pointer.read(local)
     if target is not None and target.fault is None:
-        # A store may list late what it already holds.
+        # A store may hold files that it does not list yet.
         listed = {os.path.basename(prefix) for prefix in (target.newest, *target.listed)}
         _bring(remote, local, {n + s for n in listed for s in (MANIFEST, INDEX)} - wanted)
     for name in os.listdir(local):
@@ -144,14 +144,14 @@ def _bring_outline(remote: str, local: str, names: Mapping[str, int | None]) -> 
 def _data(
     name: str, record: manifest.Manifest | None, names: Mapping[str, int | None]
 ) -> Iterable[str]:
-    """Names of the files of a checkpoint that the outline lacks."""
+    """Names of a checkpoint's files that `_bring_outline` does not copy."""
     if record is not None:
         return {name + suffix for suffix in (*record.files, META)}
     return [other for other in names if prefix_of(other) == name]
 
 
 def _bring(remote: str, local: str, names: Iterable[str]) -> None:
-    """Copies those of the files that exist and are not here."""
+    """Copies the files that exist in `remote` and not in `local`."""
     missing = [name for name in names if not os.path.exists(os.path.join(local, name))]
     pairs = [(f"{remote}/{name}", os.path.join(local, name)) for name in missing]
     try:
@@ -163,7 +163,7 @@ def _bring(remote: str, local: str, names: Iterable[str]) -> None:
 
 
 def _leave_only(local: str, found: str) -> None:
-    """Removes the rest of the outline, and a pointer that points to it."""
+    """Removes the listings of all other checkpoints, and a pointer to one of them."""
     for name in os.listdir(local):
         if name != POINTER and prefix_of(name) != found:
             with suppress(IsADirectoryError, PermissionError):

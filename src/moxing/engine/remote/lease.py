@@ -20,22 +20,22 @@ from moxing.logs import TENSORFLOW
 
 NAME = ".mox.lease.json"
 BEAT_SECONDS = 10.0
-LIMIT_SECONDS = 90.0  # Longer than a minute without the store.
+LIMIT_SECONDS = 90.0  # A store may be unreachable for a minute.
 _LOOK_SECONDS = 1.0
 
 
 class Lease:
     """The right to train in a directory of a store, for one run at a time.
 
-    A store has no locks, so the object says who the owner is and changes with every beat. Whether
-    an owner is alive is decided by watching whether it changes, never by comparing clocks. An owner
-    on this machine that has ended is known to have, and need not be watched.
+    A store has no locks, so the object names the owner and changes with every beat. An owner counts
+    as alive if the object changes while it is watched; clocks are never compared. If the owner was
+    a process of this machine that has ended, the object need not be watched.
 
-    Two runs that begin within the same second may both think that they have it; the one whose
-    object was replaced notices with its next beat or commit, and stops.
+    Two runs that begin within the same second may both believe that they own the lease; the run
+    whose object was replaced notices this at its next beat or commit, and stops.
 
     Args:
-        directory: URL.
+        directory: URL of the directory.
         lost: called once, from another thread, when another run has taken the lease.
         beat: seconds between renewals.
         limit: seconds without a change after which the owner counts as dead.
@@ -58,7 +58,7 @@ class Lease:
         self._thread = threading.Thread(target=self._serve, name="mox-lease", daemon=True)
 
     def take(self) -> None:
-        """Becomes the owner, after the limit where the present one shows no life.
+        """Becomes the owner; waits up to the limit to see whether a present owner is alive.
 
         Raises:
             MoxRuntimeError: another run is the owner; the message names it.
@@ -70,16 +70,16 @@ class Lease:
         self._thread.start()
 
     def confirm(self) -> bool:
-        """Whether this run is still the owner, asked of the store.
+        """Asks the store whether this run is still the owner.
 
         Raises:
-            OSError: the store does not say.
+            OSError: the store does not answer.
         """
         with self._use:
             if self._is_lost:
                 return False
             found, own = self._read(), self._owner["nonce"]
-            # One that can't be read, and one that was removed, is nobody else's.
+            # A lease that can't be read or was removed is not another run's.
             if found is None or found.get("nonce", own) == own:
                 return True
             self._is_lost = True
@@ -92,7 +92,7 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """Gives it back. A store that is away keeps it until the limit."""
+        """Gives the lease back; if the store can't be reached, the lease ends after the limit."""
         self._stop.set()
         self._thread.join(5.0)
         with suppress(OSError):
@@ -101,11 +101,11 @@ class Lease:
 
     def _serve(self) -> None:
         while not self._stop.wait(self._beat if self._beats > 1 else min(1.0, self._beat)):
-            with suppress(OSError):  # The next beat, if it comes in time, is as good.
+            with suppress(OSError):  # The next beat can still come in time.
                 if not self.confirm():
                     return
                 self._write()
-                if self._stop.is_set():  # Given back while the store did not answer.
+                if self._stop.is_set():  # The lease was given back while the store did not answer.
                     file.remove(self._url)
 
     def _wait_for_its_end(self, found: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ def _self() -> dict[str, Any]:
 
 
 def _owner_of(found: dict[str, Any]) -> Owner:
-    """Who a lease says its owner is; no living process where it does not say."""
+    """Returns the owner that a lease names; if it names none, an owner without a process."""
     pid = found.get("pid")
     known = isinstance(pid, int)
     started = str(found.get("started") or "") if known else ""

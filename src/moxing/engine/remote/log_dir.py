@@ -1,4 +1,4 @@
-"""Runs a job whose `log_dir` is in an object store, or shall be cached, in a local directory."""
+"""Runs a job in a local directory if its `log_dir` is in an object store or is to be cached."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ from moxing.framework import file
 from moxing.framework.file.configuration import settings, tuning
 from moxing.logs import TENSORFLOW
 
-# While a block runs, the process does not end by itself before this work is done.
+# A context manager: while its block runs, the process does not exit before the work is done.
 Last = Callable[[Callable[[], None]], AbstractContextManager[None]]
 
 
 def run_at_home(job: Job, run: Callable[[Job], Result], last: Last | None = None) -> Result:
-    """What `run` makes of `job`, whose directories may be in an object store.
+    """Returns the result of `run(job)`; the job's directories may be in an object store.
 
-    Where `log_dir` or `checkpoint_path` is a URL, or `log_dir` shall be cached, the run gets local
-    directories instead: with the newest whole checkpoint at the start, and uploaded in the
-    background while the run works. What it says of them, and its result, names the user's own.
+    If `log_dir` or `checkpoint_path` is a URL, or `log_dir` is to be cached, the run gets local
+    directories instead. They start with the newest complete checkpoint, and are uploaded in the
+    background while the run works. The run's messages and result name the user's directories.
 
     Args:
         job: what to run.
-        run: runs it.
-        last: what may end the process while `run` runs, from another thread.
+        run: the function that runs a job.
+        last: delays an exit of the process, by another thread while `run` runs, until the upload is
+            done.
 
     Raises:
-        MoxRuntimeError: no store is configured, another run trains in `log_dir`, or in the end not
-            everything could be uploaded. Then the local directory stays, and the message names it.
-        CheckpointError: there is no checkpoint where `checkpoint_path` says.
+        MoxRuntimeError: no store is configured, another run trains in `log_dir`, or not everything
+            could be uploaded at the end. Then the local directory stays, and the message names it.
+        CheckpointError: there is no checkpoint at `checkpoint_path`.
         OSError: the store can't be read.
     """
     paths = (job.log_dir, job.restoring.checkpoint_path)
@@ -73,7 +74,7 @@ def run_at_home(job: Job, run: Callable[[Job], Result], last: Last | None = None
 
 @contextmanager
 def _log_dir(job: Job, name: str, local: str, last: Last | None) -> Iterator[dict[str, Fetched]]:
-    """Has `local` stand for the directory `name`."""
+    """In the block, the local directory `local` stands for the directory `name`."""
     os.mkdir(local)
     with ExitStack() as stack:
         confirm = _take(job, name, local, stack)
@@ -97,7 +98,7 @@ def _log_dir(job: Job, name: str, local: str, last: Last | None) -> Iterator[dic
 
 
 def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], bool]:
-    """Makes sure that no other run trains there; returns what tells whether that is still so."""
+    """Makes sure that no other run trains there; returns a function that checks this again."""
     if not job.training:
         return lambda: True
     if not file.is_remote(name):
@@ -111,7 +112,7 @@ def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], boo
         return confirm
 
     def lost() -> None:
-        # A directory without its lock refuses the next save, which ends the run.
+        # Without the lock file, the next save raises an error, which ends the run.
         if os.path.exists(os.path.join(local, LOCK)):
             os.remove(os.path.join(local, LOCK))
 
@@ -122,11 +123,11 @@ def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], boo
 
 
 def _fetch_all(name: str, local: str) -> dict[str, Fetched]:
-    """Fetches the newest checkpoint, and that of each directory inside; and makes their names."""
+    """Fetches the newest checkpoint of the directory and of each one inside; makes folders."""
     fetched = {"": fetch(name, local)}
     for folder in fetched[""].folders:
         inside = os.path.join(local, folder)
-        os.makedirs(inside, exist_ok=True)  # So that no export takes its name.
+        os.makedirs(inside, exist_ok=True)  # So that no export takes this name.
         if folder.isdigit() or folder.startswith("."):
             continue
         if any(entry.endswith(MANIFEST) for entry in listing(f"{name}/{folder}")):
@@ -135,7 +136,7 @@ def _fetch_all(name: str, local: str) -> dict[str, Fetched]:
 
 
 def _finish(uploader: Uploader, local: str) -> None:
-    """Waits for the upload, through a first signal; what could not be uploaded is kept."""
+    """Waits for the upload, also after a first signal; keeps the files that can't be uploaded."""
     failing = sys.exc_info()[1]
     try:
         with stop_on_signals() as stop:
@@ -158,15 +159,15 @@ def _finish(uploader: Uploader, local: str) -> None:
 def _with_checkpoint(
     job: Job, name: str, room: str, stack: ExitStack, names: dict[str, str], whole: bool
 ) -> Job:
-    """The job with a local `checkpoint_path`, of which only what is needed to name it is there.
+    """Returns the job with a local copy of `checkpoint_path`.
 
     Args:
         job: what to run.
-        name: its `checkpoint_path`.
-        room: where to make a directory for it.
-        stack: ends what is begun here.
-        names: of directories, to those that stand for them; a new one is added.
-        whole: whether all of the checkpoint is needed.
+        name: the job's `checkpoint_path`.
+        room: the directory in which to make the copy.
+        stack: is closed at the end of the run.
+        names: the local directories by the user's names; the copy is added.
+        whole: whether to copy all files; else only those that tell the checkpoint's name.
     """
     local = os.path.join(room, "checkpoint_path")
     os.mkdir(local)
@@ -177,7 +178,7 @@ def _with_checkpoint(
 
 
 def _renamed(result: Result, names: dict[str, str]) -> Result:
-    """The result with the names that the user knows."""
+    """Returns the result with the user's names of directories."""
 
     def named(path: str | None) -> str | None:
         for name, local in names.items():

@@ -1,4 +1,4 @@
-"""Finds out what in a directory is not yet in its copy elsewhere, and uploads it in safe order."""
+"""Finds the files of a directory that its remote copy lacks, and uploads them in a safe order."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from moxing.framework import file
 KEEP = 5  # Checkpoints of a directory elsewhere that are not here, and were not made by this run.
 PLAIN_SECONDS = 30.0
 _MODEL = "saved_model.pb"
-_SHARE = 20  # A growing file is uploaded for at most one part in so many of the time.
+_SHARE = 20  # Uploads of a growing file take at most one part in so many of the time.
 
-_Stamp = tuple[int, int]  # Size and time of change.
+_Stamp = tuple[int, int]  # Size and time of the last change.
 
 
 @dataclass
 class Waiting:
-    """What is not uploaded.
+    """The files that are not uploaded yet.
 
     Attributes:
-        files: how many files or checkpoints.
+        files: the number of files or checkpoints.
         bytes: their size.
-        reason: why; empty where nothing has failed.
+        reason: why an upload failed; empty if none did.
     """
 
     files: int = 0
@@ -39,7 +39,7 @@ class Waiting:
 
 
 class _LostError(Exception):
-    """Another run trains there now."""
+    """Another run trains in the remote directory now."""
 
 
 @dataclass
@@ -51,14 +51,14 @@ class _Plain:
 
 @dataclass
 class Mirror:
-    """Copies a directory elsewhere, again and again.
+    """Keeps a remote directory equal to a local one, by repeated rounds of uploads.
 
     Args:
         local: the directory.
-        remote: where its copy is.
-        fetched: relative path of each directory that checkpoints were looked for in (`""`: itself)
-            to what was found.
-        confirm: asked once in a round that has something to do; after a no, nothing is uploaded.
+        remote: the copy.
+        fetched: the checkpoints that were found in each directory, by relative path (`""` for the
+            directory itself).
+        confirm: called once in each round with uploads; if it returns False, nothing is uploaded.
     """
 
     local: str
@@ -71,15 +71,15 @@ class Mirror:
     _confirmed: bool = False
 
     def __post_init__(self) -> None:
-        """What was fetched is there already."""
+        """Records that the fetched files need no upload."""
         for path, stamp in self._files():
             self._plain[path] = _Plain(stamp)
 
     def round(self, final: bool) -> Waiting:
-        """Uploads what is due, the newest checkpoint first, and says what remains.
+        """Uploads the files that are due, the newest checkpoint first, and returns the rest.
 
         Args:
-            final: whether all of it is due; else growing files wait for their turn.
+            final: whether all files are due; else growing files wait for their turn.
         """
         waiting = Waiting()
         self._confirmed = False
@@ -100,7 +100,7 @@ class Mirror:
                 self._upload_plain(path, stamp, waiting)
 
     def _ask(self) -> None:
-        """Raises where another run has taken the place."""
+        """Raises an error if another run has taken the directory."""
         if not self._confirmed and not self.confirm():
             raise _LostError
         self._confirmed = True
@@ -109,8 +109,8 @@ class Mirror:
         commits = self._commits_of(folder)
         tried: set[str] = set()
         try:
-            # Others are saved meanwhile, so the newest is looked for each time; but no more than
-            # wait now, as other files wait, too.
+            # More checkpoints may be saved meanwhile, so each turn looks for the newest. The number
+            # of turns is fixed, because other files wait, too.
             for _ in commits.waiting():
                 name = next((n for n in commits.waiting() if n not in tried), None)
                 if name is None:
@@ -147,7 +147,8 @@ class Mirror:
             self._copy(path)
             known.sent = stamp
             return
-        # One was committed since; what the store's own names must not be older than what is there.
+        # A checkpoint was committed since. The remote pointer must not be older than the remote
+        # checkpoints.
         names = self._commits_of(folder).own()
         if names and names[-1] != self._pointed.get(folder):
             with tempfile.TemporaryDirectory(prefix=".mox-upload-", dir=self.local) as aside:
@@ -156,7 +157,7 @@ class Mirror:
             self._pointed[folder] = names[-1]
 
     def _leads_somewhere(self, folder: str) -> bool:
-        """Whether what the pointer names is uploaded; a newer one may be committed meanwhile."""
+        """Whether the checkpoint that the pointer names is uploaded; it may have changed."""
         target = pointer.read(os.path.join(self.local, folder))
         names = [] if target is None or target.fault else [os.path.basename(target.newest)]
         waiting = self._commits_of(folder).waiting()
@@ -193,7 +194,7 @@ class Mirror:
         known = self._plain.setdefault(path, _Plain())
         began = time.monotonic()
         try:
-            # The model's own file says that the others are there.
+            # A model's own file tells readers that its other files are complete.
             if os.path.basename(path) == _MODEL and waiting.reason:
                 raise OSError(waiting.reason)
             self._copy(path)
@@ -212,7 +213,7 @@ class Mirror:
         file.copy_files([(source, f"{self.remote}/{path}")], THREADS)
 
     def _files(self) -> Iterator[tuple[str, _Stamp]]:
-        """Relative path and stamp of all files that are not hidden."""
+        """The relative path and stamp of each file that is not hidden."""
         for root, folders, names in os.walk(self.local):
             folders[:] = [name for name in folders if not name.startswith(".")]
             for name in names:

@@ -1,4 +1,4 @@
-"""Shows users the directory they named wherever the local one that stands for it would appear."""
+"""Shows users the directory that they named, instead of the local directory that stands for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moxing.errors import MoxError
 from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
-# Of the runs under way in this process: what the user named, and the directory that stands for it.
+# The local directories of the runs under way in this process, by the user's names for them.
 _standing: dict[str, str] = {}
 
 
@@ -20,9 +20,9 @@ def standing(name: str, local: str) -> Iterator[None]:
     """Lets log lines and errors of the block name `name` instead of `local`.
 
     Args:
-        name: what the user calls it, such as `s3://bucket/output`.
-        local: the directory that stands for it. Where there is one already, this is another one,
-            and `local_path` keeps to the first.
+        name: the user's name for the directory, such as `s3://bucket/output`.
+        local: the local directory that stands for it. If `name` has a local directory already,
+            `local_path` keeps returning the first.
     """
 
     def rename(record: logging.LogRecord) -> bool:
@@ -36,7 +36,8 @@ def standing(name: str, local: str) -> Iterator[None]:
     try:
         yield
     except MoxError as error:
-        # The system's errors are of the local disk, which the user's name does not tell.
+        # An error of the operating system is about the local disk, which the user's name does not
+        # show.
         here = f" {name} stands in {tuning.staging_dir()} meanwhile; MOX_FILE_CACHE_DIR moves it."
         error.args = tuple(
             part.replace(local, name) + (here if local in part and "[Errno " in part else "")
@@ -52,17 +53,17 @@ def standing(name: str, local: str) -> Iterator[None]:
 
 
 def named(text: str) -> str:
-    """The text with what users call their directories, instead of those that stand for them."""
+    """Returns the text with the user's names of directories instead of the local paths."""
     for name, local in _standing.items():
         text = text.replace(local, name)
     return text
 
 
 def local_path(name: str) -> str:
-    """The directory that stands for `name` in the run under way; `name` itself where none does."""
+    """Returns the local directory that stands for `name` in the current run; else `name`."""
     return _standing.get(tidy(name), name)
 
 
 def tidy(name: str) -> str:
-    """A directory's name without the slash at its end."""
+    """Returns a directory's name without a slash at its end."""
     return name.rstrip("/") or os.sep

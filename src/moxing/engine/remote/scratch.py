@@ -1,4 +1,4 @@
-"""Local space for a run whose directories are elsewhere; it ends with the run."""
+"""A temporary local directory for a run with remote directories; it is removed with the run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PREFIX = ".mox-room-"
 
 @contextmanager
 def room(parent: str) -> Iterator[str]:
-    """An empty directory in `parent`. Those that killed runs of this machine left are removed."""
+    """Makes a directory in `parent`, and removes those of killed runs of this machine."""
     owners.sweep(parent, _PREFIX)
     with owners.owned_folder(parent, _PREFIX) as path:
         yield path

@@ -1,4 +1,4 @@
-"""Uploads a directory in the background while a run works in it, and waits for the rest."""
+"""Uploads a directory in the background while a run works in it, and waits for the last files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moxing.engine.remote.mirror import Mirror, Waiting
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
 
-LIMIT_SECONDS = 600.0  # Without the upload of anything, at the end of a run.
+LIMIT_SECONDS = 600.0  # Limit of the wait at the end of a run while nothing can be uploaded.
 _ROUND_SECONDS = 1.0
 _LONGEST_PAUSE = 15.0
 _TELL_SECONDS = 60.0
@@ -20,7 +20,7 @@ class Uploader:
     """A thread around a `Mirror`.
 
     Args:
-        mirror: what it does.
+        mirror: finds and uploads files.
         limit: seconds without progress after which `finish` gives up.
     """
 
@@ -35,14 +35,14 @@ class Uploader:
         self._thread = threading.Thread(target=self._serve, name="mox-upload", daemon=True)
 
     def start(self) -> None:
-        """Begins to upload."""
+        """Starts the uploads."""
         self._thread.start()
 
     def finish(self) -> None:
-        """Uploads all that remains, and returns when it is there.
+        """Uploads all remaining files, and returns once they are uploaded.
 
         Raises:
-            MoxRuntimeError: for as long as the limit nothing could be uploaded.
+            MoxRuntimeError: nothing could be uploaded for as long as the limit.
         """
         self._last.set()
         began = told = time.monotonic()

@@ -1,8 +1,8 @@
 """Keeps one line at the bottom of a terminal while other output scrolls by above it.
 
-What is written to `sys.stderr` and `sys.stdout` meanwhile reaches the terminal byte for byte. The
-cursor rests at the start of the line, so that what bypasses Python, such as TensorFlow's C++ log,
-overwrites the line and not the other way round.
+Text that is written to `sys.stderr` and `sys.stdout` meanwhile reaches the terminal byte for byte.
+The cursor rests at the start of the line, so that output that bypasses Python, such as TensorFlow's
+C++ log, overwrites the line and is not overwritten by it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _NARROWEST = 10
 
 
 class BottomLine:
-    """The line, from `start` to `stop`. Whatever goes wrong with it, only the line is lost.
+    """The line, from `start` to `stop`. If it fails, only the line is lost.
 
     Attributes:
         alive: whether there is a line to draw.
     """
 
     def __init__(self, render: Callable[[int], str]) -> None:
-        """Takes over nothing yet.
+        """Leaves the standard streams alone until `start`.
 
         Args:
-            render: given the columns there are, returns the line: no wider, no newline; colors as
-                escape codes.
+            render: given the number of columns, returns a line of at most that width, without a
+                newline; colors are escape codes.
         """
         self.alive = False
         self._render = render
@@ -39,11 +39,11 @@ class BottomLine:
         self._replaced: list[tuple[str, Any, Above]] = []
         self._process = 0
         self._shown = False
-        self._unfinished = False  # Whether somebody wrote half a line and goes on later.
+        self._unfinished = False  # Whether the last output ended within a line.
         self._text: tuple[int, str] = (0, "")
 
     def start(self) -> None:
-        """Stands between the standard streams and the terminal, and draws."""
+        """Puts the line between the standard streams and the terminal, and draws it."""
         self._terminal = sys.stderr
         self._process = os.getpid()
         self.alive = True
@@ -61,24 +61,24 @@ class BottomLine:
             self._safely(self._erase)
             self.alive = False
             for name, stream, above in self._replaced:
-                if getattr(sys, name) is above:  # Else it is somebody else's by now.
+                if getattr(sys, name) is above:  # Otherwise other code has replaced it since.
                     setattr(sys, name, stream)
             self._replaced.clear()
 
     def draw(self) -> None:
-        """Renders the line and shows it in the place of the last."""
+        """Renders the line and shows it in place of the previous one."""
         with self._lock:
             self._text = (0, "")
             self._safely(self._show)
 
     def write_above(self, stream: Any, text: str) -> int:
-        """Writes to a stream of this terminal, with the line out of the way."""
+        """Writes to a stream of this terminal, above the line."""
         if not self.alive:
             return stream.write(text)
         # A forked child shares the terminal, but not the thread that may hold the lock.
         forked = os.getpid() != self._process
         with contextlib.nullcontext() if forked else self._lock:
-            self._shown |= forked  # By the parent, perhaps.
+            self._shown |= forked  # The parent may have drawn the line.
             if not self._unfinished:
                 self._safely(self._erase)
             written = stream.write(text)
@@ -115,19 +115,20 @@ class BottomLine:
         self._shown = True
 
     def _send(self, text: str) -> None:
-        # Past Python's buffer, whose lock a forked child could find taken by the drawing thread.
+        # Python's buffer is bypassed: a forked child could find its lock taken by the drawing
+        # thread.
         encoding = getattr(self._terminal, "encoding", None) or "utf-8"
         os.write(self._terminal.fileno(), text.encode(encoding, "replace"))
 
     def _in_foreground(self) -> bool:
-        """Whether the shell has not put this process into the background."""
-        with contextlib.suppress(OSError):  # No job control here.
+        """Whether this process is in the foreground of its shell."""
+        with contextlib.suppress(OSError):  # The terminal has no job control.
             return os.tcgetpgrp(self._terminal.fileno()) == os.getpgrp()
         return True
 
 
 class Above:
-    """A stream of the terminal whose output goes above the line. All else is the stream's own."""
+    """A stream of the terminal whose output goes above the line; else it behaves as the stream."""
 
     def __init__(self, stream: Any, line: BottomLine) -> None:
         self._stream = stream

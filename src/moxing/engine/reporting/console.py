@@ -1,4 +1,4 @@
-"""The live line: where a run is, at the bottom of a terminal, and nowhere else.
+"""The live line, which shows a run's progress at the bottom of a terminal.
 
 Files and pipes get the log lines alone. On a terminal, log lines keep their bytes and scroll by
 above one line that is drawn anew four times a second.
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class Console(Protocol):
-    """What a step loop tells about its progress. Nothing here raises.
+    """Receives the progress of a step loop. No method raises an error.
 
     Attributes:
-        live: whether there is a line to draw. Where not, a loop may leave out its calls.
+        live: whether there is a line to draw; if not, a loop may leave out its calls.
     """
 
     live: bool
 
     def tick(self, step: int) -> None:
-        """Says how many steps are done. Made to be called at every step."""
+        """Tells how many steps are done; cheap enough to be called at every step."""
         ...
 
     def update(
@@ -39,20 +39,20 @@ class Console(Protocol):
         data_wait: float | None,
         values: Mapping[str, SupportsFloat],
     ) -> None:
-        """Says what a log line says.
+        """Tells the values of a log line.
 
         Args:
             step: how many steps are done.
-            samples_per_second: None where it is not known.
-            data_wait: share of the time, from 0 to 1, that steps waited for input; None where it
-                is not known.
+            samples_per_second: None if it is not known.
+            data_wait: share of the time, from 0 to 1, that steps waited for input; None if it is
+                not known.
             values: logged scalars by name.
         """
         ...
 
 
 class SilentConsole:
-    """No line at all."""
+    """Draws no line."""
 
     live = False
 
@@ -71,12 +71,12 @@ class SilentConsole:
 
 @contextlib.contextmanager
 def open_console(title: str, end_step: int | None) -> Iterator[Console]:
-    """Draws the live line while the context lasts, where `sys.stderr` is a terminal.
+    """Draws the live line in the block, if `sys.stderr` is a terminal.
 
     Args:
-        title: what runs, such as "train". Inside another live line there is none.
-        end_step: how many steps there are to do, counted as in `tick`. None, or so large that it
-            can't be meant (`sys.maxsize`), where that is not known: then elapsed time is shown.
+        title: what runs, such as "train". Inside the block of another live line, no line is drawn.
+        end_step: the number of steps at the end, counted as in `tick`. None, or a number that means
+            no limit (`sys.maxsize`): the line shows elapsed time instead.
     """
     console = _live(title, end_step) if _wanted(os.environ) else None
     if console is None:
@@ -101,11 +101,11 @@ def _live(title: str, end_step: int | None) -> LiveConsole | None:
 
 
 def _wanted(environment: Mapping[str, str]) -> bool:
-    """Whether stderr is a terminal that can draw over a line, and nobody asked for silence."""
+    """Whether stderr is a terminal that can redraw a line, and the environment allows it."""
     dumb = environment.get("TERM", "") in ("", "dumb", "unknown")
     if dumb or environment.get("MOX_SILENT_MODE") == "1" or isinstance(sys.stderr, Above):
         return False
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # No stream, or a closed one.
+    except (AttributeError, ValueError):  # There is no stream, or it is closed.
         return False

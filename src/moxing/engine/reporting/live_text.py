@@ -15,14 +15,14 @@ from rich.text import Text
 from moxing.engine.reporting.bottom_line import BottomLine
 from moxing.engine.wording import report
 
-_SECONDS = 0.25  # Between two drawings.
+_SECONDS = 0.25  # Time between two drawings of the line.
 _BAR = 16
-_SLOW_INPUT = 0.3  # Share of waiting from which it is worth a color.
-_RECENT = 120  # Changes of the step that the remaining time is reckoned from.
+_SLOW_INPUT = 0.3  # Share of time spent waiting for data from which the line shows it in color.
+_RECENT = 120  # Number of changes of the step from which the remaining time is computed.
 
 
 class Progress:
-    """What is known about a run, and the line that says it."""
+    """The progress of a run, and the line that shows it."""
 
     def __init__(
         self, title: str, end_step: int | None, clock: Callable[[], float] = time.monotonic

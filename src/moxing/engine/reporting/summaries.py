@@ -1,4 +1,4 @@
-"""TensorBoard summaries of a run, which may fail without ending it."""
+"""Writes TensorBoard summaries of a run; an error in them does not end the run."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SummaryWriter:
     """Writes the values of one summary operation to an event file.
 
     A full disk or a missing permission costs the summaries and not the training: the first failure
-    is logged, and what comes after it is dropped.
+    is logged, and all later values are dropped.
 
     Attributes:
-        op: a scalar string tensor to run at the steps where `due` says so; None where there is
+        op: a scalar string tensor to run at the steps for which `due` is true; None if there is
             nothing to summarize.
     """
 
@@ -54,8 +54,8 @@ class SummaryWriter:
     def start(self, step: int) -> None:
         """Opens the event file, writes the graph and says at which global step the run starts.
 
-        TensorBoard then forgets what an earlier run, interrupted after its last checkpoint, wrote
-        for this step and later ones. Without this call, the first value written does it.
+        TensorBoard then drops the values of this step and later ones that an earlier run wrote
+        before it was interrupted. Without this call, the first value written does the same.
         """
         if self._started or self._log_dir is None:
             return
@@ -71,11 +71,11 @@ class SummaryWriter:
             self._flush()
 
     def write(self, step: int, value: bytes) -> None:
-        """Writes what running `op` gave at global step `step`."""
+        """Writes the value of `op` at global step `step`."""
         self._write(step, tf.Summary.FromString(value))
 
     def scalar(self, step: int, tag: str, value: SupportsFloat) -> None:
-        """Writes a number that was made outside of the graph, such as `global_step/sec`."""
+        """Writes a number that was computed outside the graph, such as `global_step/sec`."""
         self._write(step, tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=float(value))]))
 
     def text(self, step: int, tag: str, markdown: str) -> None:
@@ -85,7 +85,7 @@ class SummaryWriter:
         self._write(step, tf.Summary(value=[value]))
 
     def close(self) -> None:
-        """Writes out what is buffered. Later calls do nothing."""
+        """Writes the buffered values. Later calls do nothing."""
         if self._file is not None:
             with self._surviving():
                 self._flush()
@@ -110,7 +110,7 @@ class SummaryWriter:
         self._flushed = self._clock()
 
     def _name(self) -> str:
-        """TensorBoard's pattern; unique, for two runs of one second must not share a file."""
+        """Returns a file name of TensorBoard's pattern, unique even for two runs of one second."""
         unique = f"{os.getpid()}.{next(_numbers)}"
         return f"events.out.tfevents.{int(self._clock())}.{socket.gethostname()}.{unique}"
 
@@ -138,10 +138,11 @@ def open_summaries(
 
     Args:
         log_dir: directory of the event file; None: nothing is written.
-        graph: its summaries are those that `tf.summary.*` made.
-        every_n_steps: steps between two values of the graph's summaries; None or 0: none are made.
-        automatic: scalars to summarize too, by tag. A tag that the graph has already is left alone.
-        histograms: variables whose values to show as histograms, of which the same is true.
+        graph: holds the summaries that `tf.summary.*` made.
+        every_n_steps: steps between two values of the graph's summaries; None or 0 for no
+            summaries.
+        automatic: scalars to summarize too, by tag, unless the graph has a summary with that tag.
+        histograms: variables to show as histograms, unless the graph has a summary with their tag.
     """
     wanted = log_dir is not None and bool(every_n_steps)
     op = _merge(graph, automatic or {}, histograms) if wanted else None
@@ -170,7 +171,7 @@ def _histogram(variable: tf.Variable) -> tf.Tensor:
 
 
 def _runnable(summaries: list[tf.Tensor]) -> list[tf.Tensor]:
-    """Leaves out what no session can fetch: summaries made inside a branch or a loop."""
+    """Returns the summaries that a session can fetch: none from inside a branch or a loop."""
     inside = [s.op.name for s in summaries if s.op._get_control_flow_context() is not None]
     if inside:
         TENSORFLOW.warning(
@@ -182,7 +183,7 @@ def _runnable(summaries: list[tf.Tensor]) -> list[tf.Tensor]:
 
 
 def _tag(summary: tf.Tensor) -> str | None:
-    """The name that TensorBoard shows, where it is a constant."""
+    """Returns the name that TensorBoard shows; None if it is not a constant."""
     inputs = summary.op.inputs
     tag = tf.get_static_value(inputs[0]) if inputs and inputs[0].dtype == tf.string else None
     return tag.item().decode() if tag is not None and tag.ndim == 0 else None

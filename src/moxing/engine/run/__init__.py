@@ -1,1 +1,1 @@
-"""One run from a Job to its Result: everything that the other rooms hold, in order."""
+"""Makes a run from a Job to its Result, by calling the engine's other rooms in order."""

@@ -1,4 +1,4 @@
-"""Commits the checkpoints of a training run, with what a resumed run must know beside variables."""
+"""Commits a training run's checkpoints, with other facts that a resumed run needs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from moxing.engine.run.start_state import StartState
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run starts.
+    """The state from which a run starts.
 
     Attributes:
-        state: what the chief found out, the same in all processes.
-        checkpoint: which values the variables get; None: their initial ones.
-        lock: on log_dir; None: this process does not save there.
-        positioned: whether openmox's readers start behind the data that earlier runs took.
+        state: the chief's findings, the same in all processes.
+        checkpoint: has the values of the variables; None if they get their initial values.
+        lock: the lock on log_dir; None if this process does not save there.
+        positioned: whether openmox's readers start after the data that earlier runs took.
     """
 
     state: StartState
@@ -38,27 +38,27 @@ class Start:
 
     @property
     def resumed_step(self) -> int | None:
-        """The global step of a run that goes on; None: this one starts anew."""
+        """The global step from which an earlier run is resumed; None if this run starts anew."""
         start = self.checkpoint
         return start.step if start is not None and start.resume else None
 
 
 class Commits:
-    """Saves the variables of a run where it has a directory; made before the graph is final.
+    """Saves the variables of a run that has a directory; made before the graph is final.
 
     Args:
-        job: saves as a training with a log_dir only.
-        variables: what is saved, with the saveable objects of the graph.
+        job: only a training with a log_dir saves.
+        variables: are saved, with the saveable objects of the graph.
         start: where the run starts.
         listeners: called around every commit.
-        escape: is told of the time in which a process saves.
-        position: the place in the input.
+        escape: is told while this process saves.
+        position: the position in the input.
 
     Attributes:
         active: whether this process saves at all.
-        newest: prefix of the last committed or restored checkpoint; empty: there is none.
-        first: the global step of the first step of this run; known once there is a session.
-        goes_on: whether the data goes on where earlier runs stopped; known with `first`.
+        newest: prefix of the last committed or restored checkpoint; empty if there is none.
+        first: the global step at which this run starts; set once there is a session.
+        goes_on: whether the data goes on where earlier runs stopped; set after `first`.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Commits:
         self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
 
     def save(self, session: tf.Session, step: int, input_ended: bool = False) -> None:
-        """Commits a global step, between the calls of listeners."""
+        """Commits a checkpoint, and calls the listeners before and after it."""
         self._listeners.around(lambda: self._commit(session, step, input_ended), session, step)
 
     def end(self, session: tf.Session, step: int) -> None:
-        """After the last commit, whose step this is."""
+        """Calls the listeners after the last commit, which was at `step`."""
         self._listeners.end(session, step)
 
     def _commit(self, session: tf.Session, step: int, input_ended: bool) -> None:
@@ -108,7 +108,7 @@ class Commits:
             self.newest = saved.prefix
 
     def _extra(self, step: int, input_ended: bool) -> dict[str, Any]:
-        """What the manifest says beside the variables."""
+        """Returns the facts for the manifest beside the variables."""
         state, steps = self._start.state, step - self.first
         before = (state.input_steps, state.taken) if self.goes_on else (0, 0)
         extra: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""One run, from a `Job` to its `Result`."""
+"""Executes a run, from a `Job` to its `Result`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def execute(job: Job) -> Result:
     """Runs a job; with a cluster, this process's part of it.
 
     Raises:
-        MoxError: something of the job that cannot be run, with what to do about it.
+        MoxError: a part of the job can't be run; the message says what to do.
         PeerFailureError: another process of the cluster was lost.
         SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
             parameter server whose workers are done, and in an evaluator that is to train.
@@ -46,7 +46,7 @@ def execute(job: Job) -> Result:
 
 
 def _execute_apart(job: Job) -> Result:
-    """What an evaluator makes of a job: it reads checkpoints, and the others do not know of it."""
+    """Runs a job in an evaluator, which reads checkpoints and is not a member of the team."""
     if job.training:
         assert job.group.cluster is not None
         TENSORFLOW.info(
@@ -84,9 +84,9 @@ def _execute_in(team: Team, job: Job) -> Result:
 
 
 def _counted(job: Job) -> Job:
-    """The job with a limit on the global step, which grows by every worker's steps.
+    """Returns the job with a limit on the global step, which counts the steps of all workers.
 
-    Without synchronization, max_steps counts each worker's own.
+    Without synchronization, max_steps counts each worker's own steps.
     """
     if job.group.synchronous:
         return job
@@ -94,7 +94,7 @@ def _counted(job: Job) -> Job:
 
 
 def _without_files(job: Job) -> Job:
-    """The job of a worker that is not the chief: files are the chief's alone."""
+    """Returns the job of a worker that is not the chief: only the chief writes files."""
     return dataclasses.replace(
         job.starting_from(None),
         log_dir=None,
@@ -144,7 +144,8 @@ def _execute_here(job: Job, team: Solo) -> Result:
             recorder = stack.enter_context(recording(job))
             begun = Start(found, start, held, built.inputs.positioned)
             run = Runner(job, built, begun, place, team, recorder)
-            # Not around the export, which a signal may cut off: it is there whole or not at all.
+            # The export is outside this block: a signal may cut it off, since it appears whole or
+            # not at all.
             stacks.print_on_request()
             with stop_on_signals() as stop:
                 progress = run.run(stop)
@@ -159,7 +160,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
 
 
 def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoint | None]:
-    """The lock on log_dir, where something will be saved, and the checkpoint to start from."""
+    """Returns the lock on log_dir, if the job saves, and the checkpoint to start from."""
     held = None
     if job.log_dir is not None and (job.training or job.export.wanted):
         checkpoint.ensure_directory(job.log_dir)
@@ -174,7 +175,7 @@ def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoi
 
 
 def _export_target(job: Job, built: Program) -> str | None:
-    """The directory to export to, refused before any step if it is not free."""
+    """Returns the directory to export to; raises before any step if it is not free."""
     if built.export_signature is None or job.log_dir is None:
         return None
     return export.target(job.log_dir, built.export_signature.version)
@@ -185,7 +186,7 @@ def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | 
     if target is None or built.export_graph is None or signature is None:
         return None
     if signature.version == -1:
-        # Another run may have taken the number meanwhile.
+        # Another run may have exported under this version meanwhile.
         target = _export_target(job, built) or target
     assets = export.labels_beside(job.log_dir, prefix)
     graph, kinds = built.export_graph, job.export.kinds

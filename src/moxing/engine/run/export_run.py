@@ -20,10 +20,10 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
     Args:
         job: its input_fn is called for the shapes of the inputs, its model_fn in EXPORT mode;
             `export_kinds` says what to write.
-        path: a checkpoint, or a directory of some; None: the one that an evaluation would take,
-            of `log_dir` or else of `checkpoint_path`.
-        to: directory that gets the model, under its version; None: `log_dir`, or else where the
-            checkpoint is.
+        path: a checkpoint, or a directory of checkpoints; None for the checkpoint that an
+            evaluation would take, from `log_dir` or else from `checkpoint_path`.
+        to: directory that gets the model, under its version; None for `log_dir`, or else for the
+            directory of the checkpoint.
 
     Raises:
         CheckpointError: there is no such checkpoint.
@@ -45,7 +45,7 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
             start = checkpoint.locate(given)
         else:
             start = checkpoint.choose(moved.log_dir, given, False)
-        assert start is not None  # Where there is none, `choose` has raised.
+        assert start is not None  # Otherwise `choose` has raised an error.
         at_home = dataclasses.replace(moved, mode=job.mode)
         return _export(at_home, start, None if path is not None else moved.log_dir)
 
@@ -53,7 +53,7 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
 
 
 def _source(job: Job) -> str | None:
-    """Where the checkpoint is that an evaluation would take; None: there is none."""
+    """Returns the path of the checkpoint that an evaluation would take; None if there is none."""
     own = job.log_dir
     if own is not None and (file.is_remote(own) or checkpoint.newest(own) is not None):
         return own

@@ -1,4 +1,4 @@
-"""What is said and returned at the end of a run."""
+"""The summary line and the result of a run."""
 
 from __future__ import annotations
 

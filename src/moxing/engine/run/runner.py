@@ -1,4 +1,4 @@
-"""Runs a built program: opens its session, drives the loop, and saves and ends what it began."""
+"""Runs a built program: opens its session, drives the loop, saves, and ends its threads."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Runner:
     """Runs one built program; made and used while its graph is the default.
 
     Args:
-        job: what was built.
+        job: the job of the program.
         built: the program; its graph is made final here.
         start: where the run starts.
         place: where the graph's variables are.
@@ -106,7 +106,7 @@ class Runner:
         self.commits = Commits(job, variables, start, listeners, team.escape, self._position)
 
     def run(self, stop: StopRequest) -> Progress:
-        """Trains, evaluates or predicts, until the job is done or `stop` says so."""
+        """Trains, evaluates or predicts, until the job is done or `stop` is set."""
         job, built, team = self._job, self._program, self._team
         threads = _Threads(tf.train.Coordinator(), tf.train.Coordinator())
         with ExitStack() as stack:
@@ -142,7 +142,7 @@ class Runner:
             self._finish(opened, progress)
             if not stop:
                 self._hooks.end(opened)
-        # No process takes its server down while another still talks to it.
+        # No process may end its server while another process still uses it.
         team.barrier("closed", None)
         return progress
 
@@ -163,7 +163,7 @@ class Runner:
         job = self._job
         first = self.commits.first = int(opened.run(self._program.global_step))
         if self._team.apart:
-            # Who trains before another reads the step takes steps away from it.
+            # A worker that trains before another has read the step takes steps away from it.
             self._team.barrier("first", None)
         self._check_first(first)
         self.commits.goes_on = self._go_on(opened, stop)
@@ -176,7 +176,7 @@ class Runner:
         return first
 
     def _go_on(self, opened: tf.Session, stop: StopRequest) -> bool:
-        """Leads the input to the place where earlier runs stopped; whether that was done."""
+        """Moves the input to the position where earlier runs stopped; returns whether it could."""
         state, start = self._start.state, self._start.checkpoint
         if not state.input_steps or self._own_iterators:
             return True
@@ -193,14 +193,14 @@ class Runner:
         return self._position.restore(opened, place, lambda: stop.signal is not None)
 
     def _complete(self, opened: tf.Session) -> None:
-        """Gives every copy of a variable, here and in other processes, its value."""
+        """Gives every copy of a variable, in this and in other processes, its value."""
         opened.run(self._begin_averages)
         opened.run(self._give)
         opened.run(self._copy)
         self._team.barrier("variables", self._job.group.start_timeout)
 
     def _end_together(self, opened: tf.Session, progress: Progress, stop: StopRequest) -> None:
-        """Waits for workers that train on, and says what this one's data was not used for."""
+        """Waits for workers that still train, and logs how much data here was not used."""
         if progress.ended_by is not None:
             dropped = teams.drain(opened, program.sources(self._program.inputs))
             TENSORFLOW.warning("%s", report.dropped(progress.ended_by, progress.step, dropped))
@@ -212,10 +212,10 @@ class Runner:
         self._team.hear_of_stop(stop)
 
     def _raise_of_threads(self, threads: _Threads, progress: Progress) -> None:
-        """Raises what a thread of a hook raised, and what ended the input where none was left."""
+        """Raises the error of a hook's thread, or the error that ended the input."""
         threads.hooks.raise_requested_exception()
         if progress.input_ended:
-            # A queue also ends where the thread that fills it failed.
+            # A queue also ends if the thread that fills it failed.
             with blame.noted(self._program.graph, "in a thread that fills a queue of input_fn"):
                 threads.inputs.raise_requested_exception()
         if not (self._start.state.input_steps and self.commits.goes_on):
@@ -229,11 +229,12 @@ class Runner:
         pauses = self._job.pauses
         if pauses is not None:
             if not progress.input_ended:
-                opened.run(self._give)  # What is not trained, workers have each their own.
+                # Each worker has its own values of variables that are not trained.
+                opened.run(self._give)
             pauses.end(opened, progress.global_step)
 
     def _check_first(self, first: int) -> None:
-        """Raises where a run on other weights would end before its first step."""
+        """Raises an error if a run on other weights would end before its first step."""
         start, job = self._start.checkpoint, self._job
         if job.training and first >= job.max_steps and start is not None and not start.resume:
             name = option_names.option("max_number_of_steps")
@@ -246,13 +247,13 @@ class Runner:
 
 
 def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restorer | None:
-    """Restores the variables of the `model`, and those of hooks where the file has them."""
+    """Makes the restorer of the variables in `model`, and of hooks' variables that the file has."""
     found = start.checkpoint
     if found is None:
         return None
     variables = replicas.originals(tf.global_variables())
     saved = reader.stored(found.prefix).shapes
-    # A run may begin with averages later than with its weights.
+    # Averages may have been switched on after the checkpoint was saved.
     own = [
         variable
         for variable in variables
@@ -278,7 +279,7 @@ def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restor
 
 
 def _object_restorer(job: Job, start: Start) -> ObjectRestorer | None:
-    """Restores tables, and the positions of iterators where a training goes on."""
+    """Makes the restorer of tables and, if a training is resumed, of positions of iterators."""
     found, restoring = start.checkpoint, job.restoring
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What all processes of a run start from: the chief looks, and the others take its word."""
+"""The state from which all processes of a run start: the chief finds it and tells the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moxing.engine.job.job import Job
 from moxing.engine.process.solo import Solo
 from moxing.engine.wording import report
 
-# What a commit says beside the variables, under this key of its manifest.
+# Keys of the facts in a checkpoint's manifest that a resumed run needs beside variables.
 INPUT_ENDED = "input_ended_with_max_steps"
 INPUT_STEPS = "input_steps"
 INPUT_TAKEN = "input_elements"
@@ -23,17 +23,17 @@ INPUT_WORKERS = "input_workers"
 
 @dataclass(frozen=True)
 class StartState:
-    """What the chief found out before the first step.
+    """The chief's findings before the first step.
 
     Attributes:
-        finished: whether an earlier run did all there is to do.
-        step: the global step of the checkpoint it starts from.
-        input_steps: steps whose data the run that is resumed took from its input.
+        finished: whether an earlier run reached the last step or the end of its data.
+        step: the global step of the checkpoint to start from; 0 without one.
+        input_steps: the number of steps whose data the resumed run took from its input.
         taken: the number of elements of that data, of all processes together.
-        workers: how many processes took it; 0: unknown.
+        workers: how many processes took that data; 0 if unknown.
         ended: whether that data ended, so that a run that goes on reads it once more.
-        order: what the order of data is drawn from: the same as in the run that is resumed.
-        saves: whether it is saved.
+        order: the seed of the order of data: the same as in the resumed run.
+        saves: whether the run is saved.
     """
 
     finished: bool
@@ -47,7 +47,7 @@ class StartState:
 
 
 def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> StartState:
-    """The chief's findings, in every process."""
+    """Returns the chief's findings, in every process."""
     step = start.step or 0 if start is not None else 0
     saves = job.training and job.log_dir is not None
     resumes = job.training and start is not None and start.resume
@@ -62,13 +62,13 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> Sta
 
 
 def elements(job: Job) -> int:
-    """How many elements of their inputs all processes take for a step."""
+    """Returns how many elements all processes together take from their inputs for a step."""
     group = job.group
     return job.elements * (group.size if group.synchronous else 1)
 
 
 def already_finished(job: Job, start: Checkpoint | None) -> str | None:
-    """The line to print instead of training, where an earlier run did all there is to do."""
+    """Returns the line to print instead of training if an earlier run has finished; else None."""
     if not job.training or start is None or job.log_dir is None or start.step is None:
         return None
     if not start.resume:

@@ -1,4 +1,4 @@
-"""Finds, where a job asks for it, the placement of variables in which its steps are fastest.
+"""Finds, if a job asks for it, the placement of variables with the fastest steps.
 
 Each candidate trains for some steps on variables of its own, which are thrown away: the job's own
 values, files, global step and data are not touched.
@@ -35,12 +35,12 @@ _WARM = 5
 
 
 def choose(job: Job, team: Solo) -> Job:
-    """The job with the fastest of its placements; in a cluster the chief's choice, in all workers.
+    """Returns the job with its fastest placement; in a cluster, the chief's choice in all workers.
 
-    What can't be tried is left out, with a warning that says why.
+    Placements that can't be tried are left out, with a warning that says why.
 
     Args:
-        job: with `trial`; of training.
+        job: a training with `trial`.
         team: the processes that train together.
     """
     candidates = _candidates(job)
@@ -57,14 +57,14 @@ def choose(job: Job, team: Solo) -> Job:
             with _quietly():
                 built = program.build(quiet, place=place)
                 batch = _batch(built)
-        except MoxError as error:  # The same in all workers: they run one program.
+        except MoxError as error:  # All workers run one program, so all get the same error.
             TENSORFLOW.warning("%s", report.not_tried(name, str(error)))
             continue
         try:
             with _quietly():
                 rates[name] = _rate(quiet, built, batch, place, team)
         except tf.errors.OpError as error:
-            if not team.alone:  # The others wait in the same step: this is no time to go on.
+            if not team.alone:  # The other workers wait in the same step, so this one can't go on.
                 raise
             TENSORFLOW.warning("%s", report.not_tried(name, error.message.splitlines()[0]))
     if not rates:
@@ -76,7 +76,7 @@ def choose(job: Job, team: Solo) -> Job:
 
 
 def _decided(job: Job, on_servers: bool, copied: bool | None) -> Job:
-    """The job with one placement, which is not to be tried any more."""
+    """Returns the job with one placement, and without `trial`."""
     placement = dataclasses.replace(
         job.placement, on_servers=on_servers, copied=copied, trial=False
     )
@@ -84,10 +84,10 @@ def _decided(job: Job, on_servers: bool, copied: bool | None) -> Job:
 
 
 def _quiet(job: Job) -> Job:
-    """The job without all that a run leaves behind or tells others."""
+    """Returns the job without files, log lines and reports to others."""
     return dataclasses.replace(
         job.starting_from(None),
-        # A step of one batch shows as well which placement is the fastest.
+        # Steps of one batch show the fastest placement, too.
         optimization=dataclasses.replace(
             job.optimization, updating=dataclasses.replace(job.optimization.updating, accumulate=1)
         ),
@@ -129,7 +129,7 @@ def _why_alone(job: Job) -> str:
 
 
 def _rate(job: Job, built: Program, batch: Sequence[tf.Tensor], place: Place, team: Solo) -> float:
-    """Steps a second, in this process, on one batch."""
+    """Returns steps per second, in this process, on one batch."""
 
     def complete(opened: tf.Session) -> None:
         opened.run(given)
@@ -181,7 +181,7 @@ def _batch(built: Program) -> list[tf.Tensor]:
     behind = ancestry.behind([built.step_op], fed=batch)
     fed = [op.name for op in behind if op.type in ancestry.PLACEHOLDERS]
     if fed:
-        name = min(fed, key=len)  # That of the first device.
+        name = min(fed, key=len)  # The first device's name.
         raise MoxNotSupportedError(
             f"a step needs the value of {name}, which a hook feeds in training only."
         )
@@ -190,7 +190,7 @@ def _batch(built: Program) -> list[tf.Tensor]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """In the block nothing is logged but errors; random numbers of Python then go on as before."""
+    """In the block only errors are logged; after it, Python's random state is as before."""
     level, drawn, of_numpy = TENSORFLOW.level, random.getstate(), np.random.get_state()
     TENSORFLOW.setLevel(logging.ERROR)
     try:

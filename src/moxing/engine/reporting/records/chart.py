@@ -1,4 +1,4 @@
-"""Draws values over steps as an SVG that needs nothing else, with the data that a pointer shows."""
+"""Draws values over steps as a self-contained SVG, with the data for the page's pointer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moxing.engine.reporting.records.scale import Scale, fitting, label, linear
 
 _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 68, 16, 14, 44
-_MARKED = 60  # Up to so many points, each is marked.
+_MARKED = 60  # Curves of up to this many points mark each point.
 
 _Points = Sequence[tuple[int, float]]
 
@@ -22,9 +22,9 @@ class Curve:
     """One line of a chart.
 
     Attributes:
-        name: what it is called.
+        name: the name of the line.
         points: global step and value, in order; values may be NaN or infinite.
-        kind: a letter from "a" to "h": the color it is drawn in.
+        kind: the color, a letter from "a" to "h".
     """
 
     name: str
@@ -33,7 +33,7 @@ class Curve:
 
 
 def chart(title: str, curves: Sequence[Curve]) -> str:
-    """A figure of these curves; without finite values, a sentence instead.
+    """Returns a figure of these curves; if no value is finite, a sentence that says so.
 
     Args:
         title: the heading, and the name of the vertical axis.
@@ -76,7 +76,7 @@ def _axes(title: str, across: Scale, upwards: Scale) -> str:
     bottom = _HEIGHT - _BOTTOM
     for tick in across.ticks:
         if tick != int(tick):
-            continue  # There is no half of a step.
+            continue  # Steps are whole numbers, so ticks between them are left out.
         x = f"{_x(across, tick):.1f}"
         parts.append(
             f'<line class="axis" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 4}"/>'
@@ -100,7 +100,7 @@ def _curve(curve: Curve, across: Scale, upwards: Scale) -> str:
     path, marks, pen = [], [], "M"
     for step, value in curve.points:
         if not math.isfinite(value):
-            pen = "M"  # A gap.
+            pen = "M"  # The line has a gap here.
             continue
         x, y = f"{_x(across, step):.1f}", f"{_y(upwards, value):.1f}"
         path.append(f"{pen}{x} {y}")
@@ -111,7 +111,7 @@ def _curve(curve: Curve, across: Scale, upwards: Scale) -> str:
 
 
 def _data(curves: Sequence[Curve], across: Scale, upwards: Scale) -> str:
-    """What the page's script shows beside the pointer."""
+    """The data that the page's script shows beside the pointer."""
     content = {
         "box": [_LEFT, _RIGHT, _TOP, _BOTTOM],
         "x": [across.low, across.high],
@@ -130,7 +130,7 @@ def _data(curves: Sequence[Curve], across: Scale, upwards: Scale) -> str:
 
 
 def in_script(content: object) -> str:
-    """JSON that can stand in a script element: nothing in it ends the element or starts markup."""
+    """Returns JSON for a script element: no part of it ends the element or starts markup."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -1,4 +1,4 @@
-"""Lists the checkpoints of a directory for a reader."""
+"""Lists the checkpoints of a directory for the report."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ _RATES = ("steps_per_second", "samples_per_second", "data_wait")
 
 @dataclass
 class History:
-    """All that was measured in a directory.
+    """All measured values that a directory records.
 
     Attributes:
         curves: a series of each logged value, by name.
-        evaluated: the same of evaluations, by their name and the value's.
+        evaluated: a series of each value of evaluations, by the evaluation's and the value's name.
         rates: a series of each rate.
         evaluations: in order.
-        unread: lines that are of no known format.
+        unread: the number of lines of no known format.
         trained: when training logged its last line, in seconds since 1970; 0: never.
     """
 
@@ -53,7 +53,7 @@ class History:
 
 
 def read(log_dir: str) -> History:
-    """The history of a directory; an empty one where it has none. An unfinished line is left out.
+    """Returns the history of a directory, perhaps empty; an unfinished last line is left out.
 
     Raises:
         OSError: the file can't be read.
@@ -66,7 +66,7 @@ def read(log_dir: str) -> History:
 
 
 def _bounded(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of one that is too long an empty line, and its rest is passed over."""
+    """The lines of a file; a line that is too long is replaced by an empty line."""
     while text := file.readline(lines.LONGEST + 1):
         whole = len(text) <= lines.LONGEST
         while not whole and not text.endswith(b"\n"):
@@ -89,6 +89,6 @@ def of_lines(content: Iterable[bytes]) -> History:
 
 
 def median(values: array[float]) -> float | None:
-    """Of the finite ones; None: there are none."""
+    """Returns the median of the finite values; None if there are none."""
     finite = sorted(value for value in values if math.isfinite(value))
     return finite[len(finite) // 2] if finite else None

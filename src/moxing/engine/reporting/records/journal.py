@@ -1,4 +1,4 @@
-"""Writes `metrics.jsonl`, which holds whole lines only, each once, whatever ended earlier runs."""
+"""Writes `metrics.jsonl`: whole lines only, each step once, however earlier runs ended."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from moxing.engine.wording.record_files import METRICS
 from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
-# How lines of steps begin that a resumed run makes again.
+# The beginning of lines about steps, which a resumed run may write again.
 _HEAD = re.compile(
     rb'\{"kind": "(%s|%s)", "global_step": (\d+)[,}]' % (TRAIN.encode(), INTER.encode())
 )
-_LONGEST = 1 << 20  # Bytes of an unfinished line that is looked for at the end of the file.
+_LONGEST = 1 << 20  # Bytes at the end of the file in which an unfinished line is looked for.
 
 
 class Journal:
@@ -45,7 +45,7 @@ class Journal:
         return self._file is not None
 
     def start(self, resumed_at: int | None = None) -> None:
-        """Opens the file, and removes what a run that was cut off left behind its checkpoint.
+        """Opens the file, and removes the lines that a killed run wrote after its last checkpoint.
 
         Args:
             resumed_at: the global step at which a training goes on: steps from there on will be
@@ -71,7 +71,7 @@ class Journal:
             os.write(self._file, lines.encode(stamped))
 
     def close(self) -> None:
-        """Later calls do nothing."""
+        """Closes the file; later calls of `write` do nothing."""
         file, self._file = self._file, None
         if file is not None:
             with contextlib.suppress(OSError):
@@ -91,7 +91,7 @@ class Journal:
 
 
 def _forget(path: str, step: int) -> None:
-    """Rewrites the file without the steps that are to come, if it has any."""
+    """Rewrites the file without the steps that are to come, if it has such steps."""
     with open(path, "rb") as file:
         if any(_comes_again(text, step) for text in file):
             file.seek(0)
@@ -99,7 +99,7 @@ def _forget(path: str, step: int) -> None:
 
 
 def _comes_again(text: bytes, step: int) -> bool:
-    """Whether a line will be written again, or is none. It is not parsed: there may be millions."""
+    """Whether a line is no line of metrics or will be written again; not parsed, for speed."""
     if not text.endswith(b"\n"):
         return True
     head = _HEAD.match(text)
@@ -110,7 +110,7 @@ def _comes_again(text: bytes, step: int) -> bool:
 
 
 def _drop_unfinished(file: int) -> None:
-    """Cuts the file behind its last whole line."""
+    """Truncates the file after its last whole line."""
     size = os.fstat(file).st_size
     tail = os.pread(file, min(size, _LONGEST), max(size - _LONGEST, 0))
     if tail and not tail.endswith(b"\n"):
@@ -119,7 +119,7 @@ def _drop_unfinished(file: int) -> None:
 
 @contextlib.contextmanager
 def _alone(file: int) -> Iterator[None]:
-    """Holds off other runs that look at the end of the file; some file systems have no locks."""
+    """Locks the file against other runs, unless the file system has no locks."""
     with contextlib.suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX)
     try:

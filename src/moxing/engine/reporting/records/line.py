@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-# What a line tells of: a logged step of training, an evaluation inside training, or a run in EVAL.
+# The kinds of lines: a logged step of training, an evaluation inside training, a run in EVAL.
 TRAIN: Final = "train"
 INTER: Final = "validation"
 EVAL: Final = "evaluation"
@@ -21,17 +21,17 @@ _NAMED: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 @dataclass(frozen=True)
 class Line:
-    """What one line says.
+    """The contents of one line.
 
     Attributes:
         kind: TRAIN, INTER or EVAL.
         step: the global step: of TRAIN the one that the logged step started from, as in log lines;
             else the number of updates that the evaluated variables have seen.
         values: logged values by name.
-        facts: of these, what is known: steps_per_second and samples_per_second since the line
-            before, data_wait (share of the time, 0 to 1, spent waiting for input), samples and
-            seconds of an evaluation.
-        name: of an evaluation, what its log lines start with; else empty.
+        facts: those of the following that are known: steps_per_second and samples_per_second since
+            the line before, data_wait (share of the time, 0 to 1, spent waiting for input), samples
+            and seconds of an evaluation.
+        name: the text with which an evaluation's log lines start; else empty.
         time: seconds since 1970.
     """
 
@@ -55,7 +55,7 @@ def encode(line: Line) -> bytes:
 
 
 def decode(text: bytes) -> Line | None:
-    """What a line says; None for one that is not of this format."""
+    """Returns the contents of a line; None if it is not of this format."""
     if len(text) > LONGEST:
         return None
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def document(title: str, parts: Iterable[str]) -> str:
-    """A whole page: its title as text, and its parts as HTML, of which empty ones are left out."""
+    """Returns a page, given its title as text and its parts as HTML; empty parts are left out."""
     template = (
         importlib.resources.files("moxing.engine.reporting.records")
         .joinpath("page.html")
@@ -29,13 +29,13 @@ def table(
     text: set[int],
     words: str = "",
 ) -> str:
-    """A table with its heading, or only the heading where there are no rows.
+    """Returns a table with its heading; without rows, only the heading.
 
     Args:
         title: the heading.
         anchor: the heading's id in the page.
-        head: the columns' names.
-        rows: their cells.
+        head: the names of the columns.
+        rows: the cells of each row.
         text: the positions of columns of text; all others hold numbers.
         words: a sentence above the table.
     """
@@ -54,7 +54,7 @@ def table(
 
 
 def pairs(title: str, anchor: str, values: Mapping[str, Any]) -> str:
-    """A heading, and a table of names and values; empty values are left out."""
+    """Returns a heading and a table of names and values; empty values are left out."""
     shown = {name: value for name, value in values.items() if value not in (None, "")}
     rows = "".join(
         f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
@@ -67,7 +67,7 @@ def pairs(title: str, anchor: str, values: Mapping[str, Any]) -> str:
 
 
 def moment(seconds: Any) -> str:
-    """A time in seconds since 1970 as text, in this machine's zone; empty where it is no time."""
+    """Words a time in seconds since 1970, in this machine's zone; empty if it is not a time."""
     try:
         when = datetime.datetime.fromtimestamp(float(seconds)).astimezone()
     except (ValueError, OverflowError, OSError, TypeError):

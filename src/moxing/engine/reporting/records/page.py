@@ -14,11 +14,11 @@ from moxing.engine.reporting.records.markup import document, moment, pairs, tabl
 from moxing.engine.reporting.records.thin import Series, thin
 from moxing.engine.wording import report
 
-# With these the page stays below two megabytes, however many steps and values there are.
-_POINTS = 30_000  # Of all curves together.
-_MOST, _LEAST = 1_000, 60  # Of one curve.
+# These limits keep the page below two megabytes, however many steps and values there are.
+_POINTS = 30_000  # Points of all curves together.
+_MOST, _LEAST = 1_000, 60  # Points of one curve.
 _CHARTS = 300
-_ROWS = 200  # Of a table.
+_ROWS = 200  # Rows of a table.
 
 _RATES = {
     "steps_per_second": "steps per second",
@@ -28,12 +28,12 @@ _RATES = {
 
 
 def render(facts: Mapping[str, Any], history: History, kept: Sequence[Kept]) -> str:
-    """The page.
+    """Returns the page as HTML.
 
     Args:
-        facts: of a run, as `records.facts` describes them.
-        history: what was measured.
-        kept: the checkpoints there are.
+        facts: the facts of a run, as `run_facts` describes them.
+        history: the measured values.
+        kept: the checkpoints of the run.
     """
     parts = [
         _head(facts, history),
@@ -92,7 +92,7 @@ def _tiles(outcome: Mapping[str, Any], history: History) -> list[str]:
 
 
 def _curves(history: History) -> list[str]:
-    """The charts: each logged value with its evaluations, what is only evaluated, and the rates."""
+    """The charts: each logged value with its evaluations, values that are only evaluated, rates."""
     groups: list[tuple[str, list[tuple[str, Series, str]]]] = []
     evaluated = dict(history.evaluated)
     for name, series in history.curves.items():
@@ -117,7 +117,7 @@ def _curves(history: History) -> list[str]:
 
 
 def _color(evaluation: str) -> str:
-    """Evaluations of hooks in one color, runs in EVAL in another."""
+    """Returns one color for evaluations of hooks, and another for runs in EVAL."""
     return "b" if evaluation else "c"
 
 

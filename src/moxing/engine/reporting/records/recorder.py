@@ -20,12 +20,12 @@ from moxing.engine.wording.record_files import REPORT, RUN
 from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
-_SIGNALED = 128  # What a shell adds to the number of a signal that ended a process.
+_SIGNALED = 128  # A shell adds this to the number of the signal that ended a process.
 _LONGEST_ERROR = 600
 
 
 class Recorder:
-    """The records of one run. Nothing that fails here ends it.
+    """The records of one run. An error in them does not end the run.
 
     Args:
         job: the run's job; without log_dir, and in PREDICT, nothing is recorded.
@@ -39,11 +39,11 @@ class Recorder:
         self._started = time.time()
         self._outcome: dict[str, Any] = {}
         self._touched = False
-        # What the loop says of itself: see `Loop.progress`.
+        # The progress of the loop: see `Loop.progress`.
         self.progress: Any = None
 
     def announce(self, summaries: SummaryWriter) -> None:
-        """Lets hooks of the current graph, which must not be final yet, find this."""
+        """Lets hooks of the current graph find this recorder; the graph must not be final yet."""
         self._summaries = summaries
         run_context.current().recorder = self
 
@@ -58,9 +58,10 @@ class Recorder:
     def logged(
         self, progress: Any, steps_per_second: float, samples_per_second: float | None
     ) -> None:
-        """Records the last log line of training: `progress.values`, and rates since the one before.
+        """Records the last log line of training: `progress.values`, and rates since the last one.
 
-        The first step of a run has none: it takes long, for TensorFlow plans the graph in it.
+        The first step of a run has no rates: it takes long, because TensorFlow plans the graph in
+            it.
         """
         if not self._journal.open:
             return
@@ -80,7 +81,7 @@ class Recorder:
         seconds: float,
         after: int | None = None,
     ) -> None:
-        """Records an evaluation; of a hook, after the step that the loop is in, or `after`."""
+        """Records an evaluation; a hook's is after the loop's current step, or `after`."""
         inside = self._job.mode != EVAL
         step = after
         if step is None:
@@ -94,7 +95,7 @@ class Recorder:
                 self._summaries.scalar(step, f"{_tag(name)}/{key}", value)
 
     def finish(self, result: Result, progress: Any) -> None:
-        """Says how the run ended well; an evaluation is recorded here."""
+        """Records the result of a run that ended well; in EVAL, also its metrics."""
         self._outcome = {"end": "finished", "seconds": result.seconds}
         if result.export_dir is not None:
             self._outcome["export_dir"] = path_alias.named(result.export_dir)
@@ -109,7 +110,7 @@ class Recorder:
         try:
             self._report(self._log_dir, error)
         except Exception as fault:
-            # A report is worth less than what it tells of, whatever is wrong with it.
+            # An error in the report must not end a run.
             TENSORFLOW.warning("No report of this run was written: %s", fault)
 
     def _report(self, log_dir: str, error: BaseException | None) -> None:
@@ -143,7 +144,7 @@ class Recorder:
 
 @contextmanager
 def recording(job: Job) -> Iterator[Recorder]:
-    """The recorder of a run, which is the block; its report is written however that ends."""
+    """Yields the recorder of the run in the block; writes the report however the block ends."""
     recorder = Recorder(job)
     try:
         yield recorder
@@ -154,7 +155,7 @@ def recording(job: Job) -> Iterator[Recorder]:
 
 
 def of_graph() -> Recorder | None:
-    """The recorder of the current graph's run, if it has one."""
+    """Returns the recorder of the current graph's run; None if it has none."""
     found = run_context.current().recorder
     return found if isinstance(found, Recorder) else None
 
@@ -167,7 +168,7 @@ def _failure(error: BaseException) -> dict[str, str]:
 
 
 def _message(error: BaseException) -> str:
-    """What an error says; one of TensorFlow's without the traceback and the graph in it."""
+    """The message of an error; a TensorFlow error's without the traceback and the graph in it."""
     lines = str(error).splitlines()
     ends = [number for number, text in enumerate(lines) if text.startswith("Traceback")]
     return " ".join(lines[: ends[0]] if ends and ends[0] else lines)

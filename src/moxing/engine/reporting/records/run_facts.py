@@ -1,4 +1,4 @@
-"""What a run was: its job, its environment and how it ended, as plain values for JSON."""
+"""The facts of a run, as plain values for JSON: its job, its environment and its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moxing.engine.job.job import Data, Job
 from moxing.engine.remote import path_alias
 from moxing.engine.reporting.records import run_file
 
-# Where a job has what is told in every case, by the name that records have for it.
+# The job's fields that are always recorded, by their names in records.
 _TOLD: Final = {
     "mode": "mode",
     "log_dir": "log_dir",
@@ -30,7 +30,7 @@ _TOLD: Final = {
     "summary_every": "summaries.every",
     "save_secs": "saving.every_secs",
 }
-# What is told only where it is not at its default.
+# The fields that are recorded only if they differ from their defaults.
 _UNUSUAL: Final = {
     "make_batches": "data.make_batches",
     "inter_mode": "inter_mode",
@@ -68,7 +68,7 @@ _PLAIN: Final = (str, int, float, bool, type(None))
 
 
 def describe(job: Job) -> dict[str, Any]:
-    """The job's fields that are plain values, those that matter first."""
+    """Returns the job's fields that are plain values, the most important first."""
     usual = Job(job.mode, Data(job.data.input_fn), job.model_fn)
     told: dict[str, Any] = {name: attrgetter(path)(job) for name, path in _TOLD.items()}
     for name, path in _UNUSUAL.items():
@@ -82,12 +82,12 @@ def describe(job: Job) -> dict[str, Any]:
 
 
 def settings(job: Job) -> dict[str, Any]:
-    """The flags of the run, as the dialect tells them."""
+    """Returns the flags of the run, as the dialect gives them."""
     return {name: harmless(value) for name, value in job.logging.settings.items()}
 
 
 def environment() -> dict[str, Any]:
-    """Versions and devices; neither the machine's name nor the user's."""
+    """Returns versions and devices, but neither the machine's nor the user's name."""
     found = {
         "openmox": moxing.__version__,
         "TensorFlow": tf.version.VERSION,
@@ -102,12 +102,12 @@ def environment() -> dict[str, Any]:
 
 
 def encode(facts: Mapping[str, Any]) -> bytes:
-    """As JSON; what is not finite becomes text."""
+    """Returns the facts as JSON; numbers that are not finite become text."""
     return json.dumps(_finite(facts), indent=1, allow_nan=False).encode() + b"\n"
 
 
 def read(path: str) -> dict[str, Any] | None:
-    """Facts that were written; None: there are none, or of another format."""
+    """Reads the facts from a file; None if it has none, or another format."""
     try:
         with open(path, "rb") as file:
             return run_file.decode(file.read())
@@ -116,7 +116,7 @@ def read(path: str) -> dict[str, Any] | None:
 
 
 def harmless(value: Any) -> Any:
-    """Text as the user wrote it, without the name and password that a URL may hold."""
+    """Returns the value without the name and password that a URL in it may hold."""
     if not isinstance(value, str):
         return value
     return _USER_OF_URL.sub(r"\1", path_alias.named(value))

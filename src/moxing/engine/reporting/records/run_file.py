@@ -1,4 +1,4 @@
-"""Reads `run.json`, in which a run tells its job and its end. Needs no TensorFlow."""
+"""Reads `run.json`, which records a run's job and its end. Does not import TensorFlow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TABLES: Final = ("job", "flags", "environment", "outcome")
 
 
 def decode(content: bytes) -> dict[str, Any] | None:
-    """The facts of a run; None: the content is damaged, or of another format."""
+    """Returns the facts of a run; None if the content is damaged or of another format."""
     try:
         facts = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Axes of a chart: which numbers to mark, and where a value lies."""
+"""Axes of a chart: the numbers to mark, and the position of a value."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_LOG_FROM = 1e3  # Ratio of largest to smallest value from which an axis is logarithmic.
-_HUGE = 1e300  # Values beyond this are drawn here: the span of an axis is finite too.
+_LOG_FROM = 1e3  # From this ratio of the largest to the smallest value on, an axis is logarithmic.
+_HUGE = 1e300  # Larger values are drawn at this value, so that the span of an axis is finite.
 _NARROW = 1e-12  # Least span of an axis, as a part of the values on it.
 
 
@@ -27,7 +27,7 @@ class Scale:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Where a value lies, from 0 at `low` to 1 at `high`; what lies outside is at the end."""
+        """The position of a value, from 0 at `low` to 1 at `high`, which are its limits."""
         inside = min(max(value, self.low), self.high)
         if self.log:
             bottom = math.log(self.low)
@@ -36,7 +36,7 @@ class Scale:
 
 
 def linear(low: float, high: float, about: int = 5) -> Scale:
-    """An axis for values between two finite numbers, with about so many round ticks."""
+    """Returns an axis between two finite numbers, with about `about` round ticks."""
     size = max(abs(low), abs(high))
     if high - low <= size * _NARROW or size < 1 / _HUGE:
         pad = size * 0.05 if size > 1 / _HUGE else 1.0
@@ -48,7 +48,7 @@ def linear(low: float, high: float, about: int = 5) -> Scale:
 
 
 def fitting(values: Sequence[float]) -> Scale:
-    """An axis for finite values; logarithmic where they are positive and far apart."""
+    """Returns an axis for finite values; logarithmic if they are positive and far apart."""
     low, high = (min(max(end, -_HUGE), _HUGE) for end in (min(values), max(values)))
     if low > 1 / _HUGE and high / low >= _LOG_FROM:
         bottom, top = math.floor(math.log10(low)), math.ceil(math.log10(high))

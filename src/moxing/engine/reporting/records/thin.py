@@ -1,4 +1,4 @@
-"""Keeps few of many points, and among them each lowest and highest one."""
+"""Thins out a curve, and keeps its lowest and highest points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Series:
 
     Attributes:
         steps: global steps.
-        values: as many; NaN and infinities too.
+        values: one for each step; may be NaN or infinite.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -30,8 +30,9 @@ class Series:
 def thin(series: Series, most: int) -> list[tuple[int, float]]:
     """At most `most` points of a series, in order.
 
-    The points are divided into equal runs. Of each run its lowest and highest finite value and its
-    first one that is not finite stay, so that no spike is lost; so do the first and last of all.
+    The points are divided into equal runs. From each run, the lowest and highest finite value and
+    the first value that is not finite stay, so that no spike is lost; so do the first and last
+    point.
 
     Args:
         series: any number of points.
