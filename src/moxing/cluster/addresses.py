@@ -1,4 +1,4 @@
-"""`host:port` texts: what they may look like, and whether a host is this machine."""
+"""Parses `host:port` texts, and tells whether a host is this machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _PORT_DIGITS = 5
 
 
 def split(address: str, where: str = "") -> tuple[str, int]:
-    """The host and the port of `host:port` (`[::1]:2222` for IPv6).
+    """Returns the host and the port of `host:port` (`[::1]:2222` for IPv6).
 
     Raises:
-        MoxValueError: it is none; the message begins with `where`.
+        MoxValueError: the text is not an address; the message begins with `where`.
     """
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
@@ -32,7 +32,7 @@ def split(address: str, where: str = "") -> tuple[str, int]:
 
 
 def listed(text: str, where: str) -> tuple[str, ...]:
-    """The addresses of a comma list; empty parts are dropped, as trailing commas are common."""
+    """Returns the addresses of a comma-separated list, without empty parts."""
     parts = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in parts:
         split(part, where)
@@ -40,7 +40,7 @@ def listed(text: str, where: str) -> tuple[str, ...]:
 
 
 def is_here(host: str) -> bool | None:
-    """Whether a host is an address of this machine; None: its name can't be resolved."""
+    """Whether a host is an address of this machine; None if its name can't be resolved."""
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -1,4 +1,4 @@
-"""A frozen description of the processes of a job, and which of them this one is."""
+"""A frozen description of the processes of a job, and of this process's role among them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from moxing.cluster.secret import Secret
 
 WORKER, PS, EVALUATOR = "worker", "ps", "evaluator"
-MOST_TASKS = 100_000  # More are a mistake, and their list would fill the memory.
+MOST_TASKS = 100_000  # A larger number is a mistake, and such a list would fill the memory.
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,11 @@ class Cluster:
     Attributes:
         workers: `host:port` of each worker; the first is the chief, which saves and exports.
         ps: `host:port` of each parameter server.
-        job: what this process is: `worker`, `ps` or `evaluator`.
-        index: which one of its job, from 0.
-        source: where this was read (`flags`, `TF_CONFIG`, ...), for messages.
-        secret: what the tasks prove to each other when they meet; None: the job has none.
+        job: the role of this process: `worker`, `ps` or `evaluator`.
+        index: the number of this process among those with its role, from 0.
+        source: where the description was read (`flags`, `TF_CONFIG`, ...), for messages.
+        secret: the secret that the tasks prove to each other when they meet; None if the job has
+            none.
     """
 
     workers: tuple[str, ...]
@@ -46,12 +47,12 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """This task's `host:port`; empty for an evaluator, which nobody talks to."""
+        """This task's `host:port`; empty for an evaluator, to which no task connects."""
         return self.tasks.get(self.task, "")
 
     @property
     def alone(self) -> bool:
-        """Whether this process has no partner: one worker, no parameter server."""
+        """Whether the job has one worker and no parameter server."""
         return self.job == WORKER and len(self.workers) == 1 and not self.ps
 
     @property
@@ -62,5 +63,5 @@ class Cluster:
 
 
 def named(task: str, address: str) -> str:
-    """How a task is called in messages: `worker 1 (10.0.0.2:2222)`."""
+    """The name of a task in messages: `worker 1 (10.0.0.2:2222)`."""
     return f"{task} ({address})" if address else task

@@ -1,4 +1,4 @@
-"""The error that a task raises when another one ended its work."""
+"""The errors that a task raises because of another task."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ REPORTED, STOPPED = "reported", "stopped"
 class PeerFailureError(MoxRuntimeError):
     """A task of the job failed, died or stands still; the message says which, where and why."""
 
-    exit_code = TOLD_TO_STOP  # As of a process that was preempted: start the job again.
+    exit_code = (
+        TOLD_TO_STOP  # The exit code of a preempted process, whose job is to be started again.
+    )
 
 
 class MissingPeerError(MoxRuntimeError):
-    """A task of the job did not come, or is not one to meet; the message says which and where.
+    """A task of the job did not come or can't be met; the message says which, and where.
 
-    This may be the fault of nothing but time, such as of a machine that starts late.
+    The cause may be timing alone, such as a machine that starts late.
     """
 
     exit_code = TOLD_TO_STOP
@@ -46,7 +48,7 @@ def failed(task: str, address: str, reason: str, how: str = REPORTED) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What a task tells the others of its own error: one line, not long."""
+    """Words a task's error for the other tasks, in one short line."""
     text = " ".join(str(error).split())
     if isinstance(error, SystemExit | KeyboardInterrupt):
         text = _exit(error)
@@ -56,7 +58,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def how_of(error: BaseException) -> str:
-    """Whether a task failed by itself (`reported`), or left because it was told to (`stopped`)."""
+    """Returns `reported` if a task failed by itself, or `stopped` if it was told to leave."""
     return STOPPED if _code(error) in (TOLD_TO_STOP, INTERRUPTED) else REPORTED
 
 

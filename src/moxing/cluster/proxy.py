@@ -1,4 +1,4 @@
-"""Proxy variables that would catch TensorFlow's traffic between the tasks."""
+"""Refuses proxy variables that would redirect TensorFlow's traffic between the tasks."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from moxing.cluster.addresses import split
 from moxing.cluster.cluster import Cluster
 from moxing.errors import MoxValueError
 
-# In the order in which gRPC looks for them; it knows the lower-case spellings only.
+# In the order in which gRPC reads them; it knows only the lower-case spellings.
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _EXCEPTIONS = ("no_grpc_proxy", "no_proxy")
 
 
 def refuse(cluster: Cluster, environ: Mapping[str, str]) -> None:
-    """Raises where gRPC would send what is for a task to a proxy, and wait for ever.
+    """Raises if gRPC would send a task's traffic to a proxy, and wait forever.
 
     Raises:
-        MoxValueError: naming the variable, the hosts, and the line that mends it.
+        MoxValueError: names the variable, the hosts, and the line that repairs it.
     """
     variable = next((name for name in _PROXIES if environ.get(name)), None)
     if variable is None:

@@ -1,4 +1,4 @@
-"""Whether this process can reach the others: a session of TensorFlow waits for them for good."""
+"""Checks that this process can reach the others, for which a session would wait forever."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SECONDS = 10.0
 def check(cluster: Cluster, workers: bool = True) -> None:
     """Connects to every other process's server, once all of them have started theirs.
 
-    That all have met says little: they have reached the chief, and not each other.
+    The rendezvous does not show this: there each task has reached only the chief.
 
     Args:
-        cluster: the processes and which one this is.
-        workers: whether workers talk to each other; else to the parameter servers only.
+        cluster: the processes, and this process's role.
+        workers: whether workers connect to each other; else only to the parameter servers.
 
     Raises:
-        MoxRuntimeError: a name has no address here, or nothing answers at it.
+        MoxRuntimeError: a host name can't be resolved here, or nothing answers at the address.
     """
     for task, address in cluster.tasks.items():
         if task == cluster.task or (task.startswith(WORKER) and not workers):

@@ -1,4 +1,4 @@
-"""Finds the cluster: from flags, from TF_CONFIG, or from what a platform says of its nodes."""
+"""Finds the cluster from flags, from TF_CONFIG, or from a platform's variables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from moxing.errors import MoxValueError
 def resolve(
     given: Mapping[str, object], environ: Mapping[str, str], argv0: str = ""
 ) -> Cluster | None:
-    """The cluster that this process is part of; None: it is the only process.
+    """Returns the cluster that this process is part of; None if it is the only process.
 
-    Flags and TF_CONFIG describe processes: where both do, they must agree. DLS and ModelArts
-    describe nodes, on each of which a worker and a ps may run: the hosts must agree. Slurm's
-    variables are there whenever a program runs under Slurm: they count where nothing else speaks.
+    Flags and TF_CONFIG describe processes: if both do, they must agree. DLS and ModelArts describe
+    nodes, each of which may run a worker and a ps: the hosts must agree. Slurm's variables are set
+    whenever a program runs under Slurm, so they count only if nothing else describes a cluster.
 
     Args:
         given: the flags job_name, task_index, ps_hosts and worker_hosts, by name.
@@ -28,8 +28,8 @@ def resolve(
         argv0: the program, for messages.
 
     Raises:
-        MoxValueError: a description that can't be, or two that disagree (both are shown), or a
-            secret that can't be one.
+        MoxValueError: a description is impossible, two descriptions disagree (both are shown), or
+            the secret is not valid.
     """
     from_flags = flags.read(given, argv0)
     from_config = tf_config.read(environ)
@@ -55,9 +55,9 @@ def _places(cluster: Cluster) -> tuple[object, ...]:
 
 
 def _on_nodes(cluster: Cluster, nodes: Cluster) -> bool:
-    """Whether the processes are on these nodes, and this one on this node.
+    """Whether the processes are on these nodes, and this process is on this node.
 
-    Names and numbers of one host can't be compared: such a pair passes.
+    A host name can't be compared with an IP address: such a pair passes.
     """
     mine = {split(address)[0] for address in cluster.tasks.values()}
     theirs = {split(address)[0] for address in nodes.tasks.values()}

@@ -1,4 +1,4 @@
-"""What a process's program is, to be compared with that of the others."""
+"""Computes a digest of the program, to compare it between processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def facts() -> dict[str, str]:
-    """The digest of the program's text by the words of an error; empty where it has no file."""
+    """The digest of the program's text, by its name for messages; empty without a file."""
     try:
         with open(sys.argv[0], "rb") as script:
             return {"the text of the script": hashlib.sha256(script.read()).hexdigest()[:12]}

@@ -1,4 +1,4 @@
-"""The secret of a job: where a task finds it, and what it proves and seals with it."""
+"""The secret of a job: reads it, and makes proofs and seals with it."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ HOW_TO_MAKE = f"(umask 077; openssl rand -hex 32 > FILE), and {FILE_VARIABLE}=FI
 
 @dataclass(frozen=True)
 class Secret:
-    """A text that the tasks of one job share, and that no message, log or representation shows.
+    """A text that the tasks of one job share; no message, log or repr shows it.
 
     A proof or a key is the HMAC (RFC 2104, with SHA-256) of a purpose and of two random numbers,
-    one of each side. So no proof can be used a second time, nor for another purpose, nor be sent
-    back to the one who made it.
+    one from each side. So no proof can be used a second time, for another purpose, or against the
+    side that made it.
     """
 
     _text: bytes = field(repr=False)
 
     def proof(self, purpose: str, ask: str, answer: str) -> str:
-        """The proof of the secret over two random numbers, in hexadecimal."""
+        """Returns the proof of the secret over two random numbers, in hexadecimal."""
         return self._derive(f"proof of {purpose}", ask, answer).hex()
 
     def proves(self, proof: object, purpose: str, ask: str, answer: str) -> bool:
-        """Whether a stranger's `proof` is that of a holder of the secret."""
+        """Whether a holder of the secret has made a stranger's `proof`."""
         expected = self.proof(purpose, ask, answer)
         return isinstance(proof, str) and hmac.compare_digest(proof.encode(), expected.encode())
 
     def seal(self, sender: str, ask: str, answer: str) -> Seal:
-        """The seal of what one side of a connection sends."""
+        """Returns the seal of the messages of one side of a connection."""
         return Seal(self._derive(f"seal of {sender}", ask, answer))
 
     def _derive(self, purpose: str, ask: str, answer: str) -> bytes:
-        # Lengths, so that no two lists of parts have the same bytes.
+        # Each part's length goes first, so that no two lists of parts have the same bytes.
         parts = [part.encode() for part in ("openmox", purpose, ask, answer)]
         whole = b"".join(len(part).to_bytes(_COUNT_BYTES, "big") + part for part in parts)
         return hmac.digest(self._text, whole, _HASH)
@@ -64,22 +64,22 @@ class Seal:
         return hmac.digest(self._key, count + body, _HASH).hex().encode()
 
     def opened(self, line: bytes) -> bytes | None:
-        """The next message without its mark; None: it is not what a holder of the secret sent."""
+        """Returns the next message without its mark; None if no holder of the secret sent it."""
         body, _, mark = line.rpartition(b" ")
         return body if hmac.compare_digest(self.next(body), mark) else None
 
 
 def new() -> str:
-    """A secret that nobody guesses: 256 random bits, in hexadecimal."""
+    """Returns a new secret: 256 random bits, in hexadecimal."""
     return secrets.token_hex(32)
 
 
 def read(environ: Mapping[str, str]) -> Secret | None:
-    """The secret that the environment holds, or names the file of; None: the job has none.
+    """Returns the secret of the environment, or of the file it names; None if there is none.
 
     Raises:
-        MoxValueError: the environment names two, or the secret is too short or too long, or other
-            users could read or write its file. No message shows the secret.
+        MoxValueError: the environment has two secrets, the secret is too short or too long, or
+            other users could read or write its file. No message shows the secret.
     """
     given, path = environ.get(VARIABLE), environ.get(FILE_VARIABLE)
     if given is None and path is None:
@@ -103,10 +103,10 @@ def _checked(text: bytes, where: str) -> Secret:
 
 
 def _content(path: str) -> bytes:
-    """The text of a file that only this user can have written, and can read."""
+    """Returns the text of a file that only this user can read and write."""
     where = f"{FILE_VARIABLE}={shown(path, plain=True)}"
     try:
-        # A named pipe would let this wait for good.
+        # Without O_NONBLOCK, a named pipe would make this wait forever.
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -123,7 +123,7 @@ def _content(path: str) -> bytes:
 
 
 def _problem(found: os.stat_result) -> str:
-    """Why a file can't be trusted with a secret; "" if it can."""
+    """Says why a file is not safe for a secret; "" if it is."""
     if not stat.S_ISREG(found.st_mode):
         return "this is no file, which the job's secret would be in. Make one"
     if found.st_uid not in (os.geteuid(), 0):

@@ -1,4 +1,4 @@
-"""What a parameter server does: TensorFlow's server runs until the last worker is finished."""
+"""Runs a parameter server: TensorFlow's server, until the last worker is finished."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from moxing.logs import TENSORFLOW
 
 
 def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -> Any:
-    """TensorFlow's server of this task; it lives as long as the process.
+    """Starts TensorFlow's server of this task, which lives as long as the process.
 
     Args:
-        cluster: whose addresses it gets.
+        cluster: has the server's addresses.
         protocol: as `tf.train.Server` takes it.
-        config: a `tf.ConfigProto`; None: TensorFlow's defaults.
+        config: a `tf.ConfigProto`; None for TensorFlow's defaults.
     """
     import tensorflow.compat.v1 as tf
 
     jobs = {WORKER: list(cluster.workers)} | ({PS: list(cluster.ps)} if cluster.ps else {})
-    with native_noise.dropped():  # It looks for GPUs, and takes a missing driver for an error.
+    with (
+        native_noise.dropped()
+    ):  # The server looks for GPUs, and logs a missing driver as an error.
         return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
 
 

@@ -1,4 +1,4 @@
-"""JSON messages over a socket, one a line: never blocks, never trusts what arrives.
+"""Sends and receives JSON messages over a socket, one a line: never blocks, trusts no input.
 
 Once a link is sealed, each line ends with a space and the mark of its message.
 """
@@ -21,18 +21,17 @@ LONGEST_HELLO = 64 << 10
 LONGEST = 8 << 20
 _MOST_WAITING = 64 << 20
 _CHUNK = 64 << 10
-# A machine that is gone acknowledges nothing; a stopped process still does (its kernel does it).
+# A lost machine acknowledges no packets; for a stopped process the kernel still does.
 _GONE_SECONDS = 10
 
 
 class Link:
-    """One connection. `lost` says why it ended; None while it stands.
+    """One connection. `lost` says why it ended; None while it is open.
 
-    It is `foreign` where another program answers, and `unsealed` where a message has not the mark
-    that it must have.
+    `foreign` is True if another program answers, and `unsealed` if a message lacks its mark.
 
-    `send` may be called from any thread, `receive` from one. What the network does not take at
-    once waits in memory until `flush`.
+    `send` may be called from any thread, `receive` from one thread only. Messages that the network
+    does not take at once wait in memory until `flush`.
     """
 
     def __init__(self, connection: socket.socket, longest: int = LONGEST) -> None:
@@ -57,12 +56,12 @@ class Link:
         return bool(self._out)
 
     def seal(self, sending: Seal, receiving: Seal) -> None:
-        """From now on marks what is sent, and takes nothing that has no mark."""
+        """From now on marks messages, and refuses received messages without a mark."""
         with self._lock:
             self._sending, self._receiving = sending, receiving
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Sends, or keeps for `flush`; on a lost link it does nothing, as `lost` tells."""
+        """Sends a message, or keeps it for `flush`; does nothing on a lost link."""
         body = json.dumps(message, separators=(",", ":")).encode()
         with self._lock:
             if self.lost is not None:
@@ -75,7 +74,7 @@ class Link:
         self.flush()
 
     def flush(self) -> None:
-        """Gives the network as much as it takes now."""
+        """Sends as many of the waiting bytes as the network takes now."""
         with self._lock:
             try:
                 while self._out:
@@ -83,15 +82,16 @@ class Link:
             except BlockingIOError:
                 pass
             except OSError:
-                # What the other side said last may still be unread: `receive` finds the loss.
+                # The other side's last messages may still be unread, so `receive` reports the loss.
                 self._out.clear()
 
     def receive(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The messages that are complete by now; sets `lost` at the end or at nonsense.
+        """Returns the complete messages; sets `lost` if the connection ended or sent nonsense.
 
         Args:
-            most: at most so many; the next call begins with the rest. A task that seals the link
-                when it reads a message reads one at a time: what follows must have a mark.
+            most: the most messages to return; the next call begins with the rest. A task that seals
+                the link when it reads a message reads one at a time, since the next one must have a
+                mark.
         """
         try:
             for _ in range(16):
@@ -124,7 +124,7 @@ class Link:
         return messages
 
     def _read(self, line: bytes) -> dict[str, Any] | None:
-        """The message of a line; None: it is none, or has not the mark that it must have."""
+        """Returns the message of a line; None if it is no message or lacks its mark."""
         if self._receiving is None:
             return _parsed(line)
         body = self._receiving.opened(line)
@@ -139,17 +139,18 @@ class Link:
         self._in.clear()
 
     def close(self) -> None:
-        """Closes at once."""
+        """Closes the connection at once."""
         self.lost = self.lost or "closed"
         with contextlib.suppress(OSError):
             self.socket.close()
 
 
 def close_all(links: Iterable[Link], seconds: float) -> None:
-    """Sends what is left, and waits up to `seconds` for the other sides to have read it.
+    """Sends the rest, and waits up to `seconds` until the other sides have read it.
 
-    A socket that is closed with unread input resets its connection, and the last words may be lost
-    with it; so each is read to its end. No threads: it also works while the interpreter ends.
+    A socket that is closed with unread input resets its connection, and the last messages may be
+    lost; so each socket is read to its end. This starts no threads, so that it also works while the
+    interpreter exits.
     """
     waiting = {link for link in links if link.lost is None}
     ending: set[Link] = set()
@@ -200,7 +201,7 @@ def _tune(connection: socket.socket) -> None:
         (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", _GONE_SECONDS * 1000),
     ]
     for level, name, value in options:
-        # Not every system has each of them, and a socketpair has none.
+        # Not every system has each option, and a socketpair has none of them.
         if hasattr(socket, name):
             with contextlib.suppress(OSError):
                 connection.setsockopt(level, getattr(socket, name), value)

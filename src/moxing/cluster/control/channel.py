@@ -1,4 +1,4 @@
-"""Joins a job's tasks: how the control channel is opened, and how a task leaves it."""
+"""Joins the tasks of a job: opens the control channel, and leaves it at the end."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ _VERDICT_SECONDS = 3.0
 def join(
     cluster: Cluster, *, digest: Mapping[str, str], timeout: float, stall_timeout: float
 ) -> Iterator[Member]:
-    """Meets the other tasks, and keeps a connection to them while the body runs.
+    """Waits for the other tasks, and keeps a connection to them while the body runs.
 
     Leaving the body normally announces `finished`; the chief then stays until every worker is
     finished. Leaving it by an error announces `failed`.
 
     Args:
-        cluster: who takes part. A cluster that is alone opens no socket.
-        digest: what must be equal in all tasks (flags, the script), by a name for messages.
+        cluster: the tasks. A cluster of one task opens no socket.
+        digest: facts that must be equal in all tasks (flags, the script), by their names for
+            messages.
         timeout: seconds to wait for all tasks.
         stall_timeout: seconds of a task's silence that end the job.
 
@@ -55,7 +56,7 @@ def join(
 
 
 class Channel(Protocol):
-    """What carries a task's messages."""
+    """Carries a task's messages to and from the other tasks."""
 
     def send(self, message: Mapping[str, Any]) -> None: ...
     def await_workers(self, member: Member) -> None: ...
@@ -70,7 +71,7 @@ def open_channel(
     deliver: Callable[[dict[str, Any]], None],
     step: Callable[[], int | None],
 ) -> Channel:
-    """Waits for all tasks to meet, and starts to watch them."""
+    """Waits until all tasks have met, and starts to watch them."""
     if cluster.job == EVALUATOR:
         raise MoxValueError(
             f"{cluster.task} can't join the job's tasks: an evaluator reads checkpoints only."
@@ -84,7 +85,7 @@ def open_channel(
 
 
 class _HubChannel:
-    """The chief's own: messages go to the hub without a socket."""
+    """The chief's own channel: its messages go to the hub without a socket."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -96,7 +97,7 @@ class _HubChannel:
         self._hub.handle(CHIEF, message)
 
     def await_workers(self, member: Member) -> None:
-        """Stays while others work: the channel and the chief's server end with this process."""
+        """Waits while workers work: the channel and the chief's server end with this process."""
         began = time.monotonic()
         while member.wait("all_finished", 0.5) is None and member.first_failure() is None:
             now = time.monotonic()
@@ -119,7 +120,7 @@ class _SpokeChannel:
         self._spoke.send(message)
 
     def await_workers(self, member: Member) -> None:
-        """Nobody needs a worker that is not the chief after its end."""
+        """Does nothing: no task needs a worker that is not the chief after its end."""
 
     def close(self) -> None:
         self._watch.end()
@@ -128,7 +129,7 @@ class _SpokeChannel:
 
 @contextmanager
 def leaving(channel: Channel, member: Member) -> Iterator[None]:
-    """Announces how the body ended, and finds out whose error it was."""
+    """Announces how the body ended, and finds which task caused an error."""
     try:
         yield
     except BaseException as error:
@@ -145,7 +146,7 @@ def leaving(channel: Channel, member: Member) -> Iterator[None]:
 
 def _finish(channel: Channel, member: Member) -> None:
     if member.has_failed:
-        member.wait("failed", _VERDICT_SECONDS)  # So that the chief has told everybody.
+        member.wait("failed", _VERDICT_SECONDS)  # By then the chief has told every task.
     elif member.first_failure() is None or member.cluster.is_chief:
         _announce_end(channel, member)
 

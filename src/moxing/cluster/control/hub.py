@@ -15,13 +15,14 @@ from moxing.errors import escaped
 
 BEAT_SECONDS = 1.0
 NOTICE_SECONDS = 10.0
-# One death makes others fail within milliseconds; the death counts as the cause of all of them.
+# The death of one task makes others fail within milliseconds; it counts as the cause of all
+# failures.
 SETTLE_SECONDS = 1.0
 
 
 @dataclass
 class Peer:
-    """What the chief knows of one task."""
+    """The chief's knowledge of one task."""
 
     task: str
     address: str
@@ -36,11 +37,11 @@ class Peer:
 
 @dataclass
 class Hub:
-    """Shared by the watch thread and the chief's own; every entry takes the lock.
+    """The chief's state of all tasks, for several threads; every method takes the lock.
 
     Args:
         links: the other tasks' connections, by task.
-        deliver: takes what is sent to the chief itself.
+        deliver: takes the messages to the chief itself.
         stall_timeout: seconds of silence that end the job.
         step: the step that the chief itself has reached.
     """
@@ -67,7 +68,7 @@ class Hub:
         self._me = self.peers["worker 0"]
 
     def handle(self, task: str, message: Mapping[str, Any]) -> None:
-        """One message of a task, the chief's own included."""
+        """Handles one message of a task, the chief included."""
         with self._lock:
             peer = self.peers[task]
             self._hear(peer)
@@ -84,7 +85,7 @@ class Hub:
                 self._missing(peer, str(message["key"]))
 
     def lost(self, task: str, why: str) -> None:
-        """The connection of a task has ended."""
+        """Handles the end of a task's connection."""
         with self._lock:
             peer = self.peers[task]
             if peer.link is not None:
@@ -110,7 +111,7 @@ class Hub:
                 self._settle()
 
     def idlers(self, now: float, since: float) -> list[Peer]:
-        """Unfinished workers that have not moved a step for `stall_timeout`, counted from then."""
+        """Unfinished workers that have not made a step for `stall_timeout` since `since`."""
         with self._lock:
             return [
                 peer
@@ -120,13 +121,13 @@ class Hub:
             ]
 
     def stalled(self, peer: Peer, seconds: float) -> None:
-        """Takes a task for hung."""
+        """Treats a task as hung, and announces its failure."""
         with self._lock:
             text = failure.stalled(peer.task, peer.address, peer.step, seconds)
             self._decide(peer, "stalled", text)
 
     def close(self) -> None:
-        """Sends what is still to be sent, to everybody."""
+        """Sends the remaining messages to all tasks, and closes the connections."""
         with self._lock:
             links = [peer.link for peer in self.peers.values() if peer.link is not None]
             for peer in self.peers.values():
@@ -162,7 +163,7 @@ class Hub:
             how = failure.STOPPED if details.get("stopped") else failure.REPORTED
             self._report(peer, how, escaped(str(details.get("reason", "it did not say why"))))
             return
-        if name not in self._told:  # Everybody keeps the first of a name.
+        if name not in self._told:  # Every task keeps the first event of a name.
             self._told.add(name)
             self._send_all({"kind": "event", "name": name, "task": peer.task, "details": details})
         if name == "finished" and not peer.finished:

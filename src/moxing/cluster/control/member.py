@@ -1,4 +1,4 @@
-"""What a task can tell and ask the other tasks of its job while it runs."""
+"""The messages that a task can exchange with the other tasks of its job while it runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from moxing.logs import TENSORFLOW
 
 
 class Member:
-    """This task's place in the job. Every method may be called from any thread."""
+    """This task as a member of its job. Every method may be called from any thread."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.step: int | None = None  # The step reported last.
+        self.step: int | None = None  # The last reported step.
         self.has_failed = False
         self._send: Callable[[Mapping[str, Any]], None] = lambda message: None
         self._changed = threading.Condition()
@@ -32,18 +32,18 @@ class Member:
         self._callbacks: list[Callable[[str], None]] = []
 
     def connect(self, send: Callable[[Mapping[str, Any]], None]) -> None:
-        """Sets what takes this task's messages; `join` calls it."""
+        """Sets the function that takes this task's messages; `join` calls this."""
         self._send = send
 
     def report_step(self, step: int) -> None:
-        """Notes the step reached; the next heartbeat carries it."""
+        """Records the step that was reached; the next heartbeat carries it."""
         self.step = step
 
     def announce(self, event: str, **details: Any) -> None:
-        """Tells every task. Details are JSON values.
+        """Announces an event to every task. Details are JSON values.
 
-        Of each kind of event, everybody keeps the one that reached the chief first. A `failed`
-        becomes known once it is clear that no death lies behind it (within about a second).
+        For each name, every task keeps the event that reached the chief first. A `failed` event
+        becomes known once it is clear that no death of a task caused it (within about a second).
         """
         if event == "failed":
             self.has_failed = True
@@ -51,11 +51,11 @@ class Member:
         self._send(_checked({"kind": "event", "name": event, "details": details}))
 
     def event(self, name: str) -> Mapping[str, Any] | None:
-        """The first such event that anybody announced, with its `task`; None: there is none."""
+        """The first event of this name that a task announced, with its `task`; else None."""
         return self._events.get(name)
 
     def wait(self, name: str, timeout: float) -> Mapping[str, Any] | None:
-        """Like `event`, after waiting up to `timeout` seconds for one."""
+        """Like `event`, after waiting up to `timeout` seconds for the event."""
         with self._changed:
             self._changed.wait_for(lambda: name in self._events, timeout)
         return self._events.get(name)
@@ -65,14 +65,14 @@ class Member:
         self.announce("failed", reason=reason)
 
     def wait_failure(self, timeout: float) -> str | None:
-        """Like `first_failure`, after waiting up to `timeout` seconds for one."""
+        """Like `first_failure`, after waiting up to `timeout` seconds for a failure."""
         self.wait("failed", timeout)
         return self.first_failure()
 
     def wait_for_workers(self, turn: Callable[[], None] = lambda: None) -> None:
         """Returns when every worker is finished; for parameter servers.
 
-        The wait ends with the job: a worker that dies, fails or stands still is a failure.
+        A worker that dies, fails or stands still ends the wait with an error.
 
         Args:
             turn: called about twice a second meanwhile.
@@ -101,18 +101,18 @@ class Member:
         return self._await_value(full, f"{key!r}", timeout)
 
     def broadcast(self, key: str, value: Any, timeout: float | None) -> Any:
-        """The chief's value; what the others pass is not looked at. Raises as `all_gather` does."""
+        """Returns the chief's value, and ignores other tasks'. Raises as `all_gather` does."""
         full = self._numbered(f"chief's {key}")
         if self.cluster.is_chief:
             self._send(_checked({"kind": "cast", "key": full, "value": value}))
         return self._await_value(full, f"the chief's {key!r}", timeout)
 
     def barrier(self, key: str, timeout: float | None) -> None:
-        """Returns when every worker has called it. Raises as `all_gather` does."""
+        """Waits until every worker has called it. Raises as `all_gather` does."""
         self.all_gather(f"barrier {key}", None, timeout)
 
     def first_failure(self) -> str | None:
-        """The first cause that ended the job's work, as a sentence; None: all is well."""
+        """The first cause that ended the job's work, as a sentence; None if nothing failed."""
         event = self._events.get("failed")
         return None if event is None else event["reason"]
 
@@ -124,8 +124,8 @@ class Member:
     def on_failure(self, callback: Callable[[str], None]) -> None:
         """Calls back once, with the first cause, in a thread of its own.
 
-        A failure that this very task reported calls nobody back. One that is already known does so
-        at once.
+        A failure that this task itself reported does not call back. A failure that is already known
+        calls back at once.
         """
         with self._changed:
             self._callbacks.append(callback)
@@ -157,11 +157,11 @@ class Member:
         if event["task"] == self.cluster.task and event["how"] in (REPORTED, STOPPED):
             return
         for callback in callbacks:
-            # Not in the watch thread: heartbeats must go on while a callback closes a session.
+            # Callbacks get a thread of their own: heartbeats must go on while one closes a session.
             caller = threading.Thread(
                 target=callback, args=(event["reason"],), name="openmox-failure", daemon=True
             )
-            with contextlib.suppress(RuntimeError):  # The interpreter ends already.
+            with contextlib.suppress(RuntimeError):  # The interpreter is already exiting.
                 caller.start()
 
     def _numbered(self, key: str) -> str:

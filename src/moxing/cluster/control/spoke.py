@@ -1,4 +1,4 @@
-"""The other tasks' side of the control channel: one connection, to the chief."""
+"""The control channel of a task that is not the chief: one connection, to the chief."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHIEF = "worker 0"
 
 
 class Spoke:
-    """Sends heartbeats, hands on what the chief sends, and judges the chief's own silence."""
+    """Sends heartbeats, passes on the chief's messages, and notices if the chief falls silent."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Spoke:
         if self._over.is_set():
             return
         self._over.set()
-        if how == "stalled":  # It may wake, and must not wait for this task then.
+        if how == "stalled":  # A chief that wakes up must not wait for this task.
             self._link.send({"kind": "event", "name": "failed", "details": {"reason": text}})
         details = {"how": how, "reason": text, "step": self._chief_step}
         self._deliver({"kind": "event", "name": "failed", "task": CHIEF, "details": details})

@@ -12,14 +12,14 @@ from moxing.cluster.wire import Link
 from moxing.logs import TENSORFLOW
 
 _TURN = 0.2
-_SLEPT = 1.0  # A turn takes no longer, unless the process does not run at all.
+_SLEPT = 1.0  # A turn takes less time, unless the process does not run at all.
 
 
 class Watch(threading.Thread):
     """Calls `receive(task, message)`, `lost(task, why)` and `tick(now, slept)`.
 
-    `slept` is how long this very process stood still since the last turn (stopped by a signal, or
-    its machine suspended): seconds that must not be counted as silence of others.
+    `slept` is how many seconds this process itself stood still since the last turn (stopped by a
+    signal, or its machine suspended): these must not count as silence of other tasks.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Watch(threading.Thread):
         self._ended = threading.Event()
 
     def end(self) -> None:
-        """Ends the thread, and waits for it (not from within it)."""
+        """Ends the thread, and waits for its end unless called from within it."""
         self._ended.set()
         if threading.current_thread() is not self:
             self.join(timeout=5)
@@ -44,7 +44,7 @@ class Watch(threading.Thread):
         with selectors.DefaultSelector() as selector:
             for task, link in self._links.items():
                 selector.register(link, selectors.EVENT_READ, task)
-                self._read(link, task)  # Some may have been taken from the network already.
+                self._read(link, task)  # Earlier reads may have left complete messages in the link.
             before = time.monotonic()
             while not self._ended.is_set():
                 self._turn(selector)
@@ -74,5 +74,5 @@ class Watch(threading.Thread):
         for message in link.receive():
             try:
                 self._receive(task, message)
-            except Exception as error:  # A message out of order must not end the watch.
+            except Exception as error:  # An unexpected message must not end the watch.
                 TENSORFLOW.warning("Ignoring a message of %s: %s", task, error)

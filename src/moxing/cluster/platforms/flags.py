@@ -1,4 +1,4 @@
-"""The four flags of TensorFlow's distributed examples, as scripts and platforms pass them."""
+"""Reads the cluster from the four flags of TensorFlow's distributed examples."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SOURCE = "flags"
 
 
 def read(given: Mapping[str, object], argv0: str) -> Cluster | None:
-    """The cluster of `--job_name --task_index --ps_hosts --worker_hosts`.
+    """Returns the cluster of `--job_name --task_index --ps_hosts --worker_hosts`.
 
-    An empty `--job_name` means one process, as it always did, unless there is a list of several.
+    An empty `--job_name` means one process, unless a list names several.
 
     Args:
-        given: the flags' values by name; what is missing is empty.
+        given: the flags' values by name; a missing flag is empty.
         argv0: the program, for the example in messages.
     """
     job = str(given.get("job_name") or "").strip()

@@ -8,15 +8,15 @@ from moxing.cluster.addresses import split
 from moxing.cluster.cluster import PS, WORKER, Cluster
 from moxing.errors import MoxValueError, shown
 
-# Where a host comes without a port: the one that TensorFlow's examples use.
+# The port of TensorFlow's examples, for hosts without a port.
 DEFAULT_PORT = 2222
 _DIGITS = 18
 
 
 def read(environ: Mapping[str, str]) -> Cluster | None:
-    """The cluster of DLS_* with BATCH_CUSTOM<i>_HOSTS, or of VC_*; None: one node, or neither.
+    """Reads DLS_* with BATCH_CUSTOM<i>_HOSTS, or VC_*; None with one node or without variables.
 
-    `MA_TASK_NAME=ps` makes this process a parameter server; their hosts are in VC_PS_HOSTS.
+    `MA_TASK_NAME=ps` makes this process a parameter server; VC_PS_HOSTS lists such hosts.
     """
     return _dls(environ) or _vc(environ)
 

@@ -1,4 +1,4 @@
-"""Slurm's variables of the tasks that `srun` starts."""
+"""Reads the cluster from the variables that Slurm sets in the tasks of `srun`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from moxing.cluster.cluster import MOST_TASKS, WORKER, Cluster
 from moxing.errors import MoxValueError, shown
 
 SOURCE = "the Slurm variables"
-# Jobs that share a node must not meet: the port follows from the job's number.
+# Ports depend on the job's number, so that jobs on one node do not meet.
 _FIRST_PORT = 20000
 _PORTS = 10000
 _PORTS_A_JOB = 16
 _NUMBER = "[0-9]{1,18}"
-_MOST_RANGES = 16  # In the name of a node.
+_MOST_RANGES = 16  # Ranges in one node name.
 
 
 def read(environ: Mapping[str, str]) -> Cluster | None:
-    """All tasks of the step as workers; None: no Slurm, or one task.
+    """Returns all tasks of the step as workers; None outside of Slurm or with one task.
 
     A step's own variables (SLURM_STEP_*) are read before the job's. Task 0 is the chief. Ports are
     20000 + (16 * job number modulo 10000), plus the task's number on its node.
@@ -50,7 +50,7 @@ def read(environ: Mapping[str, str]) -> Cluster | None:
 
 
 def expand(node_list: str) -> list[str]:
-    """The names in a node list such as `gpu[01-03,7]-a,login`.
+    """Returns the names in a node list such as `gpu[01-03,7]-a,login`.
 
     Raises:
         MoxValueError: brackets or ranges that can't be read.
@@ -87,7 +87,7 @@ def _expanded(part: str, whole: str) -> list[str]:
 
 
 def _places(environ: Mapping[str, str], nodes: int, count: int) -> list[tuple[int, int]]:
-    """Each task's node and number on it, blockwise, as srun does by default."""
+    """Returns each task's node and its number there, in blocks, as srun does by default."""
     text = _first(environ, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE")
     each = _counts(text) if text else [len(range(n, count, nodes)) for n in range(nodes)]
     if len(each) != nodes or sum(each) != count:

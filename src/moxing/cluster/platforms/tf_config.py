@@ -1,4 +1,4 @@
-"""TF_CONFIG, which TensorFlow's own launchers, Kubernetes' TFJob and UAI Train set."""
+"""Reads TF_CONFIG, which TensorFlow's launchers, Kubernetes' TFJob and UAI Train set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from moxing.errors import MoxValueError, near_matches, shown
 SOURCE = "TF_CONFIG"
 _CHIEFS = ("chief", "master")
 _ROLES = (*_CHIEFS, WORKER, PS, EVALUATOR)
-_DIGITS = 18  # Of a task's index; Python reads no number of more than 4,300.
+_DIGITS = (
+    18  # Most digits of a task's index; Python itself refuses numbers of more than 4,300 digits.
+)
 _FORM = (
     'Its form: {"cluster": {"chief": ["host:port"], "worker": ["host:port"], "ps": []},'
     ' "task": {"type": "worker", "index": 0}}'
@@ -21,10 +23,10 @@ _FORM = (
 
 
 def read(environ: Mapping[str, str]) -> Cluster | None:
-    """The cluster of TF_CONFIG. `chief` and `master` are one role: worker 0, the others follow.
+    """Returns the cluster of TF_CONFIG. `chief` or `master` is worker 0; the others follow.
 
-    None where it is unset or empty, where its cluster is an empty object, or where it has none and
-    does not name a second process either (one process).
+    Returns None if TF_CONFIG is unset or empty, if its cluster is an empty object, or if it has no
+    cluster and names no second process.
     """
     text = environ.get(SOURCE, "").strip()
     if not text:
@@ -50,7 +52,7 @@ def read(environ: Mapping[str, str]) -> Cluster | None:
 def _is_alone(config: Mapping[str, Any]) -> bool:
     """Whether a TF_CONFIG without a cluster can only mean one process.
 
-    Hosted services wrote `{}`, or the first process's task beside words of their own.
+    Hosted services wrote `{}`, or the first process's task beside keys of their own.
     """
     task = config.get("task") or {}
     first = isinstance(task, dict) and task.get("type", WORKER) in (*_CHIEFS, WORKER)
@@ -58,7 +60,7 @@ def _is_alone(config: Mapping[str, Any]) -> bool:
 
 
 def with_chief(text: str) -> str:
-    """The text of a TF_CONFIG with `chief` for `master`, which tf.distribute does not know."""
+    """Returns TF_CONFIG with `chief` for `master`, which tf.distribute does not know."""
     config = _object(_parsed(text), "TF_CONFIG")
     cluster, task = config.get("cluster"), config.get("task")
     if isinstance(cluster, dict):
@@ -79,7 +81,7 @@ def _parsed(text: str) -> Any:
 
 
 def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, unless a key is in it twice: JSON would keep the last without a word."""
+    """Makes a dict; raises if a key is there twice, of which JSON would silently keep the last."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -112,7 +114,7 @@ def _roles(cluster: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _check_different(roles: Mapping[str, tuple[str, ...]]) -> None:
-    """That no address is there twice, for an evaluator neither, though nobody talks to it."""
+    """Raises if an address is there twice, even an evaluator's, to which no task connects."""
     tasks: dict[tuple[str, int], str] = {}
     for role, addresses in roles.items():
         for index, address in enumerate(addresses):
@@ -132,7 +134,7 @@ def _task(
     if role not in _ROLES:
         raise _unknown("task type", role)
     if role in _CHIEFS and chief:
-        role = chief  # A program may have renamed it in one of the two places.
+        role = chief  # A program may have renamed the role in only one of the two places.
     given, index = index, _number(index)
     if index is None:
         raise _error(f"needs a number as the task's index, not {shown(given)}")
@@ -155,7 +157,7 @@ def _misspelled(config: Mapping[str, Any]) -> bool:
 
 
 def _number(value: Any) -> int | None:
-    """A task's index; TensorFlow took digits in a string, too."""
+    """Returns a task's index; like TensorFlow, also accepts digits in a string."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value) if len(value) <= _DIGITS else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None

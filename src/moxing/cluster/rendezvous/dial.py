@@ -1,7 +1,7 @@
-"""How a task that is not the chief finds the chief, and waits with it for the others.
+"""Connects a task to the chief, and waits with the chief for the other tasks.
 
-A task that has the job's secret tells nothing of itself, and believes nothing, before the other
-side has proven that it has the secret too.
+A task that has the job's secret sends no facts about itself, and trusts no message, before the
+other side has proven that it has the secret too.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from moxing.errors import MoxRuntimeError, escaped, shown
 from moxing.logs import TENSORFLOW
 
 _RETRY_SECONDS = 0.2
-_TURN_SECONDS = 1.0  # Of waiting for the chief's word, between looks at the clock.
+_TURN_SECONDS = 1.0  # Time of a wait for the chief's answer before the next look at the clock.
 _VERDICT_SECONDS = 5.0
-# An earlier job's server may need a moment to go when a launcher restarts everything.
+# After a restart by a launcher, an earlier job's server may need a moment to end.
 _FOREIGN_SECONDS = 5.0
 
 
 def dial(cluster: Cluster, greeting: Mapping[str, Any], deadline: float) -> tuple[Link, str]:
-    """The link to the chief, and the job's name, once the chief says that all are there.
+    """Returns the link to the chief and the job's name once the chief says that all are there.
 
     Raises:
-        MissingPeerError: something else answers in its place, or the deadline has passed.
+        MissingPeerError: another program answers in the chief's place, or the deadline has passed.
         MoxRuntimeError: the chief refuses.
     """
     return _Dialer(cluster, greeting, deadline).dial()
@@ -45,8 +45,8 @@ class _Dialer:
         self._chief = named("worker 0, the chief", cluster.workers[0])
         self._host, self._port = split(cluster.workers[0])
         self._greeting, self._secret = greeting, cluster.secret
-        self._asked: dict[str, Any] | None = None  # The question that has no answer yet.
-        # Whoever has reached the chief leaves the verdict to it, so that all give the same one.
+        self._asked: dict[str, Any] | None = None  # The question that is not answered yet.
+        # Once the chief is reached, it decides on the timeout, so that all tasks report the same.
         self._deadline = self._own_deadline = deadline
         self._began = self._said = time.monotonic()
         self._missing: list[str] = []
@@ -79,10 +79,12 @@ class _Dialer:
         return link
 
     def _wait_at(self, link: Link) -> str | None:
-        """The job's name; None when the connection ended without a verdict."""
+        """Returns the job's name; None if the connection ended without a decision."""
         try:
             while link.lost is None:
-                with selectors.PollSelector() as selector:  # select() knows no file above 1,023.
+                with (
+                    selectors.PollSelector() as selector
+                ):  # select() can't take descriptors above 1,023.
                     wanted = selectors.EVENT_WRITE if link.unsent else 0
                     selector.register(link, selectors.EVENT_READ | wanted)
                     ready = selector.select(_TURN_SECONDS)
@@ -104,9 +106,9 @@ class _Dialer:
         return None
 
     def _read(self, link: Link) -> str | None:
-        """The job's name, once the chief has said that all are there.
+        """Returns the job's name, once the chief has said that all are there.
 
-        Messages behind that word stay in the link.
+        Later messages stay in the link.
         """
         while messages := link.receive(1):
             (message,) = messages
@@ -121,7 +123,7 @@ class _Dialer:
         return None
 
     def _is_proven(self, link: Link, asked: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-        """Greets who proves that it has the secret; leaves who does not."""
+        """Greets a chief that proves that it has the secret; closes the link to any other."""
         assert self._secret is not None
         if handshake.is_proof(self._secret, asked, message):
             self._asked = self._unproven_since = self._foreign_since = None

@@ -1,4 +1,4 @@
-"""Open files: how many connections a process may have at once."""
+"""Computes how many connections a process may have at once, from its limit of open files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import resource
 from moxing.errors import MoxRuntimeError
 
 _MOST_STRANGERS, _ENOUGH_STRANGERS, _FEWEST_STRANGERS = 1024, 128, 8
-_OTHERS = 64  # Of TensorFlow, of the data and of the logs.
+_OTHERS = 64  # Files of TensorFlow, of the data and of the logs.
 
 
 def room_for_strangers(tasks: int) -> int:
-    """How many connections may wait to be known, beside those of the job's tasks.
+    """Returns how many unknown connections there may be, beside those of the job's tasks.
 
-    Raises the process's own limit where that is needed and allowed.
+    Raises the process's limit of open files if that is needed and allowed.
 
     Raises:
         MoxRuntimeError: the limit is too low for the tasks.

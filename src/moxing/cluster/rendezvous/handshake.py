@@ -1,4 +1,4 @@
-"""The messages of tasks that meet: proofs of the secret, and facts that must be equal."""
+"""The messages of the rendezvous: proofs of the secret, and facts that must be equal."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from moxing.cluster.secret import FILE_VARIABLE, VARIABLE, Secret
 from moxing.cluster.wire import Link
 from moxing.errors import escaped, shown
 
-PROTOCOL = 2  # 1: tasks had no secret.
-CHIEF, TASK = "the chief", "a task"  # Sides of a connection, as the secret names them.
+PROTOCOL = 2  # In version 1, tasks had no secret.
+CHIEF, TASK = "the chief", "a task"  # The names of a connection's sides in proofs and seals.
 _NONCE_BYTES = 16
 _LONGEST_NONCE = 64
 _MOST_FACTS = 1000
@@ -26,7 +26,7 @@ _LONGEST_LIST = 8 << 10  # Characters; a greeting must not be too long.
 
 
 def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
-    """Who this task is, and all that must be the same in every task."""
+    """Returns a task's greeting: its identity, and the facts that must be equal in all tasks."""
     return {
         "kind": "hello",
         "protocol": PROTOCOL,
@@ -45,19 +45,19 @@ def hello(cluster: Cluster, digest: Mapping[str, str]) -> dict[str, Any]:
 
 
 def question() -> dict[str, Any]:
-    """The first message of a task that has the secret: it asks the other side for a proof."""
+    """Returns the first message of a task that has the secret: it asks for a proof."""
     return {"kind": "prove", "protocol": PROTOCOL, "nonce": secrets.token_hex(_NONCE_BYTES)}
 
 
 def answer(secret: Secret, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The chief's proof, with a question of its own; what the task seals next is its proof."""
+    """Returns the chief's proof and question; the task proves itself by its next sealed message."""
     nonce = secrets.token_hex(_NONCE_BYTES)
     proof = secret.proof(CHIEF, asked["nonce"], nonce)
     return {"kind": "proof", "protocol": PROTOCOL, "nonce": nonce, "proof": proof}
 
 
 def is_question(message: Mapping[str, Any]) -> bool:
-    """Whether a stranger's message asks for a proof, as this version does."""
+    """Whether a stranger's message asks for a proof in this version of the protocol."""
     return message.get("kind") == "prove" and message.get("protocol") == PROTOCOL and _asks(message)
 
 
@@ -71,7 +71,7 @@ def is_proof(secret: Secret, asked: Mapping[str, Any], message: Mapping[str, Any
 
 
 def seal(link: Link, secret: Secret, side: str, ask: str, answered: str) -> None:
-    """Binds all that follows on a link to the two random numbers of its sides."""
+    """Seals all later messages on a link with the random numbers of both sides."""
     own, other = (
         secret.seal(name, ask, answered) for name in (side, CHIEF if side == TASK else TASK)
     )
@@ -93,7 +93,7 @@ def _asks(message: Mapping[str, Any]) -> bool:
 
 
 def _list(addresses: tuple[str, ...]) -> str:
-    """A list as it is compared; of a long one the ends, and a digest of all of it."""
+    """Returns a list for comparison; a long one as its ends and a digest."""
     text = ",".join(addresses)
     if len(text) <= _LONGEST_LIST:
         return text
@@ -114,12 +114,12 @@ def is_hello(message: Mapping[str, Any]) -> bool:
 
 
 def _is_line(value: object) -> bool:
-    """Whether a value is text that can be printed as it is, and forges no line of a log."""
+    """Whether a value is text that is safe to print: it can't forge a line of a log."""
     return isinstance(value, str) and value == escaped(value)
 
 
 def differences(chief: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """What differs between two tasks, with both values; "" when nothing does."""
+    """Words the differences between two tasks, with both values; "" if there are none."""
     if other.get("protocol") != chief["protocol"]:
         return (
             f"{_who(other)} runs another version of openmox ({other['facts'].get('openmox')}) than "

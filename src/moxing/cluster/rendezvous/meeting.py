@@ -1,4 +1,4 @@
-"""How the tasks of a job find each other: all dial the chief, and start together or not at all."""
+"""Lets the tasks of a job meet: all dial the chief, and start together or not at all."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from moxing.logs import TENSORFLOW
 
 
 def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[str, Link]:
-    """Waits for all tasks; the chief gets a link to each of them, the others one to the chief.
+    """Waits for all tasks; the chief gets links to all of them, a task one to the chief.
 
-    With a secret, each side of a connection proves that it has it before it tells anything, and
-    marks every message from then on.
+    With a secret, each side of a connection proves that it has the secret before it sends any
+    facts, and marks every message from then on.
 
-    Every task holds its own port meanwhile, and has let go of it for TensorFlow's server when this
-    returns. The connections to the chief stay open as the control channel: so nothing of openmox
-    listens while the job runs, and firewalls need to know the listed ports only.
+    Every task holds its own port meanwhile, and has released it for TensorFlow's server when this
+    returns. The connections to the chief stay open as the control channel, so openmox listens on no
+    port while the job runs, and firewalls need to allow only the listed ports.
 
     Raises:
         MissingPeerError: a task did not come, or the job is running without this one.
-        MoxRuntimeError: what `ports.take` raises; a task is there twice, or differs.
+        MoxRuntimeError: this task's port can't be used (see `ports.take`), or a task is there twice
+            or differs.
     """
     deadline = time.monotonic() + timeout
     greeting = handshake.hello(cluster, digest)

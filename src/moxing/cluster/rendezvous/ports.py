@@ -1,4 +1,4 @@
-"""Takes this task's own port until everybody is there, and says who has it if it is taken."""
+"""Holds this task's port until all tasks are there; if the port is taken, says by which process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BACKLOG = 1024
 
 
 def take(cluster: Cluster) -> socket.socket:
-    """A listener on this task's own address.
+    """Returns a listener on this task's own address.
 
     Raises:
         MoxRuntimeError: the port is taken, or the address belongs to another machine.
     """
     host, port = split(cluster.address)
-    # The kernel's table of sockets has a line for each of the machine's: it is read where needed.
+    # The kernel's table of sockets lists all of the machine's, so it is read only if needed.
     look = not _is_free(port) or _has_twin(cluster, port)
     try:
         listener = _listener(host, port)
@@ -45,7 +45,7 @@ def take(cluster: Cluster) -> socket.socket:
                 "choose one above 1023."
             ) from None
     _complain_if_elsewhere(cluster)
-    # Behind address translation, or a name that only the others can resolve.
+    # The host is behind address translation, or only other machines can resolve its name.
     TENSORFLOW.warning(
         "%s: %s is no address that this machine (%s) knows as its own; listening on all of them",
         *(cluster.task, host, socket.gethostname()),
@@ -59,11 +59,11 @@ def take(cluster: Cluster) -> socket.socket:
 
 
 def holder(port: int, inode: str = "") -> str:
-    """Which process listens on a TCP port, as `process 123 (python train.py)`; "" if unknown.
+    """Names the process that listens on a TCP port, as `process 123 (python train.py)`, or "".
 
     Args:
-        port: on any address.
-        inode: of the listener; empty: any of that port.
+        port: the port, on any address.
+        inode: the listener's inode; empty for any listener on that port.
     """
     inodes = {inode} if inode else set(_listening(port))
     for folder in Path("/proc").glob("[0-9]*") if inodes else ():
@@ -73,11 +73,11 @@ def holder(port: int, inode: str = "") -> str:
 
 
 def _sockets(folder: Path) -> set[str]:
-    """The sockets of a process; none, where it is another user's or has just ended."""
+    """The sockets of a process; none if it is another user's or has just ended."""
     found = set()
     with contextlib.suppress(OSError):
         for entry in (folder / "fd").iterdir():
-            with contextlib.suppress(OSError):  # Closed meanwhile.
+            with contextlib.suppress(OSError):  # The file was closed meanwhile.
                 found.add(os.readlink(entry).removeprefix("socket:[").removesuffix("]"))
     return found
 
@@ -88,7 +88,7 @@ def _listener(host: str, port: int) -> socket.socket:
     )[0]
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # So that a port whose last connections are still winding down can be used again.
+        # Allows a port whose last connections are still closing.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(target)
         listener.listen(_BACKLOG)
@@ -141,7 +141,7 @@ def _is_free(port: int) -> bool:
 
 
 def _has_twin(cluster: Cluster, port: int) -> bool:
-    """Whether another task has the port too, and may take it at this very moment."""
+    """Whether the cluster lists another task with this port, which may take it right now."""
     end = f":{port}"
     return any(
         listed.endswith(end) and task != cluster.task for task, listed in cluster.tasks.items()
@@ -149,7 +149,7 @@ def _has_twin(cluster: Cluster, port: int) -> bool:
 
 
 def _refuse_twin(cluster: Cluster, port: int, own: socket.socket) -> None:
-    """TensorFlow's server needs the port on all addresses; a task holds its own one until then."""
+    """Raises if another process has the port on any address: TensorFlow's server needs them all."""
     mine = str(os.fstat(own.fileno()).st_ino)
     for inode, address in _listening(port).items():
         if inode == mine:
@@ -174,7 +174,7 @@ def _refuse_twin(cluster: Cluster, port: int, own: socket.socket) -> None:
 
 
 def _listening(port: int) -> dict[str, str]:
-    """The address of each listener on a TCP port, by its inode."""
+    """Returns the address of each listener on a TCP port, by its inode."""
     found = {}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -189,7 +189,7 @@ def _listening(port: int) -> dict[str, str]:
 
 
 def _address(digits: str) -> str:
-    """An address as the kernel prints it: words of 32 bits in the machine's own order."""
+    """Reads an address as the kernel prints it: 32-bit words in the machine's byte order."""
     words = [
         int(digits[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(digits), 8)
     ]

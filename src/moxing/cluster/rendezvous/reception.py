@@ -1,4 +1,4 @@
-"""The chief's listener before the start: who has come, who is missing, who must be refused."""
+"""The chief's listener before the start: gathers the tasks, and refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
 
 PROGRESS_SECONDS = 10.0
-MOST_NAMED = 10  # Tasks in one message.
+MOST_NAMED = 10  # Tasks that one message names.
 _TELL_SECONDS = 2.0
-# After a refusal the job can't start any more; the late ones should still hear why.
+# After a refusal the job can't start any more; late tasks should still hear why.
 _GRACE_SECONDS = 2.0
 
 
 class Reception:
-    """Gathers one link a task. A stranger who says nothing sensible is dropped.
+    """Gathers one link for each task. Connections without a valid greeting are dropped.
 
     Raises:
-        MoxRuntimeError: this process may not have as many connections as there are tasks.
+        MoxRuntimeError: the limit of open files is too low for a connection to each task.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class Reception:
         self._strangers = Strangers(cluster, listener, self._selector, room)
 
     def gather(self, deadline: float) -> dict[str, Link]:
-        """Returns when all are there and agree.
+        """Waits until all tasks are there and agree, and returns their links.
 
         Raises:
-            MissingPeerError: after the deadline; the others are told.
-            MoxRuntimeError: when two tasks differ; the others are told.
+            MissingPeerError: a task is missing at the deadline; the others are told.
+            MoxRuntimeError: two tasks differ; the others are told.
         """
         self._deadline = deadline
         self._listener.setblocking(False)
@@ -91,7 +91,7 @@ class Reception:
         return len(self._others) - len(self._present)
 
     def _missing(self) -> list[str]:
-        """The first of those who are missing: each of a thousand is not told of all others."""
+        """Returns the first missing tasks; a message to a thousand tasks does not list them all."""
         names = (named(t, address) for t, address in self._others.items() if t not in self._present)
         return list(itertools.islice(names, MOST_NAMED))
 
@@ -109,7 +109,7 @@ class Reception:
                 if greeting is not None:
                     self._meet(link, greeting)
             else:
-                link.receive()  # Who is there waits for the start, and has nothing to say.
+                link.receive()  # The task waits and sends nothing: this notices its end.
                 if link.lost is not None:
                     self._lose(link)
         self._strangers.expire(now)
@@ -172,7 +172,7 @@ def waiting_line(tasks: str, left: float) -> str:
 
 
 def listed(tasks: list[str], count: int) -> str:
-    """The first of so many tasks."""
+    """Lists the first of `count` tasks."""
     shown = tasks[:MOST_NAMED]
     more = f" and {count - len(shown)} more" if count > len(shown) else ""
     return ", ".join(shown) + more

@@ -1,4 +1,4 @@
-"""Connections to the chief whose owner is not known yet: few of them, each for a short time."""
+"""Holds connections to the chief from unknown owners: few at once, each for a short time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from moxing.cluster.wire import LONGEST_HELLO, Link
 from moxing.errors import escaped, shown
 from moxing.logs import TENSORFLOW
 
-_SECONDS = 5.0  # For a whole greeting.
-_LINES = 3  # Of those who are dropped, in the log; the others are counted.
+_SECONDS = 5.0  # Limit for a whole greeting.
+_LINES = 3  # Log lines about dropped connections; further ones are only counted.
 _PAUSE = 0.05
 _NO_FILE = (errno.EMFILE, errno.ENFILE)
 DOCTOR = "doctor"  # The kind of a message of `mox doctor --meet`.
@@ -32,10 +32,10 @@ class _Stranger:
 
 
 class Strangers:
-    """Accepts connections, and hands out the greetings of those who may greet.
+    """Accepts connections, and returns the greetings of those with the secret.
 
-    Where there are too many, the one that has been silent for longest makes room: a task's greeting
-    takes milliseconds.
+    If there are too many connections, the one that has been silent for longest is closed: a task's
+    greeting takes milliseconds.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class Strangers:
         return link in self._known
 
     def accept(self) -> None:
-        """Takes what waits at the listener."""
+        """Accepts the connections that wait at the listener."""
         for _ in range(self._room):
             try:
                 connection, address = self._listener.accept()
             except OSError as error:
                 if error.errno in _NO_FILE:
                     self._drop_oldest()
-                    time.sleep(_PAUSE)  # The listener stays ready meanwhile.
+                    time.sleep(_PAUSE)  # The listener stays ready, so a pause avoids a busy loop.
                 return
             if len(self._known) >= self._room:
                 self._drop_oldest()
@@ -71,9 +71,9 @@ class Strangers:
             self._selector.register(link, selectors.EVENT_READ)
 
     def read(self, link: Link) -> dict[str, Any] | None:
-        """A greeting of somebody who has the secret, if there is one; what follows stays unread.
+        """Returns a greeting with proof of the secret, if there is one; later messages stay unread.
 
-        Where this task has no secret, also the question of a task that has one.
+        If this task has no secret, also returns the question of a task that has one.
         """
         stranger = self._known[link]
         while messages := link.receive(1):
@@ -81,7 +81,7 @@ class Strangers:
             if stranger.told:
                 continue
             if self._secret is not None and handshake.is_question(message) and not stranger.asked:
-                stranger.asked = True  # The mark of what follows is its proof.
+                stranger.asked = True  # The mark of the next message is the task's proof.
                 answer = handshake.answer(self._secret, message)
                 link.send(answer)
                 ask, answered = message["nonce"], answer["nonce"]
@@ -100,23 +100,23 @@ class Strangers:
         return handshake.is_hello(message) and (self._secret is None or stranger.asked)
 
     def refuse(self, link: Link, reason: str) -> None:
-        """Tells why a greeting does not count; the other side closes, or time does."""
+        """Sends the reason of a refusal; the other side closes the link, or the time limit does."""
         self._known[link].told = True
         link.send({"kind": "refused", "reason": reason})
 
     def release(self, link: Link) -> None:
-        """This is no stranger any more."""
+        """Removes a link whose owner is known now."""
         del self._known[link]
 
     def expire(self, now: float) -> None:
-        """Drops those who have had their time."""
+        """Drops connections whose time limit has passed."""
         for link, stranger in list(self._known.items()):
             if now - stranger.since > _SECONDS:
                 why = "" if stranger.told or not stranger.asked else self._unproven()
                 self._drop(link, why)
 
     def close(self) -> None:
-        """Drops all; says how many were not named."""
+        """Drops all connections; logs how many dropped ones had no line of their own."""
         for link in self._known:
             link.close()
         self._known.clear()
@@ -125,7 +125,7 @@ class Strangers:
             TENSORFLOW.info("%d more connections were dropped while the tasks met", more)
 
     def _turn_away(self, link: Link, message: dict[str, Any]) -> None:
-        """Answers what is no greeting, or one without the secret, with a reason."""
+        """Answers a message that is no greeting, or lacks the secret, with a reason."""
         peer = self._known[link].peer
         if message.get("kind") == DOCTOR and not self._known[link].asked:
             self.refuse(link, "a job waits for its tasks at this port")
