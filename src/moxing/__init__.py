@@ -13,10 +13,10 @@ __version__ = "0.1.0"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext moxing` in a notebook: its cells see TensorFlow 1.x, as `mox run` shows it.
+    """Runs at `%load_ext moxing`: the notebook's cells then see TensorFlow 1.x, as under `mox run`.
 
     Args:
-        shell: IPython's.
+        shell: the shell of IPython.
 
     Raises:
         MoxRuntimeError: TensorFlow was imported before.
@@ -26,7 +26,8 @@ def load_ipython_extension(shell: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "file":
-        # Not an import statement: this package is below its parts, and imports none of them.
+        # Not an import statement: the package is the lowest layer, and must import none of its
+        # parts.
         globals()["file"] = importlib.import_module("moxing.framework.file")
         return globals()["file"]
     raise AttributeError(f"module 'moxing' has no attribute {name!r}")

@@ -38,15 +38,15 @@ class MoxAttributeError(MoxError, AttributeError):
 
 
 class MoxImportError(MoxError, ImportError):
-    """A module that cannot be had here."""
+    """A module that is not available here."""
 
 
 class MoxRuntimeError(MoxError, RuntimeError):
-    """Something that went wrong while running and that the user can mend."""
+    """A failure at run time that the user can repair."""
 
 
 class MoxNotSupportedError(MoxError, NotImplementedError):
-    """Something of the documented API that this version does not do yet."""
+    """A part of the documented API that this version does not support yet."""
 
 
 class CheckpointError(MoxError, ValueError):
@@ -54,11 +54,11 @@ class CheckpointError(MoxError, ValueError):
 
 
 class ExportExistsError(MoxError, AssertionError):
-    """The export directory is already there."""
+    """The export directory exists already."""
 
 
 def near_matches(name: str, legal: Iterable[str]) -> str:
-    """`" Did you mean 'a' or 'b'?"`, or an empty string where nothing is near."""
+    """Returns `" Did you mean 'a' or 'b'?"`, or an empty string if no name is similar."""
     close = difflib.get_close_matches(name, list(legal), n=3, cutoff=0.6)
     if not close:
         return ""
@@ -69,7 +69,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\ud
 
 
 def escaped(text: str) -> str:
-    """Text that came from elsewhere as one line without the codes that steer a terminal."""
+    """Returns text from outside as one line, without control codes for the terminal."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
@@ -80,11 +80,11 @@ _SHORT.maxlong = 40
 
 
 def shown(value: Any, plain: bool = False) -> str:
-    """How a value looks in a message: one line, not long, whatever the value.
+    """Words a value for a message: one short line, whatever the value is.
 
     Args:
         value: anything that a user passed.
-        plain: text without quotes, as on a command line.
+        plain: whether to show text without quotes, as on a command line.
     """
     if plain and isinstance(value, str) and len(value) <= _LONGEST and value.isprintable():
         return value
@@ -92,7 +92,7 @@ def shown(value: Any, plain: bool = False) -> str:
         return f"the class {value.__name__}"
     try:
         text = _SHORT.repr(value)
-    except Exception:  # An int of thousands of digits, or a __repr__ that fails.
+    except Exception:  # The value is an int of thousands of digits, or its __repr__ fails.
         bits = f" of {value.bit_length()} bits" if isinstance(value, int) else ""
         return f"<{type(value).__name__}{bits}>"
     return " ".join(line.strip() for line in text.splitlines())

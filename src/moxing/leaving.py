@@ -1,9 +1,9 @@
-"""The one way out of a process: behind all that must be run and kept, and never by SIGABRT.
+"""Ends a process after all exit functions and writes, and never by SIGABRT.
 
-Python before 3.14 ends every thread that comes back from native code while it shuts down, and does
-so by unwinding the thread's stack; C++ then often aborts the process. TensorFlow has such threads:
-some close a session or wait in a step, others call a generator or a py_func. Where a process may
-have one, it does what Python does at its end and leaves by `os._exit` instead of shutting down.
+Python before 3.14 ends every thread that comes back from native code during shutdown, by unwinding
+the thread's stack; C++ then often aborts the process. TensorFlow has such threads: some close a
+session or wait in a step, others call a generator or a py_func. If a process may have such a
+thread, this module does Python's work at exit and then calls `os._exit`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_ASK_SECONDS = 30.0  # For a fork to find out the exit code.
-_AT_ONCE_SECONDS = 5.0  # For exit functions, where the main thread does not come to run them.
-_UNFLUSHED = 120  # Python's exit code where what was printed could not be written.
+_ASK_SECONDS = 30.0  # Limit for a fork to find the exit code.
+_AT_ONCE_SECONDS = 5.0  # Limit for exit functions if the main thread can't run them.
+_UNFLUSHED = 120  # Python's exit code if output could not be written.
 _TEXT, _PACKED, _BYTES = range(3)
 _LAST_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# What writes its rest when it is destroyed: module, class and method to call instead.
+# Classes whose destructor writes the rest of a buffer: module, class, method to call instead.
 _WRITERS = (
     ("tensorflow.python.summary.writer.event_file_writer", "EventFileWriter", "flush"),
     ("tensorflow.python.ops.summary_ops_v2", "_ResourceSummaryWriter", "flush"),
@@ -41,12 +41,12 @@ _WRITERS = (
 
 
 class _Way:
-    """What is known of this process's end.
+    """The state of this process's end.
 
     Attributes:
-        told: its exit code, by who calls `sys.exit` last; None: not known.
-        failed: an exit code that an exit function asked for; None: none did.
-        asks: whether this is a fork that finds out the exit code.
+        told: the exit code that the program's last `sys.exit` gives; None if it is not known.
+        failed: an exit code that an exit function asked for; None if none did.
+        asks: whether this process is a fork that finds the exit code.
         at_once: whether the process ends although its main thread does not.
     """
 
@@ -60,7 +60,7 @@ _way = _Way()
 
 
 def install() -> None:
-    """From now on this process takes the way out, at its end, if it needs it."""
+    """From now on, this process ends by this module if it may have threads in native code."""
     before: Callable[[], None] = threading._shutdown  # type: ignore[attr-defined]
     if hasattr(before, "mox_before"):
         return
@@ -89,18 +89,19 @@ def told(main: Callable[[], int]) -> int:
 
 
 def fail(code: int) -> None:
-    """In an exit function: the process is to end with this code, behind the other functions.
+    """Called by an exit function: the process will end with this code after the others.
 
-    Python drops what exit functions raise, and exits with 0.
+    Python itself drops the errors of exit functions, and exits with 0.
     """
     install()
     _way.failed = _way.failed or code
 
 
 def at_once(code: int) -> None:
-    """Ends the process from a thread, where the main thread may never come to its end.
+    """Ends the process from a thread, if the main thread may never end.
 
-    Exit functions run, for a few seconds at most; those that wait for others ask `goes_at_once`.
+    Exit functions run for a few seconds at most; those that wait for other processes check
+    `goes_at_once`.
     """
     _way.at_once = True
 
@@ -115,17 +116,17 @@ def at_once(code: int) -> None:
 
 
 def goes_at_once() -> bool:
-    """Whether this process ends although its work has not."""
+    """Whether this process ends before its work is done."""
     return _way.at_once
 
 
 def _end(join: Callable[[], None]) -> None:
-    """The end of Python: threads, exit functions, files; and then of the process, if need be."""
+    """Does Python's work at exit (threads, exit functions, files); then ends the process."""
     if _way.asks:
         return
     try:
         join()
-    except BaseException as error:  # Ctrl-C, as a rule.
+    except BaseException as error:  # Usually Ctrl-C.
         traceback.print_exception(error)
     atexit._run_exitfuncs()
     if _way.failed is None and not _may_abort():
@@ -148,7 +149,7 @@ def _may_abort() -> bool:
 
 
 def _keep() -> bool:
-    """Writes what buffers hold; whether all that was printed could be written."""
+    """Writes all buffers; returns whether all output could be written."""
     with contextlib.suppress(Exception):
         logging.shutdown()
     for write in _writers():
@@ -167,7 +168,7 @@ def _keep() -> bool:
 
 
 def _writers() -> Iterator[Callable[[], Any]]:
-    """Of all open files those that hold something back: first those that write into others."""
+    """Yields methods that write the buffers of open files: first files that write to others."""
     methods: dict[type, str] = {}
     for module, name, method in _WRITERS:
         kind = getattr(sys.modules.get(module), name, None)
@@ -196,26 +197,27 @@ def _writers() -> Iterator[Callable[[], Any]]:
 
 
 def _depth(file: io.IOBase) -> int:
-    """Text goes through the buffer below it, which may pack it into a buffer of its own."""
+    """Orders files by layer: text is written to a buffer, which may compress it into another."""
     if isinstance(file, io.TextIOBase):
         return _TEXT
-    # Such as a GzipFile, whose end is written as it is closed.
+    # For example, a GzipFile writes its end when it is closed.
     packs = type(file).__module__ != "_io" and isinstance(file, io.BufferedIOBase)
     return _PACKED if packs else _BYTES
 
 
 def _leave_as_a_fork_does() -> None:
-    """Leaves with the exit code of a fork, which shuts down with this process's main thread only.
+    """Exits with the code of a fork, which shuts down with only this process's main thread.
 
-    Nobody but Python's `main` knows what the program gave `sys.exit`, and `main` tells `exit()`
-    alone. Returns in the fork, and where there is no answer.
+    Only Python's `main` knows the program's argument of `sys.exit`, and passes it to `exit()`
+    alone. This function returns in the fork, and if there is no answer.
     """
     library = ctypes.CDLL(None)
-    if not hasattr(library, "on_exit"):  # As on macOS.
+    if not hasattr(library, "on_exit"):  # For example, on macOS.
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of other threads, of which the fork needs none.
+            # Warnings about other threads, which the fork does not need.
+            warnings.simplefilter("ignore")
             fork = os.fork()
     except OSError:
         return
@@ -240,7 +242,7 @@ def _leave_as_a_fork_does() -> None:
 
 
 def _code_of_fork(fork: int) -> int | None:
-    """How a fork ended: its exit code, or less than 0 for a signal; None: not of itself."""
+    """Returns a fork's exit code, negative for a signal; None if it had to be killed."""
     until = time.monotonic() + _ASK_SECONDS
     try:
         while (ended := os.waitpid(fork, os.WNOHANG)) == (0, 0):
@@ -263,7 +265,7 @@ def _code_of(error: SystemExit) -> int:
 
 
 def _forget() -> None:
-    """A fork has its own end."""
+    """Resets the state in a fork, which ends in its own way."""
     _way.at_once, _way.told, _way.failed = False, None, None
 
 

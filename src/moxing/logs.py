@@ -1,7 +1,8 @@
-"""The console handler on the root logger, with the line format that users of these systems grep.
+"""Sets the root logger's console handler, with the line format that old scripts' users grep.
 
-Under `mox run` there is exactly one, as programs of these systems expect. In a program of somebody
-else's, logging is that program's: there is one only where nobody else has set logging up.
+Under `mox run` there is exactly one handler, as programs of these systems expect. In other
+programs, logging belongs to the program: openmox adds a handler only if nothing else has set
+logging up.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import TextIO
 
 FORMAT = "%(levelname)s:%(name)s:%(message)s"
 TENSORFLOW = logging.getLogger("tensorflow")
-# Whether logging is ours, "taken", and moxing "used": a process has one set of handlers.
+# Holds "taken" if openmox controls logging, and "used" if moxing is used in this process.
 _events: set[str] = set()
 
 
 class _StderrHandler(logging.StreamHandler):
-    """Writes to the `sys.stderr` of the moment, so that a live console can stand in between."""
+    """Writes to the current `sys.stderr`, so that the live line can put itself in between."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -36,10 +37,10 @@ class _StderrHandler(logging.StreamHandler):
 def reset_logger() -> None:
     """Leaves exactly one console handler, on the root logger.
 
-    Old scripts pop `logging.getLogger().handlers[0]`, so there must be one; TensorFlow's own
-    handler beside it would print each line twice. Handlers that write elsewhere, such as a log file
-    of the user's, stay. The root logger lets pass what is INFO or more, or with `MOX_SILENT_MODE=1`
-    what is WARNING or more. Warnings that parts of TensorFlow are deprecated are dropped: a program
+    Old scripts pop `logging.getLogger().handlers[0]`, so there must be a handler; TensorFlow's own
+    handler beside it would print each line twice. Handlers that write elsewhere, such as to a log
+    file of the user, stay. The root logger passes records from INFO on, or from WARNING on with
+    `MOX_SILENT_MODE=1`. Warnings that parts of TensorFlow are deprecated are dropped: a program
     written for these parts can't act on them.
     """
     root = logging.getLogger()
@@ -55,12 +56,12 @@ def reset_logger() -> None:
 
 
 def take_over() -> None:
-    """From now on logging is ours in this process, which `mox run` started, if moxing is used."""
+    """From now on openmox controls logging, once moxing is used; called by `mox run`."""
     _happened("taken")
 
 
 def use() -> None:
-    """From now on moxing is used; where logging is ours, it is set up as its programs knew it."""
+    """Records that moxing is used; if openmox controls logging, sets it up."""
     _happened("used")
 
 
@@ -72,7 +73,7 @@ def _happened(event: str) -> None:
 
 
 def warn(message: str, *values: object) -> None:
-    """A warning of the root logger, in our format where nobody has set logging up yet."""
+    """Logs a warning by the root logger, in openmox's format if logging is not set up yet."""
     root = logging.getLogger()
     if root.handlers:
         root.warning(message, *values)
@@ -82,20 +83,20 @@ def warn(message: str, *values: object) -> None:
 
 
 def settle() -> None:
-    """Sees to it that a run's lines are seen, before it starts.
+    """Makes sure, before a run starts, that its log lines will be shown.
 
-    A root logger without handlers, or with absl's, gets ours. Other handlers stay, and so does the
-    level of the root logger: TensorFlow's logger alone, by which the lines go, lets pass what is
-    INFO or more, unless the program has set its level.
+    A root logger without handlers, or with absl's, gets openmox's. Other handlers stay, and so does
+    the level of the root logger. Only TensorFlow's logger, which the lines use, is set to INFO,
+    unless the program has set its level.
     """
     handlers = logging.getLogger().handlers
     if _events == {"taken", "used"}:
-        # A handler that an old script has taken away stays away.
+        # A handler that an old script has removed stays removed.
         if any(_is_absl(handler) for handler in handlers):
             reset_logger()
         return
     if all(_is_absl(handler) for handler in handlers):
-        level = TENSORFLOW.level  # Zero where the program has set none.
+        level = TENSORFLOW.level  # Zero if the program has set no level.
         reset_logger()
         TENSORFLOW.setLevel(level or TENSORFLOW.level)
     if any(isinstance(handler, _StderrHandler) for handler in handlers):

@@ -1,4 +1,4 @@
-"""Drops lines that TensorFlow's native code prints and on which nobody can act."""
+"""Drops lines of TensorFlow's native code that call for no action by the user."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NOISE = re.compile(
     rb"|I0000 "
     rb"|To enable the following instructions:"
     rb"|.*failed call to cuInit"
-    # A mark for a compiler that does not run here, set where Keras initializes variables.
+    # About an attribute for a compiler that does not run here; Keras' initializers set it.
     rb"|W0000 .*_has_manual_control_dependencies"
 )
 
-# What a server of a cluster says of a step that it breaks off; the step then raises it in Python.
+# A cluster's server prints these when it breaks off a step, which then raises the same in Python.
 _REPEATED = re.compile(
     rb"[WEI]0000 [\d:.]+ +\d+ (?:"
     rb"local_rendezvous\.cc:\d+\] Local rendezvous is aborting with status: "
@@ -35,15 +35,15 @@ _REST_OF_IT = re.compile(
     rb"|\t \[\[\{\{node "
 )
 
-# Two threads that both exchange the descriptor would each put back what the other has put there.
+# Two threads that replace the descriptor at once would restore each other's replacement.
 _HELD = threading.Lock()
 
 
 class Sieve:
-    """Tells, of the lines of an output in their order, which say nothing.
+    """Tells which lines of an output can be left out, given the lines in order.
 
-    The further lines of a message go with its first one. In Python's tracebacks, where the same
-    sentences stand, they stay.
+    The further lines of a message follow its first line. In Python's tracebacks, which contain the
+    same sentences, the lines stay.
     """
 
     def __init__(self) -> None:
@@ -57,13 +57,13 @@ class Sieve:
 
 @contextlib.contextmanager
 def dropped() -> Iterator[None]:
-    """Holds back what is written to file descriptor 2, and passes on what is worth reading.
+    """Holds back the output to file descriptor 2, and passes on the lines worth reading.
 
-    Native code writes there behind Python's back, before it knows any log level. With
-    `MOX_DEBUG=1` nothing is held back.
+    Native code writes there directly, before any log level is set. With `MOX_DEBUG=1` nothing is
+    held back.
     """
     if os.environ.get("MOX_DEBUG") == "1" or not _HELD.acquire(blocking=False):
-        # Held back already, by another thread or a caller: that lets go of it in its own time.
+        # Another thread or a caller holds the output back already, and will release it.
         yield
         return
     try:
@@ -77,7 +77,7 @@ def dropped() -> Iterator[None]:
 def _held_back() -> Iterator[None]:
     try:
         own = os.dup(2)
-    except OSError:  # The process was started without one.
+    except OSError:  # The process was started without this descriptor.
         yield
         return
     with tempfile.TemporaryFile() as held:

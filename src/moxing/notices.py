@@ -13,6 +13,6 @@ def before_first_run(notice: Callable[[], None]) -> None:
 
 
 def give() -> None:
-    """Calls every function that still waits."""
+    """Calls every registered function once."""
     while _waiting:
         _waiting.pop(0)()

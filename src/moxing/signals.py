@@ -1,4 +1,4 @@
-"""What every part of openmox makes of signals: requests to stop, counted as a person means them."""
+"""Turns signals into requests to stop, in one way for every part of openmox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-# Seconds in which who asks once may signal twice: `timeout` signals a process, then its group.
+# Seconds within which two signals count as one request: `timeout` signals a process, then its
+# group.
 ONE_REQUEST: Final = 0.5
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -18,11 +19,11 @@ Handler = Callable[[int, FrameType | None], None]
 
 
 class StopRequest:
-    """Whether a signal asked to stop, and how often; true once a signal has asked.
+    """Records whether and how often a signal asked to stop; true once a signal has asked.
 
     Attributes:
-        signal: the number of the signal that asked last; None: no signal has asked.
-        count: how many requests came.
+        signal: the number of the last signal that asked; None if none has.
+        count: the number of requests.
     """
 
     def __init__(self) -> None:
@@ -39,12 +40,12 @@ class StopRequest:
         return 128 + (self.signal or 0)
 
     def note(self, number: int, now: float) -> bool:
-        """Takes a signal; returns whether it is a new request.
+        """Records a signal; returns whether it is a new request.
 
         Args:
-            number: of the signal.
-            now: when it came, by `time.monotonic()`. Within `ONE_REQUEST` seconds of a request a
-                signal is the same request.
+            number: the number of the signal.
+            now: the time of the signal, by `time.monotonic()`. A signal within `ONE_REQUEST`
+                seconds of a request belongs to that request.
         """
         if self.count and now - self._last < ONE_REQUEST:
             return False
@@ -59,19 +60,19 @@ def in_main_thread() -> bool:
 
 
 def current(numbers: Iterable[int]) -> dict[int, Any]:
-    """The handlers that these signals have now."""
+    """Returns the present handlers of these signals."""
     return {number: signal.getsignal(number) for number in numbers}
 
 
 def install(handlers: Mapping[int, Any]) -> None:
-    """Sets handlers; a None, which stands for a handler that is not of Python, is the default."""
+    """Sets handlers; None, which stands for a handler outside of Python, sets the default."""
     for number, handler in handlers.items():
         signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
 def handled(numbers: Iterable[int], handler: Handler) -> Iterator[dict[int, Any]]:
-    """Has `handler` called for these signals in the block; gives the handlers of before."""
+    """In the block, `handler` handles these signals; yields the handlers from before."""
     before = current(numbers)
     install(dict.fromkeys(before, handler))
     try:

@@ -1,4 +1,4 @@
-"""Says at once when the installed TensorFlow is not the one that this version is built for."""
+"""Raises an error early if the installed TensorFlow is not the version that openmox needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check() -> None:
     """Checks the TensorFlow that `import tensorflow` would find, without importing it.
 
     Raises:
-        MoxImportError: there is none, or its version is outside `NEEDED`.
+        MoxImportError: TensorFlow is missing, or its version is outside `NEEDED`.
     """
     found = {name: version for name in DISTRIBUTIONS if (version := _version(name)) is not None}
     if any(_fits(version) for version in found.values()):
@@ -32,7 +32,7 @@ def check() -> None:
             f"TensorFlow is not installed; openmox {moxing.__version__} needs tensorflow{NEEDED}."
             f" Install it with: pip install 'tensorflow{NEEDED}'"
         )
-    # A TensorFlow without package metadata was built by its user, who knows what it is.
+    # A TensorFlow without package metadata was built by its user, so its version is not checked.
 
 
 def _version(distribution: str) -> str | None:
@@ -43,5 +43,5 @@ def _version(distribution: str) -> str | None:
 
 
 def _fits(version: str) -> bool:
-    # NEEDED names one minor version; a parser of version specifiers would have to be installed.
+    # NEEDED names one minor version, so that no parser of version specifiers is needed.
     return version.split(".")[:2] == ["2", "21"]

@@ -23,7 +23,7 @@ format into the other."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Does what the arguments say; returns the exit code: 1 where a checkpoint is damaged."""
+    """Runs the command; returns the exit code: 1 if a checkpoint is damaged."""
     verb = arguments[0] if arguments else ""
     work = _VERBS.get(verb)
     try:

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     """Converts; returns the exit code."""
     try:
         return _convert(arguments)
-    except OSError as error:  # Of a path that is no folder, or may not be written to.
+    except OSError as error:  # For example: a path is not a folder, or is not writable.
         where = "" if error.filename is None else f"{shown(str(error.filename), plain=True)}: "
         print(
             f"mox: error: {where}{error.strerror or error}. SRC must be a folder that this user may"
@@ -54,12 +54,12 @@ def _convert(arguments: Sequence[str]) -> int:
     try:
         if convert_records.is_meant(given.src, given.to):
             return convert_records.run(given.src, given.dst, given.to, given.parts, given.skip_bad)
-        # Only now, so that `mox --help` does not wait for TensorFlow.
+        # Imported only here, so that `mox --help` does not wait for TensorFlow.
         import moxing.tensorflow  # noqa: F401
         from moxing.engine.graph import devices
         from moxing.tensorflow.datasets.folders.convert import to_tfrecord
 
-        devices.has_gpu()  # Asked here, TensorFlow's complaint about a missing driver is dropped.
+        devices.has_gpu()  # This call drops TensorFlow's complaint about a missing driver.
         done = to_tfrecord(given.src, given.dst, given.parts, given.skip_bad)
     except MoxError as error:
         text = str(error).replace("skip_bad=True", "--skip-bad")

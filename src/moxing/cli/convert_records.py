@@ -1,4 +1,4 @@
-"""`mox convert` where OFRecord parts are read or written, or class folders are written."""
+"""`mox convert` if it reads or writes OFRecord parts, or writes class folders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moxing.framework import file
 
 
 def is_meant(src: str, to: str) -> bool:
-    """Whether this file's conversion is meant, and not that of class folders to TFRecord."""
+    """Whether the arguments mean a conversion of this module, and not class folders to TFRecord."""
     return to != "tfrecord" or file.exists(os.path.join(src, "part-0"))
 
 
@@ -20,7 +20,7 @@ def run(src: str, dst: str, to: str, parts: int | None, skip_bad: bool = False) 
     from moxing.engine.graph import devices
     from moxing.flow.data.convert import convert
 
-    devices.has_gpu()  # Asked here, TensorFlow's complaint about a missing driver is dropped.
+    devices.has_gpu()  # This call drops TensorFlow's complaint about a missing driver.
     try:
         done = convert(src, dst, to, parts, skip_bad)
     except MoxError as error:

@@ -1,4 +1,4 @@
-"""`mox doctor`: looks for what would keep a program from running."""
+"""`mox doctor`: looks for problems that would keep a program from running."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prints a line for each thing looked at.
+    """Prints a line for each check.
 
     Returns:
-        0, or 1 where something is found with which nothing runs.
+        0, or 1 if a check finds a problem with which no job runs.
     """
     given = _parser().parse_args(arguments)
     bad = False

@@ -27,7 +27,8 @@ def main(arguments: Sequence[str]) -> int:
     from moxing.legacy.program import complaints, launcher, reading
 
     try:
-        reading.read_program(given.script)  # Before TensorFlow, which takes seconds to import.
+        # The program is read first, because TensorFlow takes seconds to import.
+        reading.read_program(given.script)
         from moxing.tensorflow.executor import export_only
 
         kinds = [_KINDS[kind] for kind in given.kind or ["tf_serving"]]
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """The options of the command, and the program's own flags."""
+    """Returns the options of the command, and the program's own flags."""
     own, flags = arguments, []
     if "--" in arguments:
         at = arguments.index("--")

@@ -1,4 +1,4 @@
-"""The command `horovodrun`: says which `mox launch` does what was asked for."""
+"""The command `horovodrun`: prints the equivalent `mox launch` line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answer(arguments: Sequence[str]) -> str:
-    """The `mox launch` line for a command line of horovodrun."""
+    """Returns the `mox launch` line for a command line of horovodrun."""
     workers, hosts, rest = "N", "", list(arguments)
     while rest and rest[0].startswith("-"):
         name, _, value = rest.pop(0).partition("=")

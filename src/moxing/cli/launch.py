@@ -150,7 +150,7 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def _text(job: Plan | Spread, given: argparse.Namespace) -> str:
-    """What is printed instead of running the job; empty: it runs."""
+    """Returns the text to print instead of running the job; empty if the job is to run."""
     from moxing.launch.hosts import Spread, described
 
     if isinstance(job, Spread):

@@ -52,21 +52,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; default `sys.argv[1:]`.
 
     Returns:
-        The exit code: 0, 1 where the work failed, 2 where the command makes no sense, 130 after
-        Ctrl-C.
+        The exit code: 0 on success, 1 if the work failed, 2 if the command makes no sense, 130
+        after Ctrl-C.
     """
     if argv is None:
         return leaving.told(lambda: main(sys.argv[1:]))
     arguments = list(argv)
     command = arguments[0] if arguments else ""
     if command in COMMANDS:
-        # Everything after the command is its own: a script's flags may look like ours.
+        # All arguments after the command belong to it: a script's flags may look like ours.
         try:
             return COMMANDS[command](arguments[1:])
         except KeyboardInterrupt:
             print("mox: interrupted", file=sys.stderr)
             return _INTERRUPTED
-        except BrokenPipeError:  # As when `head` has read enough.
+        except BrokenPipeError:  # For example, `head` has read enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _PIPE_CLOSED
     parser = argparse.ArgumentParser(

@@ -1,4 +1,4 @@
-"""`mox port FILE... [--write]`: shows, or writes, what programs of Python 2 become."""
+"""`mox port FILE... [--write]`: ports programs of Python 2, and shows or writes the changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ as they are imported; with --write the files are changed, for good."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Ports the files; returns the exit code: 1 where one can't be ported."""
+    """Ports the files; returns the exit code: 1 if a file can't be ported."""
     parser = argparse.ArgumentParser(
         prog="mox port",
         description=_DESCRIPTION,

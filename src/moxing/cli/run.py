@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         arguments: the script and its flags.
 
     Returns:
-        The exit code of the program, or 2 where it could not start.
+        The exit code of the program, or 2 if it could not start.
     """
     options, rest = _options(list(arguments))
     named = [name for names in options["--face"] for name in names.split(",")]
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _options(arguments: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """The values of the options before the script, by their names, and the rest."""
+    """Returns the values of the options before the script, by name, and the other arguments."""
     found: dict[str, list[str]] = {"--face": [], "--config": []}
     while arguments and (name := arguments[0].partition("=")[0]) in found:
         _, equals, value = arguments.pop(0).partition("=")
@@ -75,7 +75,7 @@ def _options(arguments: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _configured(files: Sequence[str], rest: list[str]) -> list[str]:
-    """The command line with the flags of the files behind the program, before all others."""
+    """Returns the command line with the files' flags between the program and all other flags."""
     if not files:
         return rest
     from moxing.flags import config_file
@@ -93,7 +93,7 @@ def _configured(files: Sequence[str], rest: list[str]) -> list[str]:
         return [*rest[:2], *flags, *rest[2:]]
     if rest and not rest[0].startswith("-"):
         return [rest[0], *flags, *rest[1:]]
-    # The last file that names a program decides.
+    # The last file that names a program wins.
     program = next((config for config in reversed(configs) if config.program), None)
     if program is None:
         return rest

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="everything known, for programs")
     given = parser.parse_args(list(arguments))
-    # Only now, so that `mox --help` does not wait for these.
+    # Imported only here, so that `mox --help` does not wait for these modules.
     from moxing.runs import found, table
 
     try:

@@ -15,7 +15,7 @@ _DESCRIPTION = """\
 Runs a program as the platform does: with TF_CONFIG where there are several processes, and with
 --work_dir, --data_dir, --output_dir and --num_gpus at the end of its command."""
 _SHOWN = 20
-_OURS = ".mox"  # Locks, and saves that were cut short.
+_OURS = ".mox"  # The prefix of locks, and of saves that were cut short.
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _contents(folder: Path) -> list[str]:
-    """What the user gets back: a line for each file."""
+    """Returns a line for each file that the user gets back."""
     found = (Path(base, name) for base, _, names in os.walk(folder) for name in names)
     sizes = ((path.relative_to(folder), _size(path)) for path in found)
     files = sorted(
@@ -100,7 +100,7 @@ def _contents(folder: Path) -> list[str]:
 
 
 def _size(path: Path) -> int | None:
-    """None: it is no file, or has just gone."""
+    """Returns the size of a file; None if it is no file, or was just removed."""
     try:
         return path.stat().st_size if path.is_file() else None
     except OSError:

@@ -14,9 +14,8 @@ REPORTED, STOPPED = "reported", "stopped"
 class PeerFailureError(MoxRuntimeError):
     """A task of the job failed, died or stands still; the message says which, where and why."""
 
-    exit_code = (
-        TOLD_TO_STOP  # The exit code of a preempted process, whose job is to be started again.
-    )
+    # The exit code of a preempted process, whose job is to be started again.
+    exit_code = TOLD_TO_STOP
 
 
 class MissingPeerError(MoxRuntimeError):

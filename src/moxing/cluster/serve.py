@@ -22,9 +22,8 @@ def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -
     import tensorflow.compat.v1 as tf
 
     jobs = {WORKER: list(cluster.workers)} | ({PS: list(cluster.ps)} if cluster.ps else {})
-    with (
-        native_noise.dropped()
-    ):  # The server looks for GPUs, and logs a missing driver as an error.
+    # The server looks for GPUs, and logs a missing driver as an error.
+    with native_noise.dropped():
         return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
 
 

@@ -1,1 +1,1 @@
-"""Looks at a machine, and at a cluster from it, for what would keep a program from running."""
+"""Looks for problems of a machine or a cluster that would keep a program from running."""

@@ -1,4 +1,4 @@
-"""Variables of the environment that surprise a program."""
+"""Reports environment variables that change how a program runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_GPU = ("", "-1")
 
 
 def findings(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Looks at the environment; yields nothing where nothing is to be known.
+    """Looks at the environment; yields a finding for each such variable.
 
     Args:
         environ: the environment variables.

@@ -1,4 +1,4 @@
-"""On which addresses of this machine a task's port answers, and whether strangers reach them."""
+"""Finds the addresses on which a task's port answers, and whether strangers can reach them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from moxing.doctor.finding import BAD, GOOD, NOTE, Finding
 from moxing.doctor.interfaces import Address
 
 _WHAT = "exposure"
-_SECONDS = 1.0  # An own address answers at once, or a firewall is between.
+_SECONDS = 1.0  # The machine's own address answers at once, unless a firewall is in between.
 _AT_ONCE = 16
 _SHOWN = 6
 
@@ -20,7 +20,7 @@ _SHOWN = 6
 def finding(port: int) -> Finding:
     """Connects to a port from this machine, through each of its addresses.
 
-    TensorFlow's server will listen on all of them, whatever listens there now.
+    TensorFlow's server will listen on all addresses, whatever listens there now.
     """
     try:
         addresses = interfaces.own()

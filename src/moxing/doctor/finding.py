@@ -1,4 +1,4 @@
-"""One thing that was looked at, and what to do about it."""
+"""The result of one check, with advice."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ GOOD, NOTE, BAD = "ok", "note", "BAD"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found.
+    """The result of one check.
 
     Attributes:
-        verdict: `GOOD`; `NOTE`, which a user should know; or `BAD`, with which nothing runs,
-            or which is open to everybody.
-        what: what was looked at, in a few words.
-        text: what is there, and what to do where that is not good.
+        verdict: `GOOD`; `NOTE`, a fact that a user should know; or `BAD`, a problem with which no
+            job runs, or which leaves a port open to everybody.
+        what: the checked thing, in a few words.
+        text: the state of that thing, and advice if it is not good.
     """
 
     verdict: str

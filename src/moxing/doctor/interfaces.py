@@ -38,11 +38,11 @@ class Address:
 
     @property
     def is_public(self) -> bool:
-        """Whether the whole internet may have a way to it."""
+        """Whether the address is a public one, which the whole internet may reach."""
         return self.ip.is_global
 
     def at(self, port: int) -> tuple[str, int] | tuple[str, int, int, int]:
-        """Where to connect to."""
+        """Returns the socket address to connect to."""
         if self.ip.version == 4:
             return str(self.ip), port
         return str(self.ip), port, 0, self.index if self.ip.is_link_local else 0
@@ -89,7 +89,7 @@ def _address(message: bytes) -> Address | None:
     if family not in (socket.AF_INET, socket.AF_INET6):
         return None
     attributes = dict(_attributes(message[_ADDRESS.size :]))
-    # Of a line between two, IFA_ADDRESS is the other end.
+    # On a point-to-point link, IFA_ADDRESS is the other end's address.
     raw = attributes.get(_IFA_LOCAL) or attributes.get(_IFA_ADDRESS)
     return Address(ipaddress.ip_address(raw), index) if raw else None
 

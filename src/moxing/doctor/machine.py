@@ -1,4 +1,4 @@
-"""What one process needs of its machine: versions, devices, room on the disk."""
+"""Checks the needs of one process: versions, devices, room on the disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def findings(directory: str) -> Iterator[Finding]:
     """Looks at this machine.
 
     Args:
-        directory: where a program would write; a folder, or a URL of an object store.
+        directory: the program's output directory: a folder, or a URL of an object store.
     """
     yield Finding(GOOD, "openmox", f"{moxing.__version__}, Python {platform.python_version()}")
     yield from _tensorflow()
@@ -48,7 +48,7 @@ def _tensorflow() -> Iterator[Finding]:
     except MoxImportError as error:
         yield Finding(BAD, "TensorFlow", str(error))
         return
-    # In a process of its own: a broken driver may take the process with it, or hang.
+    # This runs in a process of its own, because a broken driver may crash the process or hang.
     command = [sys.executable, "-c", _LOOK]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_IMPORT_SECONDS)

@@ -1,6 +1,7 @@
-"""Doctors of a cluster's machines ask each other: who answers, what differs, what time it is.
+"""Lets the doctors of a cluster's machines ask each other for their facts and their clocks.
 
-They compare the job's secret too, without telling it: the one who answers proves that it has it.
+They also compare the job's secret without sending it: the answering doctor proves that it has the
+secret.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _CHIEF = f"{WORKER} 0"
 
 
 def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
-    """Answers the other doctors on this task's port, and asks them on theirs.
+    """Answers the other doctors on this task's port, and asks them on their ports.
 
     Args:
         cluster: the tasks.
-        seconds: how long to wait for the others at most.
+        seconds: the longest wait for the others.
     """
-    # Not `hello`: a job that is waiting for its tasks must not take a doctor for one.
+    # The kind is not `hello`: a job that waits for its tasks must not take a doctor for a task.
     mine = {**handshake.hello(cluster, {}), "kind": _KIND, "nonce": secrets.token_hex(16)}
     deadline = time.monotonic() + seconds
     try:
@@ -55,7 +56,7 @@ def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
         while not asked_by.issuperset(others) and time.monotonic() < deadline:
             time.sleep(_PAUSE)
         with contextlib.suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)  # Wakes the thread.
+            listener.shutdown(socket.SHUT_RDWR)  # This wakes the thread.
         answers.join(_ANSWER_SECONDS)
     for task in others:
         what = named(task, cluster.tasks[task])
@@ -80,9 +81,9 @@ def findings(cluster: Cluster, seconds: float) -> Iterator[Finding]:
 def _ask_all(
     cluster: Cluster, others: list[str], mine: Mapping[str, Any], deadline: float
 ) -> dict[str, tuple[dict[str, Any], float]]:
-    """Each one's answer, and by how many seconds its clock is ahead of this one.
+    """Returns each doctor's answer, and by how many seconds its clock is ahead of this one.
 
-    An answer is the greeting of a doctor, or why none may be had there.
+    An answer is the greeting of a doctor, or the reason for which there is none.
     """
     found: dict[str, tuple[dict[str, Any], float]] = {}
     while len(found) < len(others) and time.monotonic() < deadline:
@@ -113,7 +114,7 @@ def _ask(address: str, mine: Mapping[str, Any]) -> tuple[dict[str, Any], float] 
 def _answer(
     listener: socket.socket, secret: Secret | None, mine: Mapping[str, Any], asked_by: set[str]
 ) -> None:
-    """Until the listener is closed; one at a time, as a question takes no time."""
+    """Answers one question after another, until the listener is closed."""
     listener.settimeout(None)
     while True:
         try:
@@ -140,7 +141,7 @@ def _proof(secret: Secret, asks: Mapping[str, Any], answers: Mapping[str, Any]) 
 def _secrets_differ(
     secret: Secret | None, mine: Mapping[str, Any], theirs: Mapping[str, Any]
 ) -> str:
-    """How the job's secret there differs from the one here; "" if it does not."""
+    """Words how another task's secret differs from this one's; "" if it does not."""
     if secret is None:
         return "it has a secret of the job, and this one has none" if "proof" in theirs else ""
     if "proof" not in theirs:
@@ -171,7 +172,7 @@ def _write(link: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def _read(link: socket.socket) -> dict[str, Any]:
-    """One message; an empty one where nonsense arrives."""
+    """Reads one message; returns an empty one if nonsense arrives."""
     data = b""
     deadline = time.monotonic() + _ANSWER_SECONDS
     while not data.endswith(b"\n"):

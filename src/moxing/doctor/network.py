@@ -1,4 +1,4 @@
-"""What the processes of a cluster need of the network, seen from one of their machines."""
+"""Checks, from one machine, the network between the processes of a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def findings(
     Args:
         given: values of the cluster's flags, by name.
         environ: the environment.
-        meet: seconds to wait for the doctors of the other tasks; 0: only look who listens.
+        meet: seconds to wait for the doctors of the other tasks; 0 only checks which ports are in
+            use.
     """
     try:
         cluster = resolve(given, environ)
@@ -54,7 +55,7 @@ def findings(
 
 
 def _looked_at(cluster: Cluster) -> Iterator[Finding]:
-    """Who listens now, on this task's port and on the others'."""
+    """Checks which ports are in use now, this task's and the others'."""
     _, port = addresses.split(cluster.address)
     holder = ports.holder(port)
     if holder:

@@ -1,7 +1,7 @@
-"""Whether an object store can be reached, written to and deleted from.
+"""Checks that an object store can be reached, written to and deleted from.
 
-`python -m moxing.doctor.store URL` tries it in a process of its own, with few tries and a limit, as
-the usual ones are meant to outlast a store that is away for a minute.
+`python -m moxing.doctor.store URL` does this in a process of its own, with few retries and a time
+limit: the usual retries are meant to outlast a store that is unreachable for a minute.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def finding(url: str) -> Finding:
     what = f"directory {url}"
     if not file.is_remote(url):
         return Finding(BAD, what, "no store that mox.file knows: s3:// and obs://")
-    # The settings of the environment, as a program has them, but for those that make it patient.
+    # The child has a program's settings from the environment, but with fewer retries.
     command = [sys.executable, "-m", "moxing.doctor.store", url]
     environ = {**os.environ, **_FEW}
     try:
@@ -42,7 +42,7 @@ def finding(url: str) -> Finding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Tries the URL; prints in one line what went wrong."""
+    """Checks the URL; prints an error in one line."""
     (url,) = arguments
     try:
         _try(url)

@@ -1,4 +1,4 @@
-"""The command by which a program was started, for the records of a run."""
+"""Reads the command that started the program, for the records of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moxing.framework.secret_names import has_credentials, is_secret
 
 
 def recorded() -> dict[str, Any]:
-    """The program of this process, as plain values.
+    """Returns the program of this process, as plain values.
 
     Returns:
         `script`, the program's path; or `module`, its dotted name; `directory`, the current folder;
@@ -31,7 +31,7 @@ def _path(first: Sequence[str]) -> str:
 def _without_secrets(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     kept: list[str] = []
     left_out: list[str] = []
-    secret = False  # Whether the word before was the name of a secret, without its value.
+    secret = False  # Whether the previous word was the name of a secret, whose value comes next.
     for word in arguments:
         name, equals, value = word.partition("=")
         if word.startswith("-") and is_secret(name):

@@ -10,20 +10,20 @@ from typing import Any
 from moxing.errors import MoxValueError, shown
 
 _PROGRAM = "program"
-# The launcher gives them to each task.
+# The launcher sets these for each task.
 _OF_TASKS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
-_LARGEST = 1 << 20  # Bytes; no person writes more flags.
+_LARGEST = 1 << 20  # Bytes; a larger file is no file of flags.
 
 
 @dataclass(frozen=True)
 class Config:
-    """What a file says.
+    """The contents of a file.
 
     Attributes:
-        program: path or dotted name of the program; empty: the file names none.
+        program: path or dotted name of the program; empty if the file names none.
         as_module: whether `program` is a dotted name.
         arguments: the flags as a command line has them.
-        left_out: names of flags that an earlier run had and that its record leaves out, for they
+        left_out: names of an earlier run's flags whose values its record leaves out, since they
             look like secrets.
     """
 
@@ -34,14 +34,14 @@ class Config:
 
 
 def read(path: str) -> Config:
-    """The flags in a file.
+    """Reads the flags in a file.
 
     Args:
         path: a YAML or JSON file: a mapping of flags' names, without dashes, to numbers, text,
             true, false, or lists of these; `program` names the program. Or a run.json.
 
     Raises:
-        MoxValueError: the file can't be read, or holds something else.
+        MoxValueError: the file can't be read, or has other contents.
     """
     content = _content(path)
     if isinstance(content.get("outcome"), dict) and "job" in content:
@@ -65,7 +65,7 @@ def _content(path: str) -> dict[Any, Any]:
     if len(text) > _LARGEST:
         raise MoxValueError(f"--config={path}: the file has more than {_LARGEST:,} characters.")
     try:
-        # JSON first: YAML's reader takes a hundred times as long.
+        # JSON has its own reader: YAML's takes a hundred times as long.
         content = json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         first = " ".join(str(error).split())
@@ -102,7 +102,7 @@ def _text(value: str | int | float) -> str:
 
 
 def _of_run(path: str, facts: Mapping[str, Any]) -> Config:
-    """The command of an earlier run: its program's arguments, and openmox's flags behind them."""
+    """Returns an earlier run's command: the program's arguments, then openmox's flags."""
     program, flags = facts.get(_PROGRAM), facts.get("flags")
     if not isinstance(program, dict) or not isinstance(flags, dict):
         raise MoxValueError(

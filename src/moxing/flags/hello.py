@@ -12,7 +12,7 @@ _said = False
 
 
 def say_hello() -> None:
-    """Says which versions run, once a process; and what waited to be said before a run."""
+    """Logs the versions once in a process, and gives the notices that waited for the first run."""
     global _said
     logs.settle()
     notices.give()

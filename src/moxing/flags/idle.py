@@ -1,4 +1,4 @@
-"""Flags of MoXing that openmox has no use for: who gives one is told what to do instead."""
+"""Flags of MoXing that have no effect in openmox: a warning names the alternative."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _told: set[str] = set()
 
 
 def warn(argv: Sequence[str] | None = None) -> None:
-    """Says once of each such flag on the command line that it does nothing.
+    """Warns once about each such flag on the command line.
 
     A flag that the program defines itself is the program's.
 
     Args:
-        argv: the arguments without the program's name; default: those of the process.
+        argv: the arguments without the program's name; default: the process's arguments.
     """
     for argument in sys.argv[1:] if argv is None else argv:
         if argument == "--":

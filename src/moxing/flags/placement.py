@@ -1,4 +1,4 @@
-"""From flags and the environment to where a run computes: devices, processes, variables."""
+"""Reads where a run computes from flags and the environment: devices, processes, variables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from moxing.engine.job.placement import Placement, ProcessGroup
 
 # The value of --variable_update for one group of all devices.
 _TOGETHER: Final = "collective"
-# Where a platform starts processes minutes apart, --session_timeout is the flag to raise.
+# If a platform starts processes minutes apart, a user can raise --session_timeout.
 _START_SECONDS = 300.0
-# What each process may have as it likes: who it is, what it shows, how long it waits and how many
-# threads it has. The lists of hosts are compared where processes meet. All other flags decide what
-# is learned or who sends what to whom, and must be equal.
+# Flags that may differ between processes: identity, output, waiting times and numbers of threads.
+# The rendezvous compares the lists of hosts. All other flags decide what is learned or which
+# process sends which tensor, and must be equal.
 PERSONAL: Final = frozenset(
     {
         *flags.CLUSTER_FLAGS,
@@ -33,10 +33,10 @@ PERSONAL: Final = frozenset(
 
 
 def placement() -> Placement:
-    """Where a run computes, as the flags and the environment say.
+    """Returns where a run computes, from the flags and the environment.
 
     Raises:
-        MoxValueError: a cluster that can't be, or flags and environment that disagree.
+        MoxValueError: the cluster is not valid, or flags and environment disagree.
     """
     cluster = resolve(
         {name: flags.get_flag(name) for name in flags.CLUSTER_FLAGS}, os.environ, sys.argv[0]
@@ -61,22 +61,22 @@ def placement() -> Placement:
 
 
 def _devices(num_gpus: int) -> int:
-    """How many devices compute; UAI Train says 0 on a machine without a GPU."""
+    """Returns how many devices compute; UAI Train gives 0 on a machine without a GPU."""
     if num_gpus == 0:
-        # Read by TensorFlow when the run first looks for GPUs, in `engine.devices.has_gpu`.
+        # TensorFlow reads this when the run first looks for GPUs, in `graph.devices.has_gpu`.
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     return max(num_gpus, 1)
 
 
 def _copied(update: str) -> bool | None:
-    """Whether each device of a process has a copy of the variables; None: where it is faster."""
+    """Whether each device of a process has a copy of the variables; None to choose by speed."""
     if update == "parameter_server":
         return False
     return True if update in flags.REPLICATED else None
 
 
 def _digest() -> dict[str, str]:
-    """What has to be equal in all processes, by the words of an error."""
+    """Returns the values that must be equal in all processes, by their names for messages."""
     facts = {
         f"the flag --{name}": "not given" if value is None else str(value)
         for name in sorted(flags.FLAG_NAMES - PERSONAL)

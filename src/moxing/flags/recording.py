@@ -1,4 +1,4 @@
-"""From flags to what a run records of itself."""
+"""Reads from flags which facts a run records."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _STEPS = re.compile(r"\s*(\d{1,18})\s*:\s*(\d{1,18})\s*")
 
 
 def profile_steps(text: str | None, log_dir: str | None) -> tuple[int, int] | None:
-    """The first step to profile and the first one not to.
+    """Returns the first step to profile, and the first step after the profile.
 
     Args:
-        text: value of --profile_steps; None or empty: nothing is profiled.
-        log_dir: of the run.
+        text: value of --profile_steps; None or empty for no profile.
+        log_dir: the run's log_dir.
 
     Raises:
-        MoxValueError: it names no steps, or there is no directory for the profile.
+        MoxValueError: the text names no steps, or there is no directory for the profile.
     """
     if not text:
         return None
@@ -39,6 +39,6 @@ def profile_steps(text: str | None, log_dir: str | None) -> tuple[int, int] | No
 
 
 def settings() -> dict[str, Any]:
-    """The runtime flags that are not at their defaults."""
+    """Returns the runtime flags that are not at their defaults."""
     values = {spec.name: (flags.get_flag(spec.name), spec.default) for spec in flags.TABLE}
     return {f"--{name}": value for name, (value, default) in values.items() if value != default}

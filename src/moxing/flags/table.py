@@ -11,12 +11,12 @@ class FlagSpec:
     """One runtime flag.
 
     Attributes:
-        name: as on the command line.
+        name: the name on the command line.
         kind: "string", "integer", "float" or "boolean".
-        default: its value where it is not given.
+        default: the value if the flag is not given.
         help: one line.
-        only: the values that this version can run with; None: every value.
-        least, most: bounds of a number, both included; None: none.
+        only: the values that this version can run with; None if any value.
+        least, most: bounds of a number, both included; None for no bound.
     """
 
     name: str
@@ -40,7 +40,7 @@ REPLICATED: Final = (
 )
 # MoXing's name for deep gradient compression.
 COMPRESSED: Final = "distributed_replicated_dgc"
-# Tries them, and keeps what is fastest.
+# Tries the placements, and keeps the fastest.
 AUTO: Final = "auto"
 CLUSTER_FLAGS: Final = ("job_name", "task_index", "ps_hosts", "worker_hosts")
 
@@ -152,5 +152,5 @@ FLAG_NAMES: Final = frozenset(spec.name for spec in TABLE)
 
 
 def get_help() -> str:
-    """A description of every runtime flag."""
+    """Returns a description of every runtime flag."""
     return "\n".join(f"--{spec.name}={spec.default!s}  ({spec.kind}) {spec.help}" for spec in TABLE)

@@ -1,4 +1,4 @@
-"""From flags to what a run does to gradients around the updates of its optimizers."""
+"""Reads from flags how a run changes gradients before its optimizers' updates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from moxing import flags
 from moxing.engine.job.updating import Updating
 from moxing.errors import MoxValueError
 
-# The values of MoXing's --gradient_clip_type, and the flag that says the same.
+# The values of MoXing's --gradient_clip_type, each with the equivalent flag.
 _OF_TYPE: Final = {"norm": "gradient_clip_norm", "value": "gradient_clip_value"}
 
 
 def updating() -> Updating:
-    """What the flags ask for.
+    """Returns the limits and settings that the flags ask for.
 
     Raises:
-        MoxValueError: a limit that is not above 0, or two flags that say different things.
+        MoxValueError: a limit is not above 0, or two flags contradict each other.
     """
     limits = {name: _limit(name) for name in _OF_TYPE.values()}
     if (limit := _limit("gradient_clip")) is not None:

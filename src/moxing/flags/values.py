@@ -1,4 +1,4 @@
-"""The values of the runtime flags: what the command line gave, and what the program set.
+"""The values of the runtime flags, from the command line and from the program.
 
 The flags are also visible in `tf.flags.FLAGS`. A program reads them with `mox.get_flag`.
 """
@@ -45,13 +45,13 @@ def _define() -> absl_flags.FlagValues:
     return values
 
 
-# The flag table is the one piece of mutable state that a process shares, as in absl.
+# The flag table is mutable state of the process, as in absl.
 _VALUES = _define()
 _given: dict[str, str] = {}
 _has_read = False
 
 
-# A boolean flag that stands alone; `--flag False`, as TensorFlow 1.4 took it, may follow.
+# The value of a boolean flag without one; `False` may follow as a word, as in TensorFlow 1.4.
 _BARE: Final = "true"
 
 
@@ -62,10 +62,10 @@ def consume(argv: Sequence[str]) -> list[str]:
         argv: arguments without the program's name.
 
     Returns:
-        The other arguments, in order. What follows a bare `--` is left alone.
+        The other arguments, in order. Arguments after a bare `--` are left alone.
 
     Raises:
-        MoxValueError: a value that the flag cannot have, or a flag without its value.
+        MoxValueError: a flag can't have its value, or has none.
     """
     global _has_read
     rest: list[str] = []
@@ -90,7 +90,7 @@ def consume(argv: Sequence[str]) -> list[str]:
 
 
 def given() -> dict[str, str]:
-    """The text of every runtime flag that the command line gave, by name."""
+    """Returns the text of every runtime flag on the command line, by name."""
     return dict(_given)
 
 
@@ -102,7 +102,7 @@ def get_flag(flag_name: str) -> Any:
 
     Raises:
         MoxKeyError: there is no such flag.
-        MoxValueError: the command line, which is read now if it was not, has a wrong value.
+        MoxValueError: the command line, which is read now if it was not yet, has a wrong value.
     """
     name = _known(flag_name)
     read_command_line()
@@ -110,16 +110,16 @@ def get_flag(flag_name: str) -> Any:
 
 
 def set_flag(flag_name: str, value: Any) -> None:
-    """Sets a runtime flag for the runs that follow; it wins over the command line.
+    """Sets a runtime flag for the following runs; the value wins over the command line.
 
     Args:
         flag_name: name of the flag.
-        value: of the flag's type, or text that can be read as one. None only where that is the
-            default.
+        value: a value of the flag's type, or text that can be read as one; None only if the default
+            is None.
 
     Raises:
         MoxKeyError: there is no such flag.
-        MoxTypeError, MoxValueError: a value that the flag cannot have.
+        MoxTypeError, MoxValueError: the flag can't have this value.
     """
     if isinstance(flag_name, str) and flag_name in idle.IDLE:
         idle.warn([f"--{flag_name}"])
@@ -133,7 +133,7 @@ def set_flag(flag_name: str, value: Any) -> None:
 
 @contextmanager
 def overridden(**values: Any) -> Iterator[None]:
-    """In the block, these flags have these values; then they are as they were."""
+    """In the block, these flags have these values; after it, their values from before."""
     read_command_line()
     found = {name: _VALUES[name] for name in values}
     before = {name: (flag.value, flag.using_default_value) for name, flag in found.items()}
@@ -149,8 +149,8 @@ def overridden(**values: Any) -> Iterator[None]:
 def register() -> None:
     """Makes the flags visible in absl's global FLAGS, which is `tf.flags.FLAGS`.
 
-    A flag that the program defines itself, before or after, is its own; it then gets the command
-    line's value in its own parser and openmox in this one.
+    A flag that the program defines itself, before or after, is its own: it gets the command line's
+    value from its own parser, and openmox gets it from this one.
     """
     for spec in TABLE:
         if spec.name not in absl_flags.FLAGS:
@@ -158,17 +158,17 @@ def register() -> None:
 
 
 def read_command_line() -> None:
-    """Reads the runtime flags of a program that runs under plain Python, once, and leaves them."""
+    """Reads a plain Python program's runtime flags once, and leaves them on its command line."""
     if not _has_read:
         consume(sys.argv[1:])
 
 
 def check_supported() -> None:
-    """Refuses values that no run, or not this version, can run with.
+    """Refuses values with which no run of this version can run.
 
     Raises:
-        MoxNotSupportedError: naming the flag, its value and what runs.
-        MoxTypeError, MoxValueError: a value of the wrong type, assigned to `tf.flags.FLAGS`.
+        MoxNotSupportedError: names the flag, its value and the values that run.
+        MoxTypeError, MoxValueError: `tf.flags.FLAGS` has a value of a wrong type.
     """
     for spec in TABLE:
         value = _checked(spec, _VALUES[spec.name].value)
@@ -180,10 +180,10 @@ def check_supported() -> None:
 
 
 def patterns(flag_name: str) -> tuple[str, ...]:
-    """The comma-separated patterns of a flag.
+    """Returns the comma-separated patterns of a flag.
 
     Raises:
-        MoxValueError: one of them is no regular expression.
+        MoxValueError: a pattern is no regular expression.
     """
     text = get_flag(flag_name) or ""
     parts = tuple(part.strip() for part in text.split(",") if part.strip())
@@ -211,7 +211,7 @@ def _known(name: str) -> str:
 
 
 def _match(argument: str) -> tuple[str, str | None] | None:
-    """The flag that an argument names, with its value if it holds one."""
+    """Returns the flag that an argument names, with its value if the argument has one."""
     if not argument.startswith("-") or argument in ("-", "--"):
         return None
     name, equals, value = argument.lstrip("-").partition("=")
@@ -248,7 +248,7 @@ def _set_text(name: str, text: str) -> None:
     spec = _spec(name)
     flag = _VALUES[name]
     if text == "" and spec.kind != "string":
-        # Platforms pass a field that was left empty as an empty value.
+        # Platforms pass an empty value for a field that the user left empty.
         _given.pop(name, None)
         flag.unparse()
         says = "it counts as not given"
@@ -263,7 +263,7 @@ def _set_text(name: str, text: str) -> None:
 
 
 def _checked(spec: FlagSpec, value: Any) -> Any:
-    """The value of a flag in the flag's own type."""
+    """Converts a value to the flag's type."""
     if value is None and spec.default is None:
         return None
     made = _of_kind(spec, value)
@@ -280,7 +280,7 @@ def _of_kind(spec: FlagSpec, value: Any) -> Any:
             return value if spec.kind == "string" else _VALUES[spec.name].parser.parse(value)
         except (ValueError, TypeError, OverflowError) as error:
             raise _bad_value(spec, value) from error
-    # NumPy's own truth values are not of Python's bool, and its numbers are registered as numbers.
+    # NumPy's booleans are no bool of Python, while its numbers count as numbers.
     truth = isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
     if spec.kind == "boolean" and truth:
         return bool(value)

@@ -1,4 +1,4 @@
-"""A launcher's lines on the console, for as long as there is one: a job outlives its reader."""
+"""Prints a launcher's lines on the console, and goes on without it: a job outlives its reader."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TextIO
 
 
 def put(stream: TextIO, line: str) -> None:
-    """Writes a line, at once.
+    """Writes a line at once, without buffering.
 
-    Where it can't be written (the reader of a pipe has gone, the disk behind it is full), nothing
-    more is written to that stream, and nothing is raised.
+    If the line can't be written (the reader of a pipe has gone, the disk is full), nothing more is
+    written to that stream, and no error is raised.
     """
     try:
         stream.flush()
@@ -23,7 +23,7 @@ def put(stream: TextIO, line: str) -> None:
 
 
 def _let_go(stream: TextIO) -> None:
-    # What its buffer still holds must go somewhere, or the end of Python fails of it.
+    # The rest of the stream's buffer must go somewhere, or Python fails when it exits.
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""Where the output of a job's tasks is kept."""
+"""Chooses the folder that keeps the output of a job's tasks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from moxing.errors import MoxValueError, shown
 
 
 def log_folder(given: str | None, script: str) -> Path:
-    """The folder that the user named, or a new one in `mox-logs`, named after the script.
+    """Returns the user's folder, or a new one in `mox-logs` that is named after the script.
 
     Raises:
-        MoxValueError: the user named none of this machine.
+        MoxValueError: the user named a URL, not a folder of this machine.
     """
     if given and re.match(r"[A-Za-z0-9]+://", given):
         raise MoxValueError(

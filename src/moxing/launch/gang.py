@@ -20,19 +20,19 @@ PREEMPTED = 128 + signal.SIGTERM
 GRACE_SECONDS = 300.0
 _TICK = 0.05
 _LONGEST_GRACE = 86400
-_NAMED = 4  # Tasks in one line.
+_NAMED = 4  # Tasks that one line names.
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long to wait, in seconds.
+    """Limits of waiting, in seconds.
 
     Attributes:
-        explain: after a task has died, for the others to end by themselves, as theirs may be the
-            error that it died of.
+        explain: after a task has died, for the other tasks to end by themselves, as one of them may
+            report the error that caused it.
         stop: after SIGTERM, before SIGKILL: a step is saved, and an upload to a store ends.
         ps: for parameter servers, after the last worker has ended.
-        quiet: of `stop`, before it is said who is waited for.
+        quiet: the first part of `stop`, after which a line names the tasks that are waited for.
     """
 
     explain: float = 5.0
@@ -42,7 +42,7 @@ class Limits:
 
 
 def limits_with(grace: float | None) -> Limits:
-    """The usual limits, with the seconds of `--grace`; None: not given.
+    """Returns the default limits, with the seconds of `--grace`, if given.
 
     Raises:
         MoxValueError: no time that can be waited.
@@ -62,9 +62,9 @@ class Outcome:
 
     Attributes:
         ends: code by task, in the order in which they ended.
-        cause: the task that failed first; None: all did their work, or a signal stopped them.
-        last_lines: what the cause printed last.
-        path: the file with all that it printed.
+        cause: the task that failed first; None if all did their work, or a signal stopped them.
+        last_lines: the last lines that `cause` printed.
+        path: the file with the whole output of `cause`.
     """
 
     ends: Mapping[str, int]
@@ -84,14 +84,14 @@ def run(
     limits: Limits,
     say: Callable[[str], None],
 ) -> Outcome:
-    """Runs the tasks until all have ended, at most one of them by itself with a failure.
+    """Runs the tasks until all have ended; the first failure stops the others.
 
     Args:
         starts: by task.
-        folder: for one output file a task.
+        folder: gets one output file for each task.
         stop: signals that this process got.
-        limits: of waiting.
-        say: prints a line of the launcher's own.
+        limits: the limits of waiting.
+        say: prints one of the launcher's own lines.
 
     Raises:
         MoxRuntimeError: a task can't be started.
@@ -113,7 +113,7 @@ def run(
 def _watch(
     tasks: Sequence[Task], stop: StopRequest, limits: Limits, say: Callable[[str], None]
 ) -> Task | None:
-    """Waits for the end; returns the task whose failure was the cause of it."""
+    """Waits for the end; returns the task whose failure caused it, if any."""
     with selectors.DefaultSelector() as selector:
         for task in tasks:
             selector.register(task.output, selectors.EVENT_READ, task)
@@ -147,7 +147,7 @@ def _all_ended(tasks: Sequence[Task]) -> bool:
 
 
 def _cause(failures: Sequence[Task]) -> Task | None:
-    """The first that failed by itself; tasks that only lost a partner end with 143."""
+    """Returns the first task that failed by itself; tasks that lost another task end with 143."""
     return min(failures, key=lambda task: (task.code == PREEMPTED, task.ended), default=None)
 
 
@@ -158,13 +158,13 @@ def _end(
     limits: Limits,
     say: Callable[[str], None],
 ) -> None:
-    """Passes on the signal that this process got, or SIGTERM; what is left dies in `close`."""
-    # Parameter servers alone have nothing to save.
+    """Passes on this process's signal, or SIGTERM; `close` kills the tasks that remain."""
+    # Once the workers have ended, parameter servers have nothing to save.
     limit = min(limits.stop, limits.ps) if not stop and _workers_done(tasks) else limits.stop
     for task in tasks:
         if task.code is None:
             task.send(stop.signal or signal.SIGTERM)
-            task.send(signal.SIGCONT)  # One that was stopped hears nothing else.
+            task.send(signal.SIGCONT)  # A stopped process handles no other signal.
     asked = stop.count
 
     def over() -> bool:
@@ -179,7 +179,7 @@ def _end(
 
 
 def _running(tasks: Sequence[Task]) -> str:
-    """The tasks that have not ended, the first of them by name."""
+    """Words the tasks that have not ended; names the first of them."""
     names = [task.name for task in tasks if task.code is None]
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -191,7 +191,7 @@ def _until(
     selector: selectors.BaseSelector,
     limit: float | None,
 ) -> None:
-    """Passes output on and notes ends until a condition holds; `None`: as long as they work."""
+    """Passes output on and records ends until a condition holds; a limit of None is no limit."""
     deadline = None if limit is None else time.monotonic() + limit
     while not condition() and (deadline is None or time.monotonic() < deadline):
         if not selector.get_map():

@@ -1,4 +1,4 @@
-"""Which GPUs of a machine each of its tasks may see, so that no two compute on one."""
+"""Shares the GPUs of a machine among its tasks, so that no two tasks use the same GPU."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from moxing.errors import MoxValueError
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 NONE = "-1"
-MOST = 64  # Of one process; the flag --num_gpus takes no more.
-_DEVICES = Path("/dev")  # A container has those files only that belong to its GPUs.
+MOST = 64  # Most GPUs of one process; the flag --num_gpus takes no more.
+_DEVICES = Path("/dev")  # A container has only the device files of its own GPUs.
 
 
 def present(environ: Mapping[str, str]) -> list[str]:
-    """What CUDA_VISIBLE_DEVICES may list here: its own value, or a number for each GPU."""
+    """Returns the GPUs for CUDA_VISIBLE_DEVICES: those that it lists, or the number of each GPU."""
     given = environ.get(VARIABLE)
     if given is None:
         found = [path for path in _DEVICES.glob("nvidia*") if re.fullmatch(r"nvidia\d+", path.name)]
         return [str(index) for index in range(len(found))]
     names = [name.strip() for name in given.split(",")]
-    # CUDA takes those before the first that is none.
+    # CUDA uses the entries before the first invalid one.
     end = next((i for i, name in enumerate(names) if name in ("", NONE)), len(names))
     return names[:end]
 
 
 def shares(workers: int, num_gpus: int | None, environ: Mapping[str, str]) -> list[dict[str, str]]:
-    """The variable for each worker of this machine; empty where there is no GPU.
+    """Returns CUDA_VISIBLE_DEVICES for each worker of this machine; empty without a GPU.
 
     Args:
-        workers: how many there are.
-        num_gpus: of each; None: all GPUs are shared out evenly.
-        environ: the environment, which may hide some.
+        workers: the number of workers.
+        num_gpus: GPUs of each worker; None to share all GPUs evenly.
+        environ: the environment, which may hide some GPUs.
 
     Raises:
-        MoxValueError: there are not so many.
+        MoxValueError: the machine has too few GPUs.
     """
     found = present(environ)
     if not found:
@@ -50,10 +50,10 @@ def shares(workers: int, num_gpus: int | None, environ: Mapping[str, str]) -> li
 
 
 def slice_of(names: list[str], index: int, each: int) -> dict[str, str]:
-    """The variable that shows the `index`-th of equal parts."""
+    """Returns the variable that shows the `index`-th of equal parts of the GPUs."""
     return {VARIABLE: ",".join(names[index * each : (index + 1) * each]) or NONE}
 
 
 def hidden(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variable for a task that computes on no GPU; empty where there is none anyway."""
+    """Returns the variable that hides all GPUs from a task; empty if there is no GPU."""
     return {VARIABLE: NONE} if present(environ) else {}

@@ -3,9 +3,9 @@
 With `--secret` before the command, the first line of the input is the secret of the job, which the
 command gets in its environment: no list of processes shows it, and no file keeps it.
 
-ssh passes no signals on, and what it started lives on when the connection is lost. So the launcher
-writes the numbers of signals, a line each, to this program's input, and the end of that input means
-that nobody waits for the task any more.
+ssh passes no signals on, and a program that it started lives on when the connection is lost. So the
+launcher writes the numbers of signals, a line each, to this program's input. The end of that input
+means that no launcher waits for the task any more.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from moxing.launch.readable import has_data
 GRACE_SECONDS = 20.0  # After the end of the input, until SIGKILL.
 _PASSED = {str(int(number)).encode(): number for number in (1, 2, 9, 15, 18)}
 _TICK = 0.05
-_NOT_STARTED = 127  # What a shell says of a command that it can't run.
+_NOT_STARTED = 127  # A shell's exit code for a command that it can't run.
 WITH_SECRET = "--secret"
 _LONGEST_SECRET, _SECRET_SECONDS = 1024, 60.0
 
 
 def main(command: Sequence[str]) -> int:
-    """Runs the command in a group of its own; returns its code, 128 + number after a signal."""
+    """Runs the command in its own process group; returns its code, 128 + number after a signal."""
     gone: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -69,7 +69,7 @@ def main(command: Sequence[str]) -> int:
 
 
 def _first_line(gone: Sequence[int]) -> str:
-    """The first line of the input, and no more of it; empty: none came."""
+    """Reads the first line of the input, and no byte after it; empty if there is no line."""
     line, deadline = b"", time.monotonic() + _SECRET_SECONDS
     while not gone and len(line) <= _LONGEST_SECRET and time.monotonic() < deadline:
         if has_data(0, _TICK):
@@ -83,9 +83,9 @@ def _first_line(gone: Sequence[int]) -> str:
 
 
 def _watch(process: subprocess.Popen[bytes], gone: Sequence[int]) -> None:
-    """Passes signals on until the process has ended, which it must soon after the input has."""
+    """Passes signals on until the process has ended; kills it if it outlives the input for long."""
     rest, deadline = b"", None
-    # Not reaped here, so that the number of its group stays its own.
+    # The process is not reaped here, so that no other process group gets its number.
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         if deadline is not None:
             if time.monotonic() > deadline:

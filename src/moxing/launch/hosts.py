@@ -1,4 +1,4 @@
-"""A job on several machines: which task runs where, and the command of each."""
+"""Spreads the tasks of a job over several machines, and makes the command of each task."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from moxing.launch.guard import WITH_SECRET
 from moxing.launch.plan import Plan
 from moxing.launch.start import Start
 
-# No password is asked for, as nobody would see the question; a dead machine is noticed.
+# ssh must not ask for a password, which nobody would see, and must notice a dead machine.
 _SSH = (
     *("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"),
     *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
 )
 _HIGHEST_PORT = 65535
-MOST = 2000  # Machines, and tasks.
+MOST = 2000  # Most machines, and most tasks.
 _KEEP_OUT = (
     "# To keep others out, make a secret once, and copy its file to the same path on each machine:",
     "#   (umask 077; openssl rand -hex 32 > ~/mox-job.secret)",
@@ -37,10 +37,10 @@ class Spread:
     """A plan on machines that have the program and openmox under the same paths as this one.
 
     Attributes:
-        plan: what runs.
-        hosts: names that the machines reach each other by; `user@` before them is for ssh.
-        port: of the first task on each machine; the next ones have the ports behind it.
-        directory: where each task works.
+        plan: the tasks to run.
+        hosts: the names by which the machines reach each other; `user@` before a name is for ssh.
+        port: the port of the first task on each machine; the others have the ports after it.
+        directory: the working directory of each task.
     """
 
     plan: Plan
@@ -57,7 +57,7 @@ class Spread:
         return True
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
-        """How to start each task over ssh, which carries a new secret of the job in its input."""
+        """Returns how to start each task over ssh, whose input carries a new secret of the job."""
         found, shared = {}, secret.new()
         for task, host in _places(self).items():
             guard = [sys.executable, "-m", "moxing.launch.guard", WITH_SECRET]
@@ -70,10 +70,10 @@ class Spread:
 
 
 def spread(plan: Plan, hosts: str, port: int) -> Spread:
-    """A plan on the machines of a comma list.
+    """Returns a plan on the machines of a comma-separated list.
 
     Raises:
-        MoxValueError: a list, or a port, that can't be.
+        MoxValueError: the list or the port is not valid.
     """
     names = tuple(part.strip() for part in hosts.split(",") if part.strip())
     if not names:
@@ -101,7 +101,7 @@ def spread(plan: Plan, hosts: str, port: int) -> Spread:
 
 
 def described(job: Spread) -> str:
-    """The commands to type on each machine."""
+    """Returns the commands to type on each machine."""
     lines: list[str] = [*_KEEP_OUT] if len(job.plan.tasks) > 1 else []
     for host in job.hosts:
         lines.append(f"# On {host}:")
@@ -113,14 +113,14 @@ def described(job: Spread) -> str:
 
 
 def _places(job: Spread) -> dict[tuple[str, int], str]:
-    """The machine of each task: workers in blocks, parameter servers in turn."""
+    """Returns the machine of each task: workers in blocks, parameter servers in turn."""
     plan, count = job.plan, len(job.hosts)
     found = {(WORKER, i): job.hosts[i * count // plan.workers] for i in range(plan.workers)}
     return found | {(PS, i): job.hosts[i % count] for i in range(plan.ps)}
 
 
 def _share(job: Spread, task: tuple[str, int]) -> dict[str, str]:
-    """The GPUs that a task may see where its machine has several tasks."""
+    """Returns the variable for a task's GPUs, if its machine runs several tasks."""
     kind, index = task
     each, places = job.plan.num_gpus or 0, _places(job)
     if not each or list(places.values()).count(places[task]) == 1:
@@ -132,7 +132,7 @@ def _share(job: Spread, task: tuple[str, int]) -> dict[str, str]:
 
 
 def _program(job: Spread, task: tuple[str, int]) -> list[str]:
-    """The script of a task and its flags."""
+    """Returns the script of a task and its flags."""
     next_port = dict.fromkeys(job.hosts, job.port)
     listed: dict[str, list[str]] = {WORKER: [], PS: []}
     for (kind, _), host in _places(job).items():

@@ -1,4 +1,4 @@
-"""What a platform says of the process that it started, which is none of a launcher's own tasks."""
+"""Finds platform variables about a launcher's process that its tasks must not inherit."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 from collections.abc import Iterable, Mapping
 
 _PLATFORM = re.compile(r"TF_CONFIG$|(VC|MA|BATCH|DLS|SLURM)_")
-# Where folders are is as true for the tasks: DLS_LOCAL_CACHE_PATH, MA_JOB_DIR, SLURM_SUBMIT_DIR.
+# Paths of folders hold for the tasks, too: DLS_LOCAL_CACHE_PATH, MA_JOB_DIR, SLURM_SUBMIT_DIR.
 _FOLDER = re.compile(r"(DIR|PATH)$")
 
 
 def foreign(environ: Mapping[str, str]) -> list[str]:
-    """The variables of an environment by which tasks would take themselves for others.
+    """Returns the variables of an environment that would give tasks a wrong identity.
 
-    Within a pod or a notebook, they describe that one's cluster: with them each task would be told
-    two different things, or all of them the same.
+    In a pod or a notebook, these variables describe its own cluster: a task that inherited them
+    would have two contradictory descriptions, or all tasks the same one.
     """
     names = (name for name, value in environ.items() if value)
     return sorted(name for name in names if _PLATFORM.match(name) and not _FOLDER.search(name))
 
 
 def described(names: Iterable[str]) -> str:
-    """Variables in a few words: those with the same beginning as one, `SLURM_*`."""
+    """Words a list of variables; those with one prefix are grouped as `SLURM_*`."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(name.partition("_")[0], []).append(name)

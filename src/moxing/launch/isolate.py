@@ -1,4 +1,4 @@
-"""Moves this process, and all that it starts, into a network of its own: loopback only."""
+"""Moves this process and all its children into a network of their own: loopback only."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _REQUEST = "16sh22x"  # struct ifreq: a name, flags.
 def isolate() -> None:
     """Enters a new network namespace; there is no way back for this process.
 
-    Nothing outside can then reach the ports of the tasks, and they reach nothing outside, object
-    storage included. This process must have one thread.
+    No other process can then reach the ports of the tasks, and the tasks reach nothing outside,
+    object storage included. This process must have one thread.
 
     Raises:
         MoxNotSupportedError: the kernel, or the container, does not allow it.
     """
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
-    # Root may do so as it is; others need a user namespace first, in which they may.
+    # Root may do this directly; other users first need a user namespace, which allows it.
     if libc.unshare(_CLONE_NEWNET) != 0:
         if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
             raise _refused(os.strerror(ctypes.get_errno()))

@@ -12,10 +12,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with(parent: int) -> Callable[[], None]:
-    """What a child does before its program starts, as `preexec_fn`.
+    """Returns the `preexec_fn` of a child, which runs before the child's program starts.
 
     Args:
-        parent: the process that starts it, which may be dead by then.
+        parent: the process that starts the child, and may be dead by then.
     """
 
     def prepare() -> None:

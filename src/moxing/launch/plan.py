@@ -1,4 +1,4 @@
-"""What a launch starts: the tasks of a job, and the command of each."""
+"""Plans a launch: the tasks of a job, and the command of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moxing.launch.ports import free_ports
 from moxing.launch.start import Start
 
 HOST = "127.0.0.1"
-MOST = 256  # Processes of one machine; more are a slip, and would take it down.
+MOST = 256  # Most processes on one machine; a larger number is a mistake, and would overload it.
 _OWN_FLAGS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
 
 
@@ -26,8 +26,8 @@ class Plan:
         script: path of the program.
         arguments: its flags.
         workers, ps: how many tasks; `ps` are parameter servers.
-        num_gpus: devices of each worker; None: what the script or its flags say.
-        runner: what runs a script, before its path.
+        num_gpus: devices of each worker; None leaves that to the script and its flags.
+        runner: the command before the script's path.
     """
 
     script: str
@@ -52,12 +52,12 @@ class Plan:
 
     @property
     def program(self) -> list[str]:
-        """The script and its flags, without what differs between the tasks."""
+        """The script and its flags, without the flags that differ between tasks."""
         devices = [] if self.num_gpus is None else [f"--num_gpus={self.num_gpus}"]
         return [self.script, *self.arguments, *devices]
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
-        """How to start each task, on ports that are free now."""
+        """Returns how to start each task, on ports that are free now."""
         check_count(self.workers + self.ps)
         shared = environment(environ)
         shares = gpus.shares(self.workers, self.num_gpus, shared)
@@ -72,7 +72,7 @@ def check(plan: Plan) -> None:
     """Refuses a plan that makes no sense.
 
     Raises:
-        MoxValueError: naming the flag.
+        MoxValueError: a flag's value makes no sense; the message names the flag.
     """
     if plan.workers < 1:
         raise MoxValueError(f"--workers={plan.workers} is too few; a job has at least 1 worker.")
@@ -97,10 +97,10 @@ def check(plan: Plan) -> None:
 
 
 def check_count(processes: int) -> None:
-    """Refuses more processes than a machine can carry.
+    """Refuses more processes than a machine can run.
 
     Raises:
-        MoxValueError: with their number.
+        MoxValueError: there are too many; the message has their number.
     """
     if processes > MOST:
         raise MoxValueError(
@@ -116,7 +116,7 @@ def commands(plan: Plan) -> dict[str, list[str]]:
     found = {}
     for job, index in plan.tasks:
         own = []
-        # One process alone is no cluster, and opens no port.
+        # A single process is no cluster, and opens no port.
         if len(addresses) > 1:
             own = [f"--job_name={job}", f"--task_index={index}"]
             own += ["--worker_hosts=" + ",".join(workers)]
@@ -126,9 +126,9 @@ def commands(plan: Plan) -> dict[str, list[str]]:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the tasks: output at once, no proxy between them, no other cluster.
+    """Returns the tasks' environment: unbuffered output, no proxy, no other cluster's variables.
 
-    Each call gives it a new secret: tasks of an earlier start can't join those of the next.
+    Each call adds a new secret, so that tasks of an earlier start can't join the next one.
     """
     result = dict(environ, PYTHONUNBUFFERED="1")
     for name in inherited.foreign(environ):

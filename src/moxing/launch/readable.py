@@ -1,4 +1,4 @@
-"""Waits for something to be read: `select.select` knows no descriptor above 1,023."""
+"""Waits for data on a descriptor, also above 1,023, which `select.select` can't take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import selectors
 
 
 def has_data(descriptor: int, seconds: float = 0) -> bool:
-    """Whether there is data, or the end of it, within so many seconds."""
-    with selectors.PollSelector() as selector:  # epoll takes no plain files.
+    """Whether data, or its end, arrives within this many seconds."""
+    with selectors.PollSelector() as selector:  # epoll does not take plain files.
         selector.register(descriptor, selectors.EVENT_READ)
         return bool(selector.select(seconds))

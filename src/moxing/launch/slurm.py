@@ -11,7 +11,7 @@ from moxing.errors import MoxNotSupportedError
 from moxing.launch.plan import Plan
 
 GRACE_SECONDS = 120.0
-_MOST_GRACE = 65535  # What --signal takes.
+_MOST_GRACE = 65535  # The largest time that --signal takes.
 _LEAST_WAIT = 600
 
 _SCRIPT = """\
@@ -129,15 +129,15 @@ done
 
 
 def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
-    """The script; `sbatch FILE` runs it.
+    """Returns the script, which `sbatch FILE` runs.
 
     Args:
         plan: the job.
-        max_restarts: how often the tasks are started again after a death.
+        max_restarts: how many times the tasks are restarted after a death.
         grace: seconds before the time limit at which they are told to stop.
 
     Raises:
-        MoxNotSupportedError: parameter servers, which Slurm's variables can't name.
+        MoxNotSupportedError: the plan has parameter servers, which Slurm's variables can't name.
     """
     if plan.ps:
         raise MoxNotSupportedError(
@@ -146,7 +146,7 @@ def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
         )
     gpus = f"#SBATCH --gpus-per-node={plan.num_gpus}\n" if plan.num_gpus else ""
     return _SCRIPT.format(
-        # A line of its own, such as #SBATCH --wrap=..., must not hide in the name of a file.
+        # A file's name must not smuggle in a line such as #SBATCH --wrap=...
         name=re.sub(r"[^\w.+]+", "-", PurePath(plan.script).stem),
         workers=plan.workers,
         gpus=gpus,

@@ -1,4 +1,4 @@
-"""What it takes to start the tasks of a job."""
+"""Describes how to start the tasks of a job."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Start:
-    """How one task is started.
+    """Describes how to start one task.
 
     Attributes:
         command: the program and its arguments.
-        environ: its whole environment.
-        directory: where it works; None: where the launcher does.
-        listens: it reads the numbers of signals from its input, a line each, and passes them on to
-            where the program really runs.
-        secret: of the job; with `listens`, the first line of its input, as neither the command nor
-            the environment of a program that connects to another machine is a place for it.
+        environ: the whole environment of the task.
+        directory: the task's working directory; None for the launcher's.
+        listens: whether the process reads the numbers of signals from its input, a line each, and
+            passes them on to the machine that runs the program.
+        secret: the job's secret; with `listens`, the first line of the input, since other users
+            could see it in the command or the environment of a program that connects to another
+            machine.
     """
 
     command: Sequence[str]
@@ -30,11 +31,11 @@ class Start:
 
 
 class Startable(Protocol):
-    """A job, as the one who watches it knows it."""
+    """A job, as its supervisor sees it."""
 
     @property
     def title(self) -> str:
-        """The command that the user gave, which begins every message: `mox launch`."""
+        """The user's command, with which every message begins: `mox launch`."""
         ...
 
     @property
@@ -43,5 +44,5 @@ class Startable(Protocol):
         ...
 
     def starts(self, environ: Mapping[str, str]) -> Mapping[str, Start]:
-        """How to start each task now, by its name, such as `worker 1` or `ps 0`."""
+        """Returns how to start each task now, by its name, such as `worker 1` or `ps 0`."""
         ...

@@ -1,4 +1,4 @@
-"""Notes the signals that ask the launcher to stop."""
+"""Records the signals that ask the launcher to stop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moxing.signals import StopRequest
 
 @contextmanager
 def noted() -> Iterator[StopRequest]:
-    """Notes signals inside the block, instead of dying of them."""
+    """In the block, signals are recorded and do not end the process."""
     stop = StopRequest()
 
     def note(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Starts a job again after a death, within a budget; reports what failed first."""
+"""Restarts a job after a death, within a budget; reports the task that failed first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from moxing.launch.stop import noted
 from moxing.signals import StopRequest
 
 _LONGEST_PAUSE = 60.0
-_NOT_REACHED = 255  # By ssh; programs end so by `sys.exit(-1)`.
-# Signals, or 143: worth another try. Other codes are the program's own.
+_NOT_REACHED = 255  # ssh's exit code if it has no connection; also that of `sys.exit(-1)`.
+# Codes of signals, 143 included, after which a restart makes sense. Other codes are the program's.
 _DEATHS = range(128 + 1, 128 + signal.NSIG)
 
 
@@ -33,16 +33,16 @@ def supervise(
 
     Args:
         job: what to run.
-        folder: for the output of each task; made if missing.
-        max_restarts: how often the job is started again after a task has died of a signal.
+        folder: gets the output of each task; made if missing.
+        max_restarts: how many times the job is restarted after a signal has killed a task.
         first_pause: seconds before the first restart; doubled at each further one, up to 60.
-        limits: how long to wait for what.
+        limits: the limits of waiting.
 
     Returns:
-        0; 1 to 127 as the program that failed ended; 128 + number after a signal.
+        0 on success; the failed program's code from 1 to 127; 128 + number after a signal.
 
     Raises:
-        MoxError: a task can't be started, or its output not be kept.
+        MoxError: a task can't be started, or its output can't be kept.
     """
     _make(folder)
     left_out = inherited.foreign(os.environ)
@@ -76,7 +76,7 @@ def supervise(
 
 
 def described(code: int) -> str:
-    """What an exit code says: `code 1`, or `killed by SIGKILL (code 137)`."""
+    """Words an exit code: `code 1`, or `killed by SIGKILL (code 137)`."""
     if code == gang.PREEMPTED:
         return f"told to stop, or lost a partner (code {code})"
     try:
@@ -86,7 +86,7 @@ def described(code: int) -> str:
 
 
 def say(job: Startable, text: str) -> None:
-    """Prints a line of the launcher's own."""
+    """Prints one of the launcher's own lines."""
     console.put(sys.stderr, f"{job.title}: {text}")
 
 
@@ -101,7 +101,7 @@ def _make(folder: Path) -> None:
 
 
 def _is_lost(job: Startable, code: int) -> bool:
-    """Whether a code is ssh's own: it has no way to the machine, or no more."""
+    """Whether a code is ssh's own: it has no connection to the machine, or has lost it."""
     return job.over_ssh and code == _NOT_REACHED
 
 

@@ -22,7 +22,7 @@ from moxing.native_noise import Sieve
 LAST_LINES = 20
 _CHUNK = 1 << 16
 _FAREWELL, _TICK = 5.0, 0.05  # Seconds.
-_LONGEST = 1 << 16  # A line without an end must not fill the memory.
+_LONGEST = 1 << 16  # A line that does not end must not fill the memory.
 
 
 class Task:
@@ -31,9 +31,9 @@ class Task:
     Attributes:
         name: such as `worker 1`.
         path: the file that keeps its whole output.
-        last: its last lines, without those of TensorFlow's that say nothing.
+        last: its last lines, without TensorFlow's lines that call for no action.
         code: as a shell has it, 128 + number for a signal; None while it runs.
-        ended: when it was found to have ended, `time.monotonic()`.
+        ended: the time at which its end was noticed, by `time.monotonic()`.
     """
 
     def __init__(self, name: str, start: Start, folder: Path) -> None:
@@ -69,7 +69,7 @@ class Task:
             self._write(start.secret)
 
     def read(self) -> bool:
-        """Passes on what the task has printed; False: nothing will follow."""
+        """Passes on the task's output; returns False once no more output will follow."""
         try:
             data = os.read(self.output.fileno(), _CHUNK)
         except BlockingIOError:
@@ -84,9 +84,9 @@ class Task:
         return bool(data)
 
     def poll(self) -> bool:
-        """Whether the task has ended; notes its code at the first time."""
+        """Whether the task has ended; records its code the first time."""
         if self.code is None:
-            # Not reaped before `close`, so that the number of its group stays its own.
+            # The process is not reaped before `close`, so that no other group gets its number.
             flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
             end = os.waitid(os.P_PID, self.process.pid, flags)
             if end is None:
@@ -96,7 +96,7 @@ class Task:
         return True
 
     def send(self, number: int) -> None:
-        """Sends a signal to the task and to all that it started."""
+        """Sends a signal to the task and to all processes that it started."""
         if self.process.stdin is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, number)
@@ -105,19 +105,19 @@ class Task:
 
     def _write(self, line: str) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(OSError):  # It has just ended.
+        with contextlib.suppress(OSError):  # The task has just ended.
             self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()
 
     def close(self) -> None:
-        """Kills what is left of the group, passes on the rest of the output, frees the files."""
+        """Kills the rest of the group, passes on the rest of the output, closes the files."""
         self.send(signal.SIGKILL)
         if self.process.stdin is not None:
             self._say_goodbye()
-        while not self.poll():  # What gets SIGKILL ends.
+        while not self.poll():  # A process that gets SIGKILL ends.
             time.sleep(0.001)
         self.process.wait()
-        # Up to a limit: a process that left the group may keep the pipe open.
+        # The wait has a limit, because a process that left the group may keep the pipe open.
         while has_data(self.output.fileno()) and self.read():
             pass
         if self._rest:
@@ -126,7 +126,7 @@ class Task:
         self._file.close()
 
     def _say_goodbye(self) -> None:
-        """Waits for what runs elsewhere to be killed, and ends the way there."""
+        """Waits until the processes on the other machine are killed, and closes the connection."""
         deadline = time.monotonic() + _FAREWELL
         while not self.poll() and time.monotonic() < deadline:
             if has_data(self.output.fileno(), _TICK):
@@ -152,8 +152,8 @@ class Task:
 
     def _say(self, line: bytes) -> None:
         if self._sieve is not None and self._sieve.is_noise(line):
-            return  # The file has it.
-        # A progress line replaces itself: its last state counts.
+            return  # The line is in the file only.
+        # A progress line replaces itself by carriage returns: only its last state counts.
         text = line.decode(errors="replace").rstrip("\r").rpartition("\r")[2]
         self.last.append(text)
         console.put(sys.stdout, f"[{self.name}] {text}")

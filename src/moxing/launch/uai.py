@@ -1,4 +1,4 @@
-"""A job as UAI Train starts it: TF_CONFIG in each process, four flags at the end of the command."""
+"""Starts a job as UAI Train does: TF_CONFIG in each process, four flags after the command."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from moxing.launch.ports import free_ports
 from moxing.launch.start import Start
 
 _FLAGS = ("work_dir", "data_dir", "output_dir", "num_gpus")
-_IMAGE_CODE = PurePosixPath("/data")  # Where the platform's containers hold the code.
+_IMAGE_CODE = PurePosixPath("/data")  # The folder of the code in the platform's containers.
 _PYTHONS = ("python", "python3")
 _CONFIG = "TF_CONFIG"
 
 
 @dataclass(frozen=True)
 class Training:
-    """A training of the platform, on this machine.
+    """A training as the platform runs it, on this machine.
 
     Attributes:
         script: path of the program within the code.
-        arguments: its own flags.
+        arguments: the program's own flags.
         code, data, output: the folders, absolute.
-        nodes: how many processes train; the first is the master.
-        ps: how many parameter servers there are beside them.
+        nodes: the number of processes that train; the first is the master.
+        ps: the number of parameter servers beside them.
         num_gpus: GPUs of each node.
-        runner: what runs a script, before its path.
+        runner: the command before the script's path.
     """
 
     script: Path
@@ -57,13 +57,13 @@ class Training:
 
     @property
     def command(self) -> list[str]:
-        """The same for each process."""
+        """The command of each process, without its TF_CONFIG."""
         values = (self.code, self.data, self.output, self.num_gpus)
         flags = [f"--{name}={value}" for name, value in zip(_FLAGS, values, strict=True)]
         return [*self.runner, str(self.script), *self.arguments, *flags]
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
-        """How to start each process, on ports that are free now."""
+        """Returns how to start each process, on ports that are free now."""
         shared = environment(environ)
         shared.pop(_CONFIG, None)
         shares = gpus.shares(self.nodes, self.num_gpus, shared)
@@ -91,7 +91,7 @@ def training(
     ps: int = 0,
     num_gpus: int = 0,
 ) -> Training:
-    """A training from what a user gives; makes the output folder.
+    """Makes a training from the user's arguments, and its output folder.
 
     Args:
         command: as typed into the platform: `script.py [flags]`; `python` before it, and `/data/`
@@ -100,7 +100,7 @@ def training(
         nodes, ps, num_gpus: as in `Training`.
 
     Raises:
-        MoxValueError: a folder, script or number that can't be.
+        MoxValueError: a folder, script or number is not valid.
     """
     for name, value, least in (("nodes", nodes, 1), ("ps", ps, 0), ("num_gpus", num_gpus, 0)):
         if value < least:

@@ -13,9 +13,8 @@ from moxing.errors import MoxValueError, near_matches, shown
 SOURCE = "TF_CONFIG"
 _CHIEFS = ("chief", "master")
 _ROLES = (*_CHIEFS, WORKER, PS, EVALUATOR)
-_DIGITS = (
-    18  # Most digits of a task's index; Python itself refuses numbers of more than 4,300 digits.
-)
+# Most digits of a task's index; Python itself refuses numbers of more than 4,300 digits.
+_DIGITS = 18
 _FORM = (
     'Its form: {"cluster": {"chief": ["host:port"], "worker": ["host:port"], "ps": []},'
     ' "task": {"type": "worker", "index": 0}}'

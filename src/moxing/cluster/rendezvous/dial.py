@@ -82,9 +82,8 @@ class _Dialer:
         """Returns the job's name; None if the connection ended without a decision."""
         try:
             while link.lost is None:
-                with (
-                    selectors.PollSelector() as selector
-                ):  # select() can't take descriptors above 1,023.
+                # select() can't take descriptors above 1,023.
+                with selectors.PollSelector() as selector:
                     wanted = selectors.EVENT_WRITE if link.unsent else 0
                     selector.register(link, selectors.EVENT_READ | wanted)
                     ready = selector.select(_TURN_SECONDS)

@@ -1,4 +1,4 @@
-"""Indexed Jobs of Kubernetes itself, one a kind of task, and a headless Service for their names."""
+"""Indexed Jobs of Kubernetes, one for each kind of task, with a headless Service for names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from moxing.launch.plan import Plan
 _INDEX: Final = "MOX_TASK_INDEX"
 _ANNOTATION: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _MOVED: Final = {"type": "DisruptionTarget", "status": "True"}
-# Codes of processes that a signal ended, or that save and leave because they lost another one.
+# Exit codes of processes that a signal ended, or that saved and left after another was lost.
 _KILLED: Final = [128 + number for number in range(1, 32)]
 
 
 def jobs(
     plan: Plan, name: str, secret_name: str, max_restarts: int, pods: Pods
 ) -> list[dict[str, Any]]:
-    """The Service, if several pods meet, and the Jobs of workers and of parameter servers."""
+    """Returns the Jobs of workers and of parameter servers and, for several pods, a Service."""
 
     def address(kind: str, index: int) -> str:
         return f"{name}-{kind}-{index}.{name}:{template.PORT}"
@@ -30,7 +30,7 @@ def jobs(
     if len(plan.tasks) > 1:
         found.append(_service(name))
     for kind, count in counts(plan).items():
-        # When one pod dies all the others end too, and are started again with it.
+        # When one pod dies, all the others end too, and are restarted with it.
         spec = job_spec(plan, name, secret_name, kind, pods, address, max_restarts * count)
         metadata = {"name": f"{name}-{kind}", "labels": {template.JOB_LABEL: name}}
         found.append({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
@@ -38,7 +38,7 @@ def jobs(
 
 
 def counts(plan: Plan) -> dict[str, int]:
-    """How many tasks there are of each kind that the job has."""
+    """Returns the number of tasks of each kind that the job has."""
     return {WORKER: plan.workers, **({PS: plan.ps} if plan.ps else {})}
 
 
@@ -51,18 +51,18 @@ def job_spec(
     address: Callable[[str, int], str],
     backoff_limit: int,
 ) -> dict[str, Any]:
-    """The spec of the Job of one kind of tasks.
+    """Returns the spec of the Job of one kind of tasks.
 
-    A pod that Kubernetes moves elsewhere is replaced without counting. An error of the program ends
-    the Job; only codes of killed processes count as deaths, of which there may be `backoff_limit`.
+    A pod that Kubernetes evicts is replaced and not counted. An error of the program ends the Job;
+    only exit codes of killed processes count as deaths, of which `backoff_limit` are allowed.
 
     Args:
         plan: the job.
-        name: its name, which its Service has too.
+        name: the name of the Job and of its Service.
         secret_name: the Secret that holds the job's secret.
         kind: the kind of the tasks.
-        pods: what each pod gets.
-        address: the address of a task by its kind and index.
+        pods: the settings of each pod.
+        address: returns a task's address, given its kind and index.
         backoff_limit: how many pods may die.
     """
     variables = _place(plan, kind, address) if len(plan.tasks) > 1 else []
@@ -93,7 +93,7 @@ def job_spec(
 
 
 def _place(plan: Plan, kind: str, address: Callable[[str, int], str]) -> list[dict[str, Any]]:
-    """TF_CONFIG; Kubernetes puts the pod's index into it."""
+    """Returns TF_CONFIG, in which Kubernetes fills in the pod's index."""
     cluster = {
         each: [address(each, index) for index in range(count)]
         for each, count in counts(plan).items()
@@ -107,7 +107,7 @@ def _place(plan: Plan, kind: str, address: Callable[[str, int], str]) -> list[di
 
 
 def _service(name: str) -> dict[str, Any]:
-    """Gives each pod a name in the cluster's DNS, from its start on."""
+    """Returns a Service that gives each pod a name in the cluster's DNS from its start on."""
     return {
         "apiVersion": "v1",
         "kind": "Service",

@@ -12,16 +12,16 @@ from moxing.launch.plan import Plan
 def jobs(
     plan: Plan, name: str, secret_name: str, max_restarts: int, pods: Pods
 ) -> list[dict[str, Any]]:
-    """The JobSet, whose controller makes the Service and the Jobs."""
+    """Returns the JobSet, whose controller makes the Service and the Jobs."""
 
     def address(kind: str, index: int) -> str:
         return f"{name}-{kind}-0-{index}.{name}:{template.PORT}"
 
     replicated = []
     for kind in indexed_job.counts(plan):
-        # The first death ends the Job, and with it the JobSet, which starts all of them again.
+        # The first death ends its Job and so the JobSet, which restarts all Jobs.
         spec = indexed_job.job_spec(plan, name, secret_name, kind, pods, address, 0)
-        spec["template"]["spec"].pop("subdomain", None)  # The controller sets it.
+        spec["template"]["spec"].pop("subdomain", None)  # The controller sets the subdomain.
         replicated.append({"name": kind, "replicas": 1, "template": {"spec": spec}})
     own_error = {
         "name": "errors-of-the-program",

@@ -16,14 +16,14 @@ KINDS: Final = {"k8s": indexed_job.jobs, "jobset": job_set.jobs, "tfjob": tf_job
 
 
 def manifest(plan: Plan, max_restarts: int, pods: Pods, kind: str) -> str:
-    """YAML documents: the NetworkPolicy first, so that it holds before a pod starts.
+    """Returns YAML documents: the NetworkPolicy is first, so that it holds before a pod starts.
 
-    A job of several pods has a Secret too, new at each call, that each of them gets.
+    A job of several pods also has a Secret, new at each call, which every pod gets.
 
     Args:
         plan: the job.
-        max_restarts: how many times its tasks are started again after deaths.
-        pods: what each pod gets.
+        max_restarts: how many times the tasks are restarted after deaths.
+        pods: the settings of each pod.
         kind: a key of `KINDS`.
     """
     name = pods.name or job_name(plan.script)
@@ -50,7 +50,7 @@ def manifest(plan: Plan, max_restarts: int, pods: Pods, kind: str) -> str:
 
 
 def job_name(script: str) -> str:
-    """A name that Kubernetes takes, from the script's."""
+    """Makes a name that Kubernetes accepts from the script's name."""
     stem = re.sub(r"[^a-z0-9]+", "-", PurePath(script).stem.lower()).strip("-")
     name = stem[: LONGEST_JOB - len("mox-")].strip("-")
     return name if name[:1].isalpha() else f"mox-{name}".strip("-")

@@ -1,4 +1,4 @@
-"""What the pods of an emitted job get beside their program: variables, secrets, volumes."""
+"""The settings of a job's pods beside the program: variables, secrets, volumes, resources."""
 
 from __future__ import annotations
 
@@ -30,23 +30,24 @@ _WRITTEN = ("train_url", "log_dir", "model_dir")
 
 @dataclass(frozen=True)
 class Pods:
-    """What each pod gets.
+    """The settings of each pod of a job.
 
     Attributes:
-        image: of its container, which holds the program and openmox.
-        grace: seconds to save and end in, when it is told to stop.
-        environ: variables and their values, in clear.
-        secrets: names of Secrets, of which each key becomes a variable.
-        volumes: names of PersistentVolumeClaims, and where they are mounted.
-        gpus: GPUs of each worker; None: none.
-        name: of the job; empty: one made of the script's name.
-        namespace: of everything; empty: the one that kubectl uses.
-        cpu, memory: quantities that each pod asks for, such as `4` and `16Gi`; empty: none.
-        shared_memory: size of /dev/shm, such as `8Gi`; empty: the container engine's, 64 MB.
+        image: the container image, which holds the program and openmox.
+        grace: seconds that a pod has to save and exit when it is told to stop.
+        environ: variables and their values, in plain text.
+        secrets: names of Secrets, each key of which becomes a variable.
+        volumes: names of PersistentVolumeClaims, each with its mount path.
+        gpus: GPUs of each worker; None for none.
+        name: the name of the job; empty for a name made from the script's name.
+        namespace: the namespace of all objects; empty for kubectl's current namespace.
+        cpu, memory: quantities that each pod requests, such as `4` and `16Gi`; empty for no
+            request.
+        shared_memory: size of /dev/shm, such as `8Gi`; empty for the container engine's 64 MB.
         node_selector: labels of the nodes to run on.
-        tolerations: taints of nodes that don't keep the pods away, as Kubernetes writes them.
-        service_account: name of a ServiceAccount; empty: the namespace's own.
-        pull_secrets: names of Secrets for the image's registry.
+        tolerations: taints of nodes that the pods tolerate, as Kubernetes writes them.
+        service_account: name of a ServiceAccount; empty for the namespace's default.
+        pull_secrets: names of the Secrets that open the image's registry.
     """
 
     image: str
@@ -67,14 +68,14 @@ class Pods:
 
 
 def pods(given: Mapping[str, Any], grace: float) -> Pods:
-    """What flags say.
+    """Reads the settings from flags.
 
     Args:
-        given: the flags by their names, as argparse has them.
-        grace: seconds to save and end in.
+        given: the values of the flags by name, as argparse has them.
+        grace: seconds that a pod has to save and exit.
 
     Raises:
-        MoxValueError: a value that can't be, or a secret given in clear.
+        MoxValueError: a value is not valid, or a secret is given in plain text.
     """
     gpus = given["gpu"] if given["gpu"] is not None else given["num_gpus"]
     if gpus is not None and gpus < 0:
@@ -110,7 +111,7 @@ def pods(given: Mapping[str, Any], grace: float) -> Pods:
 
 
 def lost(arguments: Sequence[str], given: Pods) -> list[str]:
-    """A sentence for each flag of the program that writes to a pod's own disk."""
+    """Returns a warning for each flag of the program that names a path on a pod's own disk."""
     sentences = []
     for name, path in _flags(arguments):
         mounted = (_is_below(path, place) for _, place in given.volumes)
@@ -140,7 +141,7 @@ def _variable(text: str) -> tuple[str, str]:
 def _secret(text: str) -> str:
     name, equals, _ = text.partition("=")
     if equals or not _OBJECT.fullmatch(name):
-        # What follows the sign may be secret.
+        # The message leaves out the text after the sign, which may be secret.
         raise MoxValueError(
             f"--secret={shown(name, plain=True)}{'=...' if equals else ''} is no name of a Secret;"
             " it has lower-case letters, digits, '-' and '.'. Its keys become variables."
@@ -186,7 +187,7 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _toleration(text: str) -> tuple[tuple[str, str], ...]:
-    """The fields of a toleration; `KEY` alone tolerates any value, and no effect means all."""
+    """Returns the fields of a toleration; `KEY` tolerates any value, and no effect means all."""
     taint, colon, effect = text.partition(":")
     key, equals, value = taint.partition("=")
     if (
@@ -217,7 +218,7 @@ def _volume(text: str) -> tuple[str, str]:
 
 
 def _flags(arguments: Sequence[str]) -> list[tuple[str, str]]:
-    """The flags of a program and their values, written as one word or as two."""
+    """Returns the flags of a program and their values, written as one word or as two."""
     found = []
     for word, following in pairwise([*arguments, ""]):
         if word.startswith("-"):

@@ -1,4 +1,4 @@
-"""The template of a task's pods, which all kinds of jobs share."""
+"""Makes the template of a task's pods, which all kinds of jobs share."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def pod(
     variables: Sequence[dict[str, Any]] = (),
     port_name: str = "tensorflow",
 ) -> dict[str, Any]:
-    """The pod's spec: one container, named `tensorflow`.
+    """Returns the spec of a pod: one container, named `tensorflow`.
 
     Args:
         plan: the job.
-        pods: what each pod gets.
-        secret_name: the Secret that holds the job's secret; used where several pods meet.
-        gpus: GPUs of the container; None or 0: none.
-        variables: variables of the container behind those of `pods`.
+        pods: the settings of each pod.
+        secret_name: the Secret that holds the job's secret; used if there are several pods.
+        gpus: GPUs of the container; None or 0 for none.
+        variables: variables of the container, listed after those of `pods`.
         port_name: the name of the container's port.
     """
     container: dict[str, Any] = {
@@ -54,7 +54,7 @@ def pod(
 
 
 def literal(text: str) -> str:
-    """Text that Kubernetes does not expand: it reads $(NAME) as a variable, and $$ as $."""
+    """Escapes text, as Kubernetes expands $(NAME) to a variable's value, and $$ to $."""
     return re.sub(r"\$(?=[$(])", "$$", text)
 
 
@@ -74,7 +74,7 @@ def _resources(pods: Pods, gpus: int | None) -> dict[str, Any]:
         name: amount for name, amount in (("cpu", pods.cpu), ("memory", pods.memory)) if amount
     }
     found: dict[str, Any] = {"requests": wanted} if wanted else {}
-    # More memory than was asked for would be another pod's; more processors may be idle.
+    # Memory beyond the request would be taken from other pods; processors may be idle.
     limits: dict[str, Any] = {"memory": pods.memory} if pods.memory else {}
     if gpus:
         limits["nvidia.com/gpu"] = gpus
@@ -83,7 +83,7 @@ def _resources(pods: Pods, gpus: int | None) -> dict[str, Any]:
 
 def _mount(container: dict[str, Any], spec: dict[str, Any], pods: Pods) -> None:
     claims = list(dict.fromkeys(claim for claim, _ in pods.volumes))
-    # Names of claims may be too long for names of volumes.
+    # The names of claims may be too long for volumes, so volumes are numbered.
     volumes: list[dict[str, Any]] = [
         {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": claim}}
         for number, claim in enumerate(claims)

@@ -14,7 +14,7 @@ LABEL: Final = "training.kubeflow.org/job-name"  # The training operator puts it
 def jobs(
     plan: Plan, name: str, secret_name: str, max_restarts: int, pods: Pods
 ) -> list[dict[str, Any]]:
-    """The job; the operator describes it to its pods in TF_CONFIG."""
+    """Returns the TFJob; the operator describes it to its pods in TF_CONFIG."""
     replicas = {"Worker": _replica(plan, secret_name, plan.workers, pods, pods.gpus)}
     if plan.ps:
         replicas["PS"] = _replica(plan, secret_name, plan.ps, pods, None)

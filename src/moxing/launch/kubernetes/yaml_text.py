@@ -6,7 +6,7 @@ from typing import Any
 
 
 def lines(value: Any, indent: int = 0) -> list[str]:
-    """YAML of nested dicts and lists."""
+    """Returns the lines of YAML for nested dicts and lists."""
     space, written = "  " * indent, []
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in value]
     for key, item in pairs:
@@ -24,9 +24,9 @@ def lines(value: Any, indent: int = 0) -> list[str]:
 
 
 def _scalar(value: str | int) -> str:
-    """YAML's quoted form; JSON's is none where a character has more than 16 bits."""
+    """Quotes a string for YAML, which does not read JSON's escapes of characters above 16 bits."""
     if not isinstance(value, str):
-        return str(value).lower()  # YAML writes true.
+        return str(value).lower()  # YAML writes true in lower case.
     parts = (f"\\{c}" if c in '"\\' else c if c.isprintable() else _code(c) for c in value)
     return f'"{"".join(parts)}"'
 
