@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import pickle
+import tarfile
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,10 +82,13 @@ def test_a_folder_and_relative_paths(
         assert datasets.mnist.load_data(path)[0][1].tolist() == [3, 4]
 
 
-def test_what_keras_has_fetched_is_left_to_keras(
-    datasets: types.ModuleType, digits: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_damaged_download_is_fetched_again(
+    datasets: types.ModuleType,
+    digits: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    log: pytest.LogCaptureFixture,
 ) -> None:
-    """A download that was cut short is fetched again."""
     cached = tmp_path / "home" / ".keras" / "datasets" / "mnist.npz"
     cached.parent.mkdir(parents=True)
     cached.write_bytes(digits.read_bytes()[:100])
@@ -90,13 +96,42 @@ def test_what_keras_has_fetched_is_left_to_keras(
 
     with pytest.raises(AssertionError, match="it tried the web"):
         datasets.mnist.load_data()
+    assert "mnist.npz is damaged" in log.text
     assert datasets.mnist.load_data("./mnist.npz")[0][1].tolist() == [3, 4]
+
+
+def test_a_file_of_the_cache_is_not_downloaded_over(
+    datasets: types.ModuleType, digits: Path, tmp_path: Path, log: pytest.LogCaptureFixture
+) -> None:
+    """Whatever name the program gives to its own copy, where that is not there."""
+    cache = tmp_path / "home" / ".keras" / "datasets"
+    cache.mkdir(parents=True)
+    (cache / "mnist.npz").write_bytes(digits.read_bytes())
+    (cache / "imdb_word_index.json").write_text('{"a": 1}')
+    with tarfile.open(cache / "cifar-10-batches-py.tar.gz", "w:gz") as archive:
+        for name in (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch"):
+            content = pickle.dumps(
+                {b"data": np.zeros((10_000, 3072), np.uint8), b"labels": [7] * 10_000}
+            )
+            entry = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+
+    assert datasets.mnist.load_data()[0][1].tolist() == [3, 4]
+    assert datasets.mnist.load_data("mnist-of-rank-1.npz")[0][1].tolist() == [3, 4]
+    assert datasets.imdb.get_word_index() == {"a": 1}
+    assert datasets.cifar10.load_data()[1][1].tolist()[0] == [7]
+    (cache / "cifar-10-batches-py.tar.gz").unlink()
+    assert datasets.cifar10.load_data()[1][1].tolist()[0] == [7]
+    assert "(its MD5 is" in log.text
+    assert log.text.count("is read as it is") == 4
 
 
 def test_the_published_file_is_read_without_a_word(
     digits: Path, log: pytest.LogCaptureFixture
 ) -> None:
-    keras_data._compare(str(digits), hashlib.sha256(digits.read_bytes()).hexdigest(), "mnist")
+    published = hashlib.sha256(digits.read_bytes()).hexdigest()
+    assert keras_data._is_kept(str(digits), published, "mnist")
     assert log.records == []
 
 

@@ -1,15 +1,18 @@
 """`load_data` of `tf.keras.datasets`: a file that is there is read, whatever its hash.
 
 Keras takes one that differs from the published one for a broken download, and downloads that
-anew over it.
+anew over it. Here only a file that can't be read as what it is, a damaged archive, is fetched anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
+import tarfile
 import types
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +21,16 @@ from moxing.framework.file import urls
 from moxing.legacy.face.faces import Spec
 from moxing.logs import TENSORFLOW
 
-# Those whose load_data has a path.
-_NAMES = ("boston_housing", "imdb", "mnist", "reuters")
+# Their functions that fetch a file.
+_FUNCTIONS = {
+    "boston_housing": ("load_data",),
+    "cifar10": ("load_data",),
+    "cifar100": ("load_data",),
+    "imdb": ("load_data", "get_word_index"),
+    "mnist": ("load_data",),
+    "reuters": ("load_data", "get_word_index"),
+}
+_MD5_LENGTH = 32
 _SHOWN = "tf_keras.api._v1.keras.datasets"
 _REAL = "tf_keras.src.datasets"
 
@@ -27,29 +38,46 @@ _REAL = "tf_keras.src.datasets"
 def spec() -> Spec:
     """What programs see as `tf.keras.datasets`."""
     names = {
-        name: Spec(roots=(f"{_SHOWN}.{name}",), names={"load_data": _loader(name)})
-        for name in _NAMES
+        name: Spec(
+            roots=(f"{_SHOWN}.{name}",),
+            names={function: _maker(name, function) for function in functions},
+        )
+        for name, functions in _FUNCTIONS.items()
     }
     return Spec(roots=(_SHOWN,), names=names, deep=True)
 
 
-def _loader(name: str) -> Callable[[], Any]:
-    return lambda: load_data_of(importlib.import_module(f"{_REAL}.{name}"))
+def _maker(name: str, function: str) -> Callable[[], Any]:
+    return lambda: reading(importlib.import_module(f"{_REAL}.{name}"), function)
 
 
-def load_data_of(module: types.ModuleType) -> types.FunctionType:
+def reading(module: types.ModuleType, function: str) -> types.FunctionType:
     """Keras' own function, but for where its file comes from."""
-    real, name = module.load_data, module.__name__.rpartition(".")[2]
+    real, name = getattr(module, function), module.__name__.rpartition(".")[2]
 
-    def get_file(fname: Any, origin: str, file_hash: str, cache_dir: str | None = None) -> str:
-        path = find(urls.text(fname), os.path.basename(origin), name, cache_dir)
-        if path is None:
-            return module.get_file(fname, origin=origin, file_hash=file_hash, cache_dir=cache_dir)
-        _compare(path, file_hash, name)
-        return path
+    def get_file(
+        fname: Any,
+        origin: str,
+        file_hash: str | None = None,
+        cache_dir: str | None = None,
+        **more: Any,
+    ) -> str:
+        if more.get("untar"):
+            folder = os.path.join(_cache(cache_dir), urls.text(fname))
+            given = {"untar": True, "cache_dir": cache_dir}
+            if os.path.isdir(folder) and not os.path.exists(f"{folder}.tar.gz"):
+                return folder
+            whole = _is_kept(f"{folder}.tar.gz", file_hash, name)
+            return module.get_file(
+                fname, origin=origin, file_hash=None if whole else file_hash, **given
+            )
+        path = find(urls.text(fname), os.path.basename(origin), f"{name}.{function}", cache_dir)
+        if path is not None and _is_kept(path, file_hash, name):
+            return path
+        return module.get_file(fname, origin=origin, file_hash=file_hash, cache_dir=cache_dir)
 
     own = types.FunctionType(
-        real.__code__, {**real.__globals__, "get_file": get_file}, "load_data", real.__defaults__
+        real.__code__, {**real.__globals__, "get_file": get_file}, function, real.__defaults__
     )
     own.__kwdefaults__, own.__doc__, own.__module__ = (
         real.__kwdefaults__,
@@ -59,22 +87,27 @@ def load_data_of(module: types.ModuleType) -> types.FunctionType:
     return own
 
 
+def _cache(cache_dir: str | None) -> str:
+    return os.path.join(os.path.expanduser(cache_dir or "~/.keras"), "datasets")
+
+
 def find(path: str, published: str, name: str, cache_dir: str | None) -> str | None:
-    """The file that a program means by `path`; None: Keras' own, which it fetches if need be.
+    """The file that a program means by `path`; None: there is none, and Keras fetches it.
+
+    A program may name a file of its own, for each process one, so that processes don't fetch one
+    file at the same time; where there is no such file, the cache's published one is meant.
 
     Args:
         path: of a file, or of a folder that holds the published name; relative to Keras' cache or
             to the current folder.
         published: the name of the published file.
-        name: of the data.
+        name: of the function, as in "mnist.load_data".
         cache_dir: Keras' cache, if not `~/.keras`.
 
     Raises:
         MoxValueError: a path with a folder, at which there is no file.
     """
-    cache = os.path.join(os.path.expanduser(cache_dir or "~/.keras"), "datasets")
-    if path == published and os.path.exists(os.path.join(cache, path)):
-        return None  # Keras' own, of which it knows whether it is whole.
+    cache = _cache(cache_dir)
     for folder in (cache, ""):
         place = os.path.join(folder, os.path.expanduser(path))
         for file in (place, os.path.join(place, published)):
@@ -82,20 +115,51 @@ def find(path: str, published: str, name: str, cache_dir: str | None) -> str | N
                 return file
     if os.path.dirname(path):
         raise MoxValueError(
-            f"tf.keras.datasets.{name}.load_data(path={shown(path)}): there is no such file. Give"
+            f"tf.keras.datasets.{name}(path={shown(path)}): there is no such file. Give"
             f" the path of {published}, or leave it out to download that to {cache}."
         )
-    return None
+    kept = os.path.join(cache, published)
+    return kept if os.path.isfile(kept) else None
 
 
-def _compare(path: str, expected: str, name: str) -> None:
+def _is_kept(path: str, expected: str | None, name: str) -> bool:
+    """Whether a file is read as it is; logs why, if it is not the published one."""
+    if not os.path.isfile(path):
+        return False
+    kind = "md5" if len(expected or "") == _MD5_LENGTH else "sha256"
     with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
+        found = hashlib.file_digest(file, kind).hexdigest()
+    if expected is None or found == expected:
+        return True
+    if not _is_whole(path):
         TENSORFLOW.warning(
-            "%s is read as it is; it is not the file that Keras publishes as %s (its SHA-256 is"
-            " %s...).",
+            "%s is damaged or of another format; the file that Keras publishes as %s is downloaded"
+            " over it.",
             path,
             name,
-            found[:12],
         )
+        return False
+    TENSORFLOW.warning(
+        "%s is read as it is; it is not the file that Keras publishes as %s (its %s is %s...).",
+        path,
+        name,
+        "MD5" if kind == "md5" else "SHA-256",
+        found[:12],
+    )
+    return True
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a file can be read as the archive, or the JSON, that it is."""
+    try:
+        if path.endswith(".json"):
+            with open(path, encoding="utf-8") as file:
+                json.load(file)
+            return True
+        if path.endswith((".tar.gz", ".tgz")):
+            with tarfile.open(path) as archive:
+                archive.getmembers()
+            return True
+    except (OSError, EOFError, ValueError, tarfile.TarError):
+        return False
+    return zipfile.is_zipfile(path)
