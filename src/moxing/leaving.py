@@ -121,7 +121,7 @@ def goes_at_once() -> bool:
 
 
 def _end(join: Callable[[], None]) -> None:
-    """Does Python's work at exit (threads, exit functions, files); then ends the process."""
+    """Does Python's work at exit; then ends the process if a thread may be in native code."""
     if _way.asks:
         return
     try:

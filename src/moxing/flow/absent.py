@@ -1,4 +1,4 @@
-"""What the dialect's modules show: their public names; and what is instead of those of others."""
+"""Defines the public names of the dialect's modules, and alternatives for absent names."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ _HELPERS = (
 
 
 def public(present: Mapping[str, Any]) -> list[str]:
-    """Of a module's names those that programs may use."""
+    """Returns those of a module's names that programs may use."""
     return sorted(n for n, value in present.items() if _is_public(present["__name__"], n, value))
 
 
@@ -124,12 +124,12 @@ def _is_public(parent: str, name: str, value: Any) -> bool:
 def of(
     module: str, present: Mapping[str, Any], absent: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A module's `__getattr__` and `__dir__`.
+    """Returns a module's `__getattr__` and `__dir__`.
 
     Args:
-        module: what programs call it, such as "flow.data".
+        module: the name that programs use, such as "flow.data".
         present: the module's names.
-        absent: names that are not offered, and what is instead.
+        absent: names that are not offered, each with its alternative.
     """
     gone = absent or {}
 

@@ -1,8 +1,8 @@
 """Operations of gradient accumulation, and assignments, under `flow.`.
 
-A step works on all pieces of a batch: `unpack` cuts a batch, what is computed of the pieces is made
-once for each of them, and `pack` or `acc` brings them together. A loss in pieces counts as the loss
-of all of them, so that variables are updated once a step, by the gradient of the whole batch.
+A step works on all pieces of a batch: `unpack` cuts a batch, the operations on the pieces are made
+once for each piece, and `pack` or `acc` combines the results. A loss in pieces counts as one loss
+over all pieces, so that variables are updated once a step, by the gradient of the whole batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def unpack(input: Blob, unpack_num: int, name: str | None = None) -> Blob:
     """Cuts a batch along axis 0 into `unpack_num` pieces of one size.
 
     Args:
-        input: of a batch that the number divides.
+        input: a batch whose size `unpack_num` divides.
         unpack_num: how many pieces.
         name: of the operation.
 
@@ -29,7 +29,7 @@ def unpack(input: Blob, unpack_num: int, name: str | None = None) -> Blob:
         A blob of the shape of one piece.
 
     Raises:
-        MoxValueError: the batch can't be cut so.
+        MoxValueError: the batch can't be cut into equal pieces.
     """
     tensor, own = tensor_of(input, "flow.unpack"), context.op_name(name, "unpack")
     size = tensor.shape[0]
@@ -53,7 +53,7 @@ def _pieces(blob: Any, number: Any, operation: str, argument: str) -> list[tf.Te
 
 
 def pack(input: Blob, pack_num: int, name: str | None = None) -> Blob:
-    """The pieces one behind another along axis 0.
+    """The pieces, concatenated along axis 0.
 
     Raises:
         MoxValueError: there are not `pack_num` pieces.
@@ -76,7 +76,7 @@ def repeat(input: Blob, repeat_num: int, name: str | None = None) -> Blob:
     """The same blob for each of `repeat_num` pieces.
 
     Raises:
-        MoxValueError: no number from 1.
+        MoxValueError: `repeat_num` is not a whole number of at least 1.
     """
     tensor, own = tensor_of(input, "flow.repeat"), context.op_name(name, "repeat")
     if type(repeat_num) is not int or repeat_num < 1:
@@ -87,17 +87,17 @@ def repeat(input: Blob, repeat_num: int, name: str | None = None) -> Blob:
 
 
 def assign(ref: Blob, value: Blob, dtype: Any = None, name: str | None = None) -> None:
-    """Gives a variable a value behind the reads of the step; the job returns the value of before.
+    """Assigns a value to a variable after the step's reads; the job returns the value from before.
 
     Args:
-        ref: what `flow.get_variable` returned.
-        value: of as many elements as the variable has.
+        ref: the result of `flow.get_variable`.
+        value: has as many elements as the variable.
         dtype: without effect: the value gets the variable's type.
         name: of the operation.
 
     Raises:
         MoxTypeError: `ref` is no variable.
-        MoxValueError: another number of elements.
+        MoxValueError: the value has another number of elements.
     """
     del dtype
     trace = context.enter_op("flow.assign")

@@ -49,7 +49,7 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
 
 @by_sample(rules.listed("values", "axis"))
 def concat(values: Sequence[Blob], axis: int, name: str | None = None) -> Blob:
-    """The blobs one behind another along `axis`."""
+    """The blobs, concatenated along `axis`."""
     tensors = [tensor_of(value, "flow.concat") for value in values]
     return Blob(tf.concat(tensors, axis, name=context.op_name(name, "concat")))
 
@@ -66,7 +66,7 @@ def stack(inputs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blo
 def matmul(
     a: Blob, b: Blob, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
 ) -> Blob:
-    """The matrix product; of the last two axes where there are more."""
+    """The matrix product; with more than two axes, that of the last two."""
     left, right = tensor_of(a, "flow.matmul"), tensor_of(b, "flow.matmul")
     own = context.op_name(name, "matmul")
     return Blob(tf.matmul(left, right, transpose_a, transpose_b, name=own))
@@ -88,14 +88,14 @@ def gather(
         indices: whole numbers; with `batch_dims`, of shape `params.shape[:n] + (k,)` for some n.
         validate_indices: without effect.
         axis: of `params`; default `batch_dims`.
-        batch_dims: 0: the result is of shape `params.shape[:axis] + indices.shape +
-            params.shape[axis + 1:]`. Greater, and then equal to `axis`: all axes of `indices` but
-            the last are those of samples, whatever the number, and the result is of shape
-            `indices.shape + params.shape[n + 1:]`.
+        batch_dims: if 0, the result has the shape `params.shape[:axis] + indices.shape +
+            params.shape[axis + 1:]`. If greater, it must equal `axis`; then all axes of `indices`
+            but the last are axes of samples, and the result has the shape `indices.shape +
+            params.shape[n + 1:]`.
         name: of the operation.
 
     Raises:
-        MoxValueError: with `batch_dims`, another axis, or axes of samples that differ.
+        MoxValueError: with `batch_dims`, `axis` differs from it, or the axes of samples differ.
     """
     values, places = tensor_of(params, "flow.gather"), tensor_of(indices, "flow.gather")
     own = context.op_name(name, "gather")
@@ -121,16 +121,16 @@ def gather(
 def slice(
     input_: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
 ) -> Blob:
-    """A box of `input_`; along an axis with None it is whole, as commonly along axis 0.
+    """A box of `input_`; None takes the whole axis, as usual for axis 0.
 
     Args:
         input_: the values.
-        begin: of each axis the first element; a negative one counts from the end.
-        size: of each axis how many; -1: to the end.
+        begin: the first element on each axis; a negative number counts from the end.
+        size: the number of elements on each axis; -1 for all up to the end.
         name: of the operation.
 
     Raises:
-        MoxValueError: the box is not within `input_`, or a list is not as long as its shape.
+        MoxValueError: the box is not within `input_`, or a list has the wrong length.
     """
     tensor, shape = tensor_of(input_, "flow.slice"), input_.static_shape
     if not len(begin) == len(size) == len(shape):
@@ -160,10 +160,10 @@ def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
 def constant(
     value: float, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None
 ) -> Blob:
-    """A blob whose elements are all `value`, of shape (1,) where none is given.
+    """A blob whose elements are all `value`; its default shape is (1,).
 
     Raises:
-        MoxTypeError: no data type, or no number.
+        MoxTypeError: `dtype` is no data type, or `value` is no number.
     """
     own = context.op_name(name, "constant")
     if dtype is None or not isinstance(value, int | float | np.number):
@@ -241,14 +241,14 @@ def _like(x: Blob, like: Blob, axes: tuple[int, ...], name: str | None) -> Blob:
 def broadcast_like(
     x: Blob, like: Blob, broadcast_axes: Sequence[int] | None = None, name: str | None = None
 ) -> Blob:
-    """`x` repeated to the shape of `like`; `broadcast_axes` are those that `x` lacks."""
+    """`x` repeated to the shape of `like`; `broadcast_axes` are the axes that `x` lacks."""
     return _like(x, like, tuple(sorted(broadcast_axes or ())), name)
 
 
 def broadcast_to_compatible_with(
     x: Blob, compatible: Sequence[Blob], name: str | None = None
 ) -> Blob:
-    """`x` repeated to the shape that numpy gives `x` together with the blobs of a list."""
+    """`x`, broadcast as numpy does with `x` and the blobs of the list."""
     tensor, own = (
         tensor_of(x, "flow.broadcast_to_compatible_with"),
         context.op_name(name, "broadcast"),
@@ -267,14 +267,14 @@ def broadcast_to_compatible_with(
 def smooth_l1_loss(
     prediction: Blob, label: Blob, beta: float = 1.0, name: str | None = None
 ) -> Blob:
-    """Of d = prediction - label: d^2 / (2 beta) where |d| < beta, else |d| - beta / 2.
+    """With d = prediction - label: d^2 / (2 beta) where |d| < beta, else |d| - beta / 2.
 
-    Girshick, 2015, with a width of the parabola.
+    The loss of Girshick, 2015, where `beta` is the half width of the parabola.
     """
     x, y = (tensor_of(item, "flow.smooth_l1_loss") for item in (prediction, label))
     own, distance = context.op_name(name, "smooth_l1_loss"), tf.abs(x - y)
     near = distance < tf.cast(beta, x.dtype)
-    # Of the branch that is not taken no division by 0 must come back as a gradient.
+    # A division by 0 in the branch that is not taken would make the gradient NaN.
     inner = 0.5 * tf.square(distance) / tf.cast(beta or 1.0, x.dtype)
     return Blob(tf.where_v2(near, inner, distance - 0.5 * tf.cast(beta, x.dtype), name=own))
 
@@ -289,14 +289,14 @@ def elem_cnt(inputs: Blob, dtype: Any = None, name: str | None = None) -> Blob:
 def parallel_cast(
     x: Blob, name: str | None = None, distribute: Any = None, gradient_distribute: Any = None
 ) -> Blob:
-    """The same values, laid out otherwise where there are several devices."""
+    """The same values; with several devices, in another layout."""
     del gradient_distribute
     return identity(x, name).with_distribute(distribute)
 
 
 @by_sample(rules.along("input", "axis", inserted=True))
 def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
-    """`input` with an axis of size 1 more."""
+    """`input` with one more axis, of size 1."""
     tensor = tensor_of(input, "flow.expand_dims")
     return Blob(tf.expand_dims(tensor, axis, name=context.op_name(name, "expand_dims")))
 

@@ -1,4 +1,4 @@
-"""`flow.config`, `flow.env` and `FunctionConfig`: what programs set of a session and of a job."""
+"""`flow.config`, `flow.env` and `FunctionConfig`: the settings of sessions and jobs."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _TRAIN: dict[str, tuple[type, ...]] = {
 
 
 class _Train:
-    """`config.train`: calling anything of it makes a job a train job."""
+    """`config.train`: a call of any of its methods makes a job a train job."""
 
     def __init__(self, owner: _JobLevel) -> None:
         self._owner = owner
@@ -135,7 +135,7 @@ class _JobLevel:
         self.target(place).values[name] = value
 
     def default_data_type(self, value: Any) -> Any:
-        """The data type of variables that name none, such as flow.float or flow.double."""
+        """The default data type of variables, such as flow.float or flow.double."""
         try:
             kind = tf.as_dtype(value)
         except TypeError:
@@ -149,20 +149,20 @@ class _JobLevel:
         return self
 
     def default_initializer_conf(self, value: dict[str, Any]) -> Any:
-        """The initializer of variables that name none."""
+        """The default initializer of variables."""
         initializers.from_conf(value)
         self.put("flow.config.default_initializer_conf", "initializer", value)
         return self
 
     def default_distribute_strategy(self, value: Any) -> Any:
-        """How blobs lie on several devices; on one device all strategies are one."""
+        """The layout of blobs on several devices; on one device all strategies are equal."""
         self.put("default_distribute_strategy", "strategy", value)
         return self
 
     default_logical_view = default_distribute_strategy
 
     def default_placement_scope(self, value: Any) -> Any:
-        """Where operations run that name no place."""
+        """The default placement of operations."""
         self.put("default_placement_scope", "placement", value)
         return self
 
@@ -175,7 +175,7 @@ class _JobLevel:
 
 
 class FunctionConfig(_JobLevel):
-    """What `@flow.function(config)` and `@flow.global_function(config)` take."""
+    """The settings of a job, for `@flow.function` and `@flow.global_function`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -226,7 +226,7 @@ class _Allowed:
 
 
 class Config(_JobLevel):
-    """`flow.config`: inside a job it speaks of that job, else of all jobs and of the machine."""
+    """`flow.config`: in a job it sets that job's values, else all jobs' and the machine's."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ class Config(_JobLevel):
         return trace.conf
 
     def put(self, place: str, name: str, value: Any) -> None:
-        """Sets a value; outside a job one that changes nothing is welcome at any time."""
+        """Sets a value; outside a job, a value that changes nothing may be set at any time."""
         known = session.default().defaults.values
         idle = name in KNOBS or (name in known and known[name] == value)
         if context.current() is None and session.default().started and idle:

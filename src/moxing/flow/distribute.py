@@ -1,4 +1,4 @@
-"""`flow.distribute`: how blobs and variables lie on several devices."""
+"""`flow.distribute`: layouts of blobs and variables on several devices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moxing.flow.trace.layouts import split as split
 
 
 def auto() -> Distribute:
-    """As suits the operation."""
+    """The layout that suits the operation."""
     return Distribute("auto")
 
 
@@ -20,10 +20,10 @@ def consistent_strategy() -> Distribute:
 
 
 def assert_is_valid_distribute(distribute: object) -> None:
-    """Raises where something else than a layout is given.
+    """Raises an error if the value is no layout.
 
     Raises:
-        MoxTypeError: it is no layout.
+        MoxTypeError: the value is no layout.
     """
     if not isinstance(distribute, Distribute):
         raise MoxTypeError(

@@ -39,8 +39,8 @@ def unique_with_counts(
         name: of the operation.
 
     Returns:
-        The elements; for each of `x` the place of its equal among them; how often each comes; and
-        how many there are, of shape (1,). The first and the third are filled up with zeros to the
+        The different elements; for each element of `x`, its index among them; the count of each;
+        and their number, of shape (1,). The first and third results are padded with zeros to the
         size of `x`.
     """
     tensor = tensor_of(x, "flow.experimental.unique_with_counts")
@@ -64,12 +64,12 @@ def indexed_slices_reduce_sum(
 
     Args:
         indices: of any shape.
-        values: of the shape of `indices`, and more axes of its own.
+        values: begins with the axes of `indices`; may have more axes.
         name: of the operation.
 
     Returns:
-        The different indices, their sums, and how many there are, of shape (1,). The first two are
-        filled up with zeros to the number of slices.
+        The different indices, their sums, and their number, of shape (1,). The first two results
+        are padded with zeros to the number of slices.
     """
     ids, slices = (
         tensor_of(item, "flow.experimental.indexed_slices_reduce_sum") for item in (indices, values)

@@ -13,8 +13,8 @@ from moxing.flow.trace.conf import KINDS, JobConf
 def function(given: Any = None) -> Any:
     """Makes a function a job: `@flow.function`, or `@flow.function(config)`.
 
-    The session runs it once, at its start, to make its graph. A call of the job runs a step of
-    that graph and returns a `Handle`, or None where the function returns None.
+    The session runs it once, at its start, to make its graph. A call of the job runs a step of that
+    graph and returns a `Handle`, or None if the function returns None.
 
     Args:
         given: the function, or a `FunctionConfig`.
@@ -36,11 +36,11 @@ def global_function(
     Args:
         given: a `FunctionConfig`, a type, or both in either order.
         function_config: the `FunctionConfig`, by name.
-        type: "train" or "predict"; default: a train job is one whose config, or body, says
-            something of training. What a config says of training is not for a predict job.
+        type: "train" or "predict"; by default, a job whose config or body has training settings is
+            a train job. A predict job ignores a config's training settings.
 
     Raises:
-        MoxTypeError: something else is given.
+        MoxTypeError: an argument has another type.
         MoxValueError: no such type.
     """
     if len(given) == 1 and callable(given[0]):

@@ -35,7 +35,7 @@ def Resize(  # noqa: N802
 
     Args:
         input_blob: images of a decoder.
-        color_space: without effect: the decoder's counts.
+        color_space: without effect; the decoder's color space is used.
         interp_type: "Linear".
         resize_shorter: pixels of the shorter side; a crop follows.
         resize_x: width.
@@ -47,7 +47,7 @@ def Resize(  # noqa: N802
 
     Raises:
         MoxTypeError: the input is not of a decoder.
-        MoxValueError: another interpolation, or sides that make no sense.
+        MoxValueError: the interpolation or the sides are not valid.
     """
     del color_space
     if not isinstance(input_blob, Images):
@@ -105,18 +105,19 @@ def CropMirrorNormalize(  # noqa: N802
     """A window of each image, mirrored where `mirror_blob` is not 0, as (x - mean) / std.
 
     Args:
-        input_blob: what a decoder or `Resize` returned.
-        mirror_blob: of shape (batch,), as of `flow.random.CoinFlip`; None: none is mirrored.
-        color_space: without effect: the decoder's counts.
+        input_blob: the result of a decoder or of `Resize`.
+        mirror_blob: of shape (batch,), such as `flow.random.CoinFlip` returns; None to mirror no
+            image.
+        color_space: without effect; the decoder's color space is used.
         output_layout: "NCHW" or "NHWC".
-        crop_h, crop_w: of the window; 0: the whole of resized images.
-        crop_pos_y, crop_pos_x: its place, as a share of the free space.
+        crop_h, crop_w: the window's size; 0 for the whole of resized images.
+        crop_pos_y, crop_pos_x: the window's position, as a share of the free space.
         mean, std: one number, or one for each channel.
         output_dtype: of the result.
         name: of the operation.
 
     Raises:
-        MoxTypeError: the input is no images.
+        MoxTypeError: the input has no images.
         MoxValueError: a layout or a window that makes no sense.
     """
     del color_space

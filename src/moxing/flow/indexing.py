@@ -26,7 +26,7 @@ def where(
     """`x` where `condition` is not 0, else `y`, broadcast as numpy does; without both `argwhere`.
 
     Raises:
-        MoxValueError: one of `x` and `y` is given, and not the other.
+        MoxValueError: only one of `x` and `y` is given.
     """
     if x is None and y is None:
         return argwhere(condition, name=name)
@@ -36,7 +36,7 @@ def where(
 
 
 def argwhere(condition: Blob, dtype: Any = None, name: str | None = None) -> Blob:
-    """The places of the elements that are not 0, one in a row, in the order of the elements.
+    """The indices of the elements that are not 0, one in each row, in the elements' order.
 
     Args:
         condition: of any type and shape.
@@ -44,7 +44,7 @@ def argwhere(condition: Blob, dtype: Any = None, name: str | None = None) -> Blo
         name: of the operation.
 
     Returns:
-        A blob of as many rows as there are such elements at each step. Its static shape is
+        A blob with a row for each such element of the step. Its static shape is
         (elements, axes of `condition`).
     """
     tensor = tensor_of(condition, "flow.argwhere")
@@ -56,7 +56,7 @@ def argwhere(condition: Blob, dtype: Any = None, name: str | None = None) -> Blo
 
 
 def nonzero(a: Blob, name: str | None = None) -> Blob:
-    """As `argwhere`, one place in a column: of shape (axes of `a`, elements that are not 0)."""
+    """As `argwhere`, with an index in each column: shape (axes of `a`, elements that are not 0)."""
     places = argwhere(a, name=name)
     own = context.op_name(None, "nonzero")
     declared = places.static_shape[::-1]
@@ -70,7 +70,7 @@ def sort(
     """The elements in order along `axis`, upward or "DESCENDING".
 
     Raises:
-        MoxValueError: another direction.
+        MoxValueError: the direction is unknown.
     """
     tensor, order = tensor_of(input, "flow.sort"), checked_direction("flow.sort", direction)
     return Blob(tf.sort(tensor, axis, order, name=context.op_name(name, "sort")))
@@ -83,7 +83,7 @@ def argsort(
     """The indices, int32, that sort along `axis`, upward or "DESCENDING".
 
     Raises:
-        MoxValueError: another direction.
+        MoxValueError: the direction is unknown.
     """
     tensor, order = tensor_of(input, "flow.argsort"), checked_direction("flow.argsort", direction)
     return Blob(tf.argsort(tensor, axis, order, name=context.op_name(name, "argsort")))
@@ -93,7 +93,7 @@ def checked_direction(operation: str, given: Any) -> str:
     """The direction of a sort.
 
     Raises:
-        MoxValueError: another one.
+        MoxValueError: the direction is unknown.
     """
     if given not in ("ASCENDING", "DESCENDING"):
         raise MoxValueError(
@@ -169,7 +169,7 @@ def unsorted_segment_sum(
 def unsorted_segment_sum_like(
     data: Blob, segment_ids: Blob, like: Blob, axis: int = 0, name: str | None = None
 ) -> Blob:
-    """As `unsorted_segment_sum`, with as many segments as `like` has elements along `axis`."""
+    """As `unsorted_segment_sum`; the number of segments is the size of `like` along `axis`."""
     what = "flow.unsorted_segment_sum_like"
     values, ids = tensor_of(data, what), tensor_of(segment_ids, what)
     count = tf.shape(tensor_of(like, what))[axis]
@@ -191,7 +191,7 @@ def _segment_sums(values: tf.Tensor, ids: tf.Tensor, count: Any, axis: int, name
 def unsorted_batch_segment_sum(
     data: Blob, segment_ids: Blob, num_segments: int, name: str | None = None
 ) -> Blob:
-    """Sums within each sample: of `data[i, j]` with the same `segment_ids[i, j]`.
+    """Sums, within each sample i, the `data[i, j]` with the same `segment_ids[i, j]`.
 
     Args:
         data: [batch, n, ...].

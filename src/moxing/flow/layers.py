@@ -19,14 +19,14 @@ _ZEROS, _ONES = initializers.zeros_initializer(), initializers.ones_initializer(
 
 
 def _prefix(name: str | None, kind: str) -> str:
-    """The name of a layer, with which its variables begin.
+    """Returns the name of a layer, with which the names of its variables begin.
 
-    A layer without a name is numbered within its kind and its job, so that jobs which make the same
-    layers in one order share their variables.
+    A layer without a name is numbered among the layers of its kind in its job, so that jobs that
+    make the same layers in the same order share their variables.
 
     Args:
-        name: that the program gives.
-        kind: of the layer, as the names in checkpoints have it, such as Conv2D.
+        name: the program's name for the layer.
+        kind: the kind of the layer as in checkpoints, such as Conv2D.
     """
     trace = context.enter_op(f"flow.layers: a {kind} layer")
     if name is not None:
@@ -102,7 +102,7 @@ def conv2d(
 ) -> Blob:
     """A convolution with its variables `<name>-weight` and `<name>-bias`, unless they are named.
 
-    With `groups`, each of so many groups of channels has filters of its own.
+    With `groups`, each group of channels has filters of its own.
     """
     check(inputs, "flow.layers.conv2d")
     own, first = _prefix(name, "Conv2D"), data_format == "NCHW"
@@ -156,9 +156,9 @@ def batch_normalization(
 
     A train job with `training=True` uses the batch's statistics and moves the averages:
     `moving = momentum * moving + (1 - momentum) * batch`, with the batch's biased variance. A
-    predict job, and a job with `training=False`, uses the averages. `training` is `trainable` where
-    it is not given. On several devices each one normalizes by its own part of the batch, and the
-    averages move by the mean of the devices'.
+    predict job, and a job with `training=False`, uses the averages. `training` defaults to
+    `trainable`. Each of several devices normalizes by its own part of the batch, and the averages
+    move by the mean of the devices' statistics.
     """
     check(inputs, "flow.layers.batch_normalization")
     trace, own = context.required("batch_normalization"), _prefix(name, "BatchNorm")
@@ -266,7 +266,7 @@ def prelu(
         model_distribute: how alpha lies on several devices.
 
     Raises:
-        MoxValueError: an axis that is not of a sample.
+        MoxValueError: an axis is not one of a sample's axes.
     """
     tensor, own = tensor_of(inputs, "flow.layers.prelu"), _prefix(name, "PRelu")
     shape = list(inputs.static_shape[1:])

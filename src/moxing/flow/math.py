@@ -23,7 +23,7 @@ from moxing.flow.indexing import (  # noqa: F401  # isort: skip
 
 @by_sample(rules.always)
 def elementwise(x: Blob, function: Callable[[Any], Any], what: str, name: str | None) -> Blob:
-    """`function` of each element; where the blob is kept in NHWC too, it is applied there."""
+    """Applies `function` to each element, in NHWC if the blob has that layout too."""
     tensor, own = tensor_of(x, f"flow.{what}"), context.op_name(name, what)
     if x.channels_last is None:
         with tf.name_scope(own):
@@ -155,7 +155,7 @@ def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[...,
         tensor = tensor_of(input_tensor, f"flow.math.{what}")
         axes = list(axis) if isinstance(axis, list | tuple) else axis
         result = function(tensor, axes, keepdims=keepdims, name=context.op_name(name, what))
-        # There are no blobs of rank 0.
+        # This API has no blobs of rank 0.
         return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
     apply.__name__, apply.__doc__ = what, text
@@ -193,7 +193,7 @@ def l2_normalize(
 
 @by_sample(rules.top_k)
 def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
-    """The indices, int32, of the k largest of the last axis; of all where it has fewer."""
+    """The indices, int32, of the k largest elements of the last axis; of all if it is shorter."""
     tensor = tensor_of(input, "flow.math.top_k")
     size = tensor.shape[-1]
     k = tf.minimum(k, tf.shape(tensor)[-1]) if size is None else min(k, size)
@@ -206,7 +206,7 @@ def argmax(
 ) -> Blob:
     """The index, int32 unless `output_type` says int64, of the largest along `axis` (the last).
 
-    Of a blob of one axis it has the shape (1,).
+    For a blob of one axis, the result has the shape (1,).
     """
     tensor = tensor_of(input, "flow.math.argmax")
     own, place = context.op_name(name, "argmax"), -1 if axis is None else axis

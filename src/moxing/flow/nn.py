@@ -14,7 +14,7 @@ from moxing.flow.trace import context, parallel, rules
 from moxing.flow.trace.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
 from moxing.flow.trace.parallel import by_sample
 
-_LEAST = 1e-20  # Of a probability under the logarithm.
+_LEAST = 1e-20  # The least probability that a logarithm gets.
 
 relu, sigmoid, tanh = flow_math.relu, flow_math.sigmoid, flow_math.tanh
 
@@ -73,10 +73,10 @@ def conv2d(
         data_format: "NCHW" or "NHWC".
         dilations: one number or two.
         name: of the operation.
-        groups: of how many groups of channels each sees its own filters only.
+        groups: the number of groups of channels, each with filters of its own.
 
     Raises:
-        MoxValueError: the channels of the two do not fit, or can't be grouped so.
+        MoxValueError: the channels of `input` and `filters` do not fit, or can't be grouped.
     """
     tensor, weight = tensor_of(input, "flow.nn.conv2d"), tensor_of(filters, "flow.nn.conv2d")
     own, first = context.op_name(name, "conv2d"), _format(data_format, "flow.nn.conv2d")
@@ -113,7 +113,7 @@ def conv2d(
 
 
 def check_groups(where: str, groups: int, channels: int, filters: int) -> None:
-    """Raises where channels, or filters, can't be shared evenly by the groups of a convolution."""
+    """Raises an error if channels or filters can't be divided evenly among groups."""
     if type(groups) is not int or groups < 1 or channels % groups or filters % groups:
         raise MoxValueError(
             f"{where}: groups={shown(groups)} must divide the {channels} channels of the input and"
@@ -177,7 +177,7 @@ def conv2d_transpose(
 def bias_add(
     value: Blob, bias: Blob, data_format: str | None = None, name: str | None = None
 ) -> Blob:
-    """Adds `bias` along axis 1, or along the last where `data_format` is "NHWC"."""
+    """Adds `bias` along axis 1, or along the last axis if `data_format` is "NHWC"."""
     tensor, vector = tensor_of(value, "flow.nn.bias_add"), tensor_of(bias, "flow.nn.bias_add")
     own = context.op_name(name, "bias_add")
     last = data_format is not None and not data_format.startswith("NC")
@@ -214,7 +214,7 @@ def _pool(
 def _check_windows(
     where: str, windows: Sequence[int], padding: str, sizes: Sequence[int | None]
 ) -> None:
-    """Raises where windows are larger than what they move over, and nothing is put around it."""
+    """Raises an error if windows are larger than the input, and there is no padding."""
     pairs = zip(windows, sizes, strict=True)
     if padding == "VALID" and any(size is not None and size < window for window, size in pairs):
         raise MoxValueError(
@@ -313,10 +313,10 @@ def dropout(
 ) -> Blob:
     """In train jobs each element is 0 with probability `rate`, else divided by `1 - rate`.
 
-    In predict jobs the same values.
+    In predict jobs, returns the values unchanged.
 
     Raises:
-        MoxValueError: no rate, or none in [0, 1).
+        MoxValueError: `rate` is missing or not in [0, 1).
     """
     tensor, own = tensor_of(x, "flow.nn.dropout"), context.op_name(name, "dropout")
     if rate is None or not 0 <= rate < 1:
@@ -325,7 +325,7 @@ def dropout(
         return Blob(tf.identity(tensor, name=own))
     if not parallel.draws_alike():
         return Blob(tf.nn.dropout(tensor, rate=rate, noise_shape=noise_shape, seed=seed, name=own))
-    # The whole is computed on each machine, with the elements that the first one drops.
+    # Each machine computes the whole blob, with the elements that the first machine drops.
     kept = tf.nn.dropout(tf.ones_like(tensor), rate=rate, noise_shape=noise_shape, seed=seed)
     return Blob(tf.multiply(tensor, parallel.alike(Blob(kept, piece=True)).tensor, name=own))
 
@@ -345,7 +345,7 @@ def random_mask_like(
     """Random 1 and, with probability `rate`, 0 in the shape of `like`, int8.
 
     Raises:
-        MoxValueError: a rate that is not in [0, 1), or a `noise_shape`.
+        MoxValueError: `rate` is not in [0, 1), or `noise_shape` is given.
     """
     tensor, own = tensor_of(like, "flow.nn.random_mask_like"), context.op_name(name, "random_mask")
     if not 0 <= rate < 1 or noise_shape is not None:
@@ -374,7 +374,8 @@ def _minus_log(p: tf.Tensor) -> Any:
 
     def slope(gradient: tf.Tensor) -> tf.Tensor:
         steep = -tf.cast(gradient, wide.dtype) / clamped
-        # Not infinite: where p is 0, what comes before makes 0 of it, and no NaN.
+        # The value must stay finite: where p is 0, an earlier operation multiplies it by 0, which
+        # must not give NaN.
         steep = tf.clip_by_value(steep, p.dtype.min, p.dtype.max) if wide is not p else steep
         return tf.cast(steep, p.dtype)
 
@@ -383,7 +384,7 @@ def _minus_log(p: tf.Tensor) -> Any:
 
 @by_sample(rules.leading("labels", "prediction"))
 def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None) -> Blob:
-    """-log of the probability at the label, which counts as no less than 1e-20."""
+    """-log of the probability at the label; a probability below 1e-20 counts as 1e-20."""
     tensor = tensor_of(prediction, "flow.nn.sparse_cross_entropy")
     own = context.op_name(name, "sparse_cross_entropy")
     return Blob(_cross_entropy(labels, tensor, own))
@@ -395,11 +396,12 @@ def sparse_softmax_cross_entropy_with_logits(
 ) -> Blob:
     """The loss of each sample: -log(max(softmax(logits)[label], 1e-20)).
 
-    It is not fused: a prediction that is wrong and saturated has the loss 46.0517 and no gradient.
+    The operation is not fused: a prediction that is wrong and saturated has the loss 46.0517 and no
+        gradient.
 
     Args:
         labels: whole numbers from 0 to the number of classes - 1, of shape `logits.shape[:-1]`.
-        logits: the last axis is that of the classes.
+        logits: their last axis is the axis of classes.
         name: of the operation.
     """
     if labels is None or logits is None:
@@ -421,7 +423,7 @@ def softmax_cross_entropy_with_logits(
 
     Args:
         labels: probabilities, of the shape and type of `logits`.
-        logits: the last axis is that of the classes.
+        logits: their last axis is the axis of classes.
         name: of the operation.
     """
     if labels is None or logits is None:

@@ -1,4 +1,4 @@
-"""`flow.placement`, and the scopes that say where operations run."""
+"""`flow.placement`: scopes that set where operations run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moxing.flow.trace.scopes import Scope
 
 
 def current_scope() -> Scope:
-    """The innermost open scope, or that of all devices of the session."""
+    """The innermost open scope, or else the scope of all devices of the session."""
     trace = context.current()
     return scopes.current_scope(trace.topology if trace else session.default().topology)
 
@@ -30,7 +30,7 @@ class fixed_placement(ContextDecorator):  # noqa: N801
         self._given, self._blocks = (device_tag, machine_device_ids), []
 
     def __enter__(self) -> None:
-        # How many machines there are is known for sure where a job is traced.
+        # The number of machines is known for sure only when a job is traced.
         machines = None if session.default().settings.values.get("machine") else 1
         self._blocks.append(scopes.entered(*self._given, machines))
         self._blocks[-1].__enter__()

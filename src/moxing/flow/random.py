@@ -16,16 +16,16 @@ def CoinFlip(  # noqa: N802
     probability: float = 0.5,
     name: str | None = None,
 ) -> Blob:
-    """1 with a probability, else 0, for each sample: int8 of shape (batch_size,).
+    """Draws 1 with the given probability, else 0, for each sample: int8 of shape (batch_size,).
 
     Args:
         batch_size: samples of a step, on all devices together.
         seed: makes the values the same in each run.
-        probability: of 1.
+        probability: the probability of 1.
         name: of the operation.
 
     Raises:
-        MoxValueError: no probability, or the devices can't share the batch.
+        MoxValueError: `probability` is not valid, or the devices can't share the batch.
     """
     if not 0 <= probability <= 1:
         raise MoxValueError(
@@ -35,7 +35,7 @@ def CoinFlip(  # noqa: N802
     size, first = parallel.share(batch_size, "flow.random.CoinFlip"), scopes.first()
 
     def values(index: int) -> Blob:
-        # With one seed all devices would flip alike.
+        # With the same seed all devices would draw the same values.
         mine = None if seed is None else seed + first + index
         drawn = tf.random.uniform([size], seed=mine) < probability
         return Blob(tf.cast(drawn, tf.int8, name=own))

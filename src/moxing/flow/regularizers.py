@@ -16,17 +16,17 @@ class Regularizer:
 
 
 def l1(l: float = 0.01) -> Regularizer:  # noqa: E741
-    """Of absolute values."""
+    """The penalty of absolute values."""
     return Regularizer(l1=l)
 
 
 def l2(l: float = 0.01) -> Regularizer:  # noqa: E741
-    """Of squares."""
+    """The penalty of squares."""
     return Regularizer(l2=l)
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> Regularizer:
-    """Of both."""
+    """The penalty of absolute values and of squares."""
     return Regularizer(l1, l2)
 
 

@@ -1,4 +1,4 @@
-"""`flow.unittest`: how tests of the original say how many machines they need, and are collected."""
+"""`flow.unittest`: tells how many machines a test needs, and collects tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEEDS = "__oneflow_test_case_num_nodes_required__"
 
 
 def num_nodes_required(num_nodes: int) -> Callable[[Any], Any]:
-    """Says of a test how many machines it needs."""
+    """Sets how many machines a test needs."""
 
     def decorate(function: Any) -> Any:
         setattr(function, _NEEDS, num_nodes)
@@ -37,13 +37,13 @@ def register_test_cases(
     filter_by_num_nodes: Callable[[int], bool],
     base_class: type = unittest.TestCase,
 ) -> None:
-    """Puts a class of the tests of each file `test*.py` of a folder into `scope`.
+    """Makes a class of tests from each file `test*.py` of a folder, and puts it into `scope`.
 
     Args:
         scope: such as `globals()`.
-        directory: of the files.
-        filter_by_num_nodes: is given the number of machines of a test; whether it is taken.
-        base_class: of the classes.
+        directory: the folder of the files.
+        filter_by_num_nodes: returns whether to take a test, given its number of machines.
+        base_class: the base class of the classes.
     """
     for name in sorted(os.listdir(directory)):
         path = os.path.join(directory, name)

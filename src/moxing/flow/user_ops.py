@@ -1,4 +1,4 @@
-"""`flow.user_op_builder`: operations by the names that the original's builders have for them."""
+"""`flow.user_op_builder`: operations by the names of the original's builders."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class UserOp:
     """An operation that a builder described.
 
     Args:
-        kind: of the operation.
+        kind: the kind of the operation.
         outputs: names of its outputs, in order.
-        make: makes it.
+        make: makes the operation.
     """
 
     def __init__(self, kind: str, outputs: Sequence[str], make: Callable[[], _Made]) -> None:
@@ -120,7 +120,7 @@ class UserOp:
         """The outputs in the order of their names.
 
         Raises:
-            MoxValueError: the builder named more outputs than there are.
+            MoxValueError: the builder named more outputs than the operation has.
         """
         self.InferAndTryRun()
         assert self._made is not None
@@ -135,7 +135,7 @@ class UserOp:
         """The only output.
 
         Raises:
-            MoxValueError: there are several, or none.
+            MoxValueError: the operation has several outputs, or none.
         """
         found = self.RemoteBlobList()
         if len(found) != 1:
@@ -172,7 +172,7 @@ class Builder:
         """The blobs of an input.
 
         Raises:
-            MoxTypeError: no list of blobs.
+            MoxTypeError: the value is no list of blobs.
         """
         blobs = list(input_blob_list) if isinstance(input_blob_list, list | tuple) else []
         if not blobs or not all(isinstance(blob, Blob) for blob in blobs):
@@ -205,7 +205,7 @@ class Builder:
         """The operation.
 
         Raises:
-            MoxValueError: no kind was named, or an input or an attribute is missing.
+            MoxValueError: the kind, an input or an attribute is missing.
         """
         if not self._kind:
             raise MoxValueError(f"user operation {self._name!r}: call .Op(kind) before .Build().")
@@ -224,7 +224,7 @@ class Builder:
 def user_op_builder(op_name: str) -> Builder:
     """Describes an operation by its kind, inputs, outputs and attributes.
 
-    Such as `flow.user_op_builder("a").Op("leaky_relu").Input("x", [x]).Output("y")
+    For example: `flow.user_op_builder("a").Op("leaky_relu").Input("x", [x]).Output("y")
     .Attr("alpha", 0.1, "AttrTypeFloat").Build().InferAndTryRun().RemoteBlobList()[0]`.
     """
     return Builder(op_name)

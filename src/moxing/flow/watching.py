@@ -1,4 +1,4 @@
-"""`flow.watch` and `flow.watch_diff`: see values and gradients of each step."""
+"""`flow.watch` and `flow.watch_diff`: functions that get values and gradients of each step."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from moxing.flow.trace.variables import require_blob, require_train
 
 @dataclass(frozen=True)
 class BlobDefinition:
-    """The attributes of a watched blob, for the functions that are given its arrays.
+    """The attributes of a watched blob, for the functions that get its arrays.
 
     Attributes:
         logical_blob_name: the blob's name.
         static_shape: the whole shape, batch included.
         dtype: the data type, such as `flow.float`.
         batch_axis: axis of the samples, or None.
-        distribute: how the blob lies on several devices.
+        distribute: the blob's layout on several devices.
         location: its operation, and the line of the program that made it.
     """
 
@@ -49,7 +49,7 @@ def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
 
 
 def watch(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
-    """Calls a function with the blob's array at each step, or prints it behind a prompt."""
+    """Calls a function with the blob's array at each step, or prints it after a prompt."""
     trace = context.enter_op("flow.watch")
     blob = require_blob(blob_watched, "flow.watch")
     trace.watches.append(context.Watch(blob, _handler(handler_or_prompt, blob)))
@@ -65,14 +65,14 @@ def watch_diff(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
 
 @contextmanager
 def watch_scope(blob_watcher: Any = None, diff_blob_watcher: Any = None) -> Iterator[None]:
-    """Watches every blob that is made inside: what operations return, and variables read first.
+    """Watches every blob that is made inside: results of operations, and variables' first reads.
 
     Args:
         blob_watcher: a dict that gets `name -> {"blob": array, "blob_def": blob}` at each step, or
-            a function of the array and the blob. The name is the blob's `logical_blob_name`; of a
+            a function of the array and the blob. The name is the blob's `logical_blob_name`; for a
             variable it is `<variable>/out`.
-        diff_blob_watcher: the same for gradients, in train jobs; of blobs that the losses depend
-            on, and of variables that the job trains.
+        diff_blob_watcher: the same for gradients in train jobs, at blobs on which the losses depend
+            and at variables that the job trains.
     """
     trace = context.required("flow.watch_scope")
     before = len(trace.made)
@@ -86,7 +86,7 @@ def watch_scope(blob_watcher: Any = None, diff_blob_watcher: Any = None) -> Iter
 
 
 def _distinct(made: Sequence[Blob]) -> list[Blob]:
-    """Blobs without parts of others, and without those that are the same values once more."""
+    """Returns the blobs without parts of other blobs, and without blobs of the same tensor."""
     pieces, found = {id(part) for blob in made for part in blob.parts}, {}
     for blob in made:
         if id(blob) not in pieces:
@@ -95,7 +95,7 @@ def _distinct(made: Sequence[Blob]) -> list[Blob]:
 
 
 def _has_gradient(trace: context.Trace, blob: Blob) -> bool:
-    """Whether there may be one at it that is in one place."""
+    """Whether the losses may have a gradient at this blob that is one tensor, and not in parts."""
     if not trace.conf.is_train or not blob.dtype.is_floating or isinstance(blob, SplitBlob):
         return False
     return blob.variable_name is None or trace.trainable[blob.variable_name]

@@ -47,22 +47,22 @@ def decode_ofrecord(
     Calls of one job with the same folder, prefix and batch size read the same records.
 
     Args:
-        ofrecord_dir: folder of the parts, local or in a store. Parts in a store are read straight
-            from there, ahead of the steps.
-        blobs: what to read of each record.
+        ofrecord_dir: folder of the parts, local or in a store. Parts in a store are read directly,
+            ahead of the steps.
+        blobs: the features to read from each record.
         batch_size: samples of a step, on all devices together. Each device has a reader of its
             own for its share of the parts: the first has the first parts.
         data_part_num: number of parts, which are `part-0`, `part-1`, ...
-        part_name_prefix: what stands before the number.
-        part_name_suffix_length: digits of the number, padded with zeros; -1: as many as it has.
+        part_name_prefix: the text before the number.
+        part_name_suffix_length: digits of the number, padded with zeros; -1 for no padding.
         shuffle: whether records come in a random order.
-        buffer_size: records among which one is drawn then.
+        buffer_size: the number of records from which the next one is drawn if `shuffle`.
         name: of the operation; an open variable scope is not put before it.
 
     Raises:
         MoxValueError: a part is missing, or a number makes no sense, or the devices can't share
-            the batch or the parts. While running: a record is torn, or lacks a feature, or has one
-            of another shape.
+            the batch or the parts. While running: a record is torn, lacks a feature, or has a
+            feature of another shape.
     """
     trace = context.enter_op("flow.data.decode_ofrecord")
     confs = [blobs] if isinstance(blobs, BlobConf) else list(blobs)
@@ -132,8 +132,9 @@ def ofrecord_reader(
         ofrecord_dir, batch_size, data_part_num, part_name_prefix, part_name_suffix_length: as of
             `decode_ofrecord`.
         random_shuffle: whether records come in a random order.
-        shuffle_buffer_size: records among which one is drawn then.
-        shuffle_after_epoch: as `random_shuffle`: an epoch is shuffled as the one before.
+        shuffle_buffer_size: the number of records from which the next one is drawn if
+            `random_shuffle`.
+        shuffle_after_epoch: as `random_shuffle`: each epoch is shuffled like the one before.
         name: without effect.
     """
     del name
@@ -179,12 +180,12 @@ def OFRecordRawDecoder(  # noqa: N802
     """A feature of the records as numbers, of shape (batch_size, *shape).
 
     Args:
-        input_blob: what `ofrecord_reader` returned.
+        input_blob: the result of `ofrecord_reader`.
         blob_name: the feature's name.
         shape: of a sample.
         dtype: of the blob.
         dim1_varying_length: as `auto_zero_padding`.
-        auto_zero_padding: fill up with zeros what is shorter.
+        auto_zero_padding: whether to pad shorter lists with zeros.
         name: of the operation.
     """
     records = records_of(input_blob, "flow.data.OFRecordRawDecoder")
@@ -223,12 +224,12 @@ ofrecord_image_decoder_random_crop = OFRecordImageDecoderRandomCrop
 
 
 def _shared(readers: dict[Any, Any], *settings: Any) -> dict[str, Any]:
-    """What calls with the same settings, in the same placement, have in common in a job."""
+    """The state that a job's calls with the same settings and placement share."""
     return readers.setdefault((*settings, str(scopes.current_scope())), {})
 
 
 def shares(paths: Sequence[str], count: int) -> list[Sequence[str]]:
-    """Neighboring parts for each reader; the first readers have one more where it does not even."""
+    """Neighboring parts for each reader; the first readers may have one part more."""
     size, more = divmod(len(paths), count)
     bounds = [index * size + min(index, more) for index in range(count + 1)]
     return [paths[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]

@@ -1,4 +1,4 @@
-"""What users say of the features to read: codecs, preprocessors and `BlobConf`."""
+"""Describes the features to read: codecs, preprocessors and `BlobConf`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moxing.errors import MoxTypeError, MoxValueError, shown
 
 @dataclass(frozen=True)
 class ImageResizePreprocessor:
-    """Resizes bilinearly, whatever the image's aspect. Mind the order: width, then height."""
+    """Resizes bilinearly, whatever the image's aspect ratio. The order is width, then height."""
 
     width: int
     height: int
@@ -44,7 +44,7 @@ def _require_size(what: str, width: Any, height: Any) -> None:
 
 @dataclass(frozen=True)
 class ImageCropPreprocessor:
-    """Cuts out a window, of a random place, or of the left and upper corner (x, y)."""
+    """Cuts out a window at a random place, or with the upper left corner (x, y)."""
 
     width: int
     height: int
@@ -74,7 +74,7 @@ class ImageCropWithRandomSizePreprocessor:
     Attributes:
         area: least and greatest share of the image's area.
         ratio: least and greatest width by height.
-        max_attempts: draws of which none may fit; then the whole image is taken.
+        max_attempts: number of draws; if none fits, the whole image is taken.
     """
 
     area: Sequence[float] = (0.05, 1.0)
@@ -93,14 +93,14 @@ class ImageCropWithRandomSizePreprocessor:
 
 @dataclass(frozen=True)
 class ShorterSide:
-    """Resizes bilinearly so that the shorter side has `size` pixels; the aspect stays."""
+    """Resizes bilinearly so that the shorter side has `size` pixels; keeps the aspect ratio."""
 
     size: int
 
 
 @dataclass(frozen=True)
 class CropAt:
-    """Cuts out a window whose place is a share of the free space: (0.5, 0.5) is the middle."""
+    """Cuts out a window at a share of the free space: (0.5, 0.5) is the middle."""
 
     width: int
     height: int
@@ -135,7 +135,7 @@ class ImageCodec:
 class RawCodec:
     """A list of numbers, or one bytes value whose bytes are taken as signed numbers.
 
-    With `auto_zero_padding` there may be fewer than the shape has; the rest are 0.
+    With `auto_zero_padding` a list may be shorter than the shape; the rest is 0.
     """
 
     auto_zero_padding: bool = False

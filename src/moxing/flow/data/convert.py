@@ -26,7 +26,7 @@ from moxing.framework.file.configuration import tuning
 FORMATS = ("ofrecord", "tfrecord", "folders")
 LABELS = "labels.txt"
 _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".bmp")
-_SEED = 20191118  # Of the order of records made of class folders, which is the same each time.
+_SEED = 20191118  # Seeds the order of records made from class folders, which is always the same.
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Converted:
 def convert(
     src: str, dst: str, to: str, parts: int | None = None, skip_bad: bool = False
 ) -> Converted:
-    """Converts a folder. Every image is decoded once, so that a bad one is found here.
+    """Converts a folder. Every image is decoded once, so that bad images are found.
 
-    What is for a store is on the local disk until it is complete, in the folder that mox.file keeps
-    temporary files in. Of what is in a store, a few files at a time are.
+    Files for a store are on the local disk, in mox.file's folder of temporary files, until they are
+    complete. Of files in a store, only a few at a time are on the local disk.
 
     Args:
-        src: class folders, or a folder of TFRecord files, or one of OFRecord parts; local or in a
+        src: class folders, a folder of TFRecord files or a folder of OFRecord parts; local or in a
             store.
         dst: folder to write to, local or in a store.
         to: "ofrecord", "tfrecord" or "folders".
@@ -82,7 +82,7 @@ def convert(
 
 @contextmanager
 def _staging(dst: str) -> Iterator[Path]:
-    """A local folder that becomes `dst` where the block ends well, and else is gone."""
+    """Yields a local folder, which becomes `dst` if the block succeeds, and else is removed."""
     if file.is_remote(dst):
         with room(tuning.staging_dir()) as local:
             yield Path(local)
@@ -100,7 +100,7 @@ def _staging(dst: str) -> Iterator[Path]:
 
 
 def samples(src: str) -> Iterator[Sample]:
-    """Where each sample of a folder is, its encoded image and its label."""
+    """Yields the path of each sample of a folder, its encoded image and its label."""
     kind, found = _kind(src)
     if kind == "ofrecord":
         for path in found:
@@ -132,7 +132,7 @@ def _contents(paths: list[str]) -> Generator[bytes, None, None]:
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Name, and whether it is a folder, of all that is in a folder; sorted."""
+    """The sorted entries of a folder: the name, and whether it is a folder."""
     with file.scan_dir(folder) as found:
         return sorted((entry.name, entry.is_dir()) for entry in found)
 
@@ -165,7 +165,7 @@ def _classes(entries: Sequence[tuple[str, bool]]) -> list[str]:
 
 
 def _numbered(src: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
-    """The class folders in the order of their labels: that of a labels file, or of their names."""
+    """The class folders in the order of their labels, by a labels file or else by name."""
     folders = _classes(entries)
     names = _named(src)
     if names:
@@ -189,7 +189,7 @@ def _named(src: str) -> list[str]:
 
 
 def _labels(src: str) -> tuple[list[str], int]:
-    """Names of the classes where they are known, and about how many samples there are."""
+    """Returns the names of the classes if known, and about how many samples there are."""
     kind, found = _kind(src)
     if kind == "folders":
         names = _numbered(src, _entries(src))
@@ -222,7 +222,7 @@ def _of_example(path: str, number: int, content: bytes) -> Sample:
 
 
 def _to_records(data: Iterator[Sample], folder: Path, to: str, parts: int) -> tuple[int, int]:
-    """Samples in turn to each of the parts."""
+    """Writes the samples to the parts in turn."""
     stem = "part-{}" if to == "ofrecord" else f"data-{{:05d}}-of-{parts:05d}.tfrecord"
     paths = [str(folder / stem.format(part)) for part in range(parts)]
     count = 0

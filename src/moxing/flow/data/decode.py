@@ -33,7 +33,7 @@ _SCHEMA = (
     + descriptor_pb2.FileDescriptorSet(file=[file_descriptor(maps=False)]).SerializeToString()
 )
 TOO_LARGE = "a window that is not within the image"
-_GREY = (0.299, 0.587, 0.114)  # Of red, green and blue (ITU-R BT.601).
+_GREY = (0.299, 0.587, 0.114)  # The weights of red, green and blue (ITU-R BT.601).
 
 
 def _proto(content: Any, message: str, fields: list[str], types: list[Any]) -> Any:
@@ -59,20 +59,20 @@ def features(records: tf.Tensor, names: list[str]) -> dict[str, tf.Tensor]:
 
 
 def _require(truth: tf.Tensor, what: str) -> tf.Operation:
-    # The words are for nobody: the reader looks at the records and says which is wrong.
+    # Nobody sees this message: the reader checks the records and names the wrong one.
     return tf.debugging.Assert(tf.reduce_all(truth), [what])
 
 
 def _strings(feature: tf.Tensor) -> Any:
-    """Bytes values [batch, n] and how many there are [batch]."""
+    """Returns bytes values [batch, n] and their numbers [batch]."""
     lists = _proto(feature, "Feature", ["bytes_list"], [tf.string])
-    # Where there is no such list, "" stands for it, which has no values.
+    # A missing list is "", which has no values.
     values = _proto(lists.values[0][:, 0], "BytesList", ["value"], [tf.string])
     return values.values[0], values.sizes[:, 0]
 
 
 def _first(values: tf.Tensor) -> tf.Tensor:
-    """The only value of each, "" where there is none."""
+    """Returns the only value of each list, "" if it is empty."""
     return tf.strings.reduce_join(values, axis=1)
 
 
@@ -86,7 +86,7 @@ def raw(feature: tf.Tensor, conf: BlobConf) -> tf.Tensor:
             continue
         kind, content = _NUMBERS[field], _first(lists.values[index])
         decoded = _proto(content, LISTS[field][0], ["value"], [kind])
-        # An empty field comes as one default value.
+        # TensorFlow returns one default value for an empty field.
         values = decoded.values[0][:, : tf.reduce_max(decoded.sizes)]
         rows.append(tf.cast(values, conf.dtype))
         sizes = sizes + decoded.sizes[:, 0]
@@ -128,17 +128,18 @@ def bytes_rows(feature: tf.Tensor, conf: BlobConf) -> tf.Tensor:
 
 
 def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:
-    """One image, of shape conf.shape; channels are BGR unless swapped."""
+    """Decodes an image of shape conf.shape; channels are BGR unless swapped."""
     height, width, channels = conf.shape
     pixels = tf.io.decode_image(content, channels=3, expand_animations=False)
-    # In OpenCV's order only at the end: to reverse channels is cheaper on the smaller image.
+    # Channels are put into OpenCV's order at the end, which is cheaper on the smaller image.
     reversed_ = True
     for step in conf.codec.image_preprocessors or ():
         if isinstance(step, ImageResizePreprocessor):
             resized = tf.raw_ops.ResizeBilinear(
                 images=pixels[None], size=[step.height, step.width], half_pixel_centers=True
             )[0]
-            pixels = tf.round(resized)  # Floats from here on: the cast to bytes and back costs.
+            # Values stay floats from here on: casts to bytes and back cost time.
+            pixels = tf.round(resized)
         elif isinstance(step, ShorterSide):
             sides = tf.shape(pixels)[:2]
             shorter = tf.cast(tf.reduce_min(sides), tf.float64)
@@ -205,12 +206,13 @@ def preprocessed(value: tf.Tensor, conf: BlobConf) -> tf.Tensor:
 def _along(
     values: Sequence[float], step: NormByChannelPreprocessor, conf: BlobConf, dtype: Any
 ) -> Any:
-    """Values of channels, in a shape that goes with samples."""
+    """Returns values of channels in a shape that broadcasts with samples."""
     shape = [1] * len(conf.shape)
     if step.data_format != "no_channel":
         shape[-1 if step.data_format == "channels_last" else 0] = -1
     result = np.reshape(np.asarray(values, dtype), shape)
     if step.data_format == "channels_last" and len(shape) > 1:
-        # A whole row of an image: with few channels that takes half the time.
+        # The values are repeated to a whole row of an image: with few channels this halves the
+        # time.
         result = np.broadcast_to(result, (*shape[:-2], *conf.shape[-2:])).copy()
     return result

@@ -1,4 +1,4 @@
-"""OFRecord files: records behind their lengths, written and read one after another."""
+"""Reads and writes OFRecord files: a record follows its length."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from moxing.framework.file import File, ahead, is_file, is_remote, list_director
 from moxing.framework.file.handle import open_whole
 
 _LENGTH = struct.Struct("<q")
-MOST_BYTES = 64 << 20  # Of a record.
+MOST_BYTES = 64 << 20  # The most bytes of a record.
 _BUFFER = 1 << 20
 _MEND = "Write or copy the file again."
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is: its file, number from 0, and the bytes of the message."""
+    """The position of a record: its file, its number from 0, and the message's bytes there."""
 
     path: str
     number: int
@@ -34,12 +34,12 @@ class Place:
 
 
 def part_paths(folder: str, count: int, prefix: str = "part-", digits: int = -1) -> list[str]:
-    """`folder/part-0`, ...; numbers are padded with zeros to `digits` where that is positive."""
+    """Returns `folder/part-0`, ...; numbers are padded with zeros to `digits` if positive."""
     return [os.path.join(folder, f"{prefix}{n:0{max(digits, 1)}d}") for n in range(count)]
 
 
 def missing(paths: Sequence[str]) -> str | None:
-    """The first of some files of one folder that is not there; a store is asked once for all.
+    """Returns the first missing file of a folder's files; lists a store only once.
 
     Raises:
         MoxValueError: the folder is not whole.
@@ -51,7 +51,7 @@ def missing(paths: Sequence[str]) -> str | None:
     if is_remote(folder):
         with contextlib.suppress(FileNotFoundError):
             present.update(list_directory(folder, skip_dir=True))
-    # One that is not listed may be there all the same: a store may list late.
+    # A file that is not listed may still be there: a store may list late.
     return next((p for p in paths if os.path.basename(p) not in present and not is_file(p)), None)
 
 
@@ -59,12 +59,12 @@ def read(path: str, opened: Any = None) -> Iterator[tuple[Place, bytes]]:
     """The records of a file.
 
     Args:
-        path: of the file, local or in a store.
+        path: the file, local or in a store.
         opened: the file, if it is open already; it is closed at the end.
 
     Raises:
-        MoxValueError: the file is torn, or no OFRecord file.
-        OSError: it can't be read.
+        MoxValueError: the file is torn, or is no OFRecord file.
+        OSError: the file can't be read.
     """
     with opened or _open(path) as file:
         offset = 0
@@ -100,17 +100,17 @@ def _open(path: str) -> Any:
 
 
 def read_at(place: Place) -> bytes:
-    """The record at a place that was read before."""
+    """Reads again the record at a position that was read before."""
     with File(place.path, "rb") as file:
         file.seek(place.offset)
         return file.read(place.length)
 
 
 def endless(paths: Sequence[str]) -> Iterator[tuple[Place, bytes]]:
-    """The records of all files, again and again; of a store, files are opened ahead.
+    """The records of all files, endlessly; files in a store are opened ahead.
 
     Raises:
-        MoxValueError: there is none.
+        MoxValueError: there is no record.
     """
     away = any(is_remote(path) for path in paths)
     while True:
@@ -137,7 +137,7 @@ class Writer:
         """Appends one record.
 
         Raises:
-            MoxValueError: it is larger than readers take.
+            MoxValueError: the record is larger than readers accept.
         """
         content = record if isinstance(record, bytes) else record.SerializeToString()
         if len(content) > MOST_BYTES:

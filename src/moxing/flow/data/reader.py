@@ -1,4 +1,4 @@
-"""Reads batches of records for a job, and says which record is wrong where one is."""
+"""Reads batches of records for a job, and names the record that is wrong, if any."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from moxing.flow.data.conf import BlobConf, BytesListCodec, ImageCodec
 from moxing.framework import file
 
 _plain = tf.autograph.experimental.do_not_convert
-_REMEMBERED = 16  # Batches between the one read last and the one that failed, at most.
+_REMEMBERED = 16  # Most batches between the last one read and the one that failed.
 
 
 class Reader:
-    """Endless batches of the features that some confs name.
+    """Yields endless batches of the features that confs name.
 
     Attributes:
         initializer: operation that opens the dataset.
@@ -47,17 +47,17 @@ class Reader:
         self.add(confs)
 
     def add(self, confs: Sequence[BlobConf]) -> list[tf.Tensor]:
-        """Reads more features of the same records; a tensor for each of the confs.
+        """Reads more features of the same records; returns a tensor for each of the confs.
 
-        What was read so far comes from then on from the dataset that reads all: the operations of
-        `outputs` are given its tensors.
+        From then on, one dataset reads all features: the operations of earlier `outputs` get its
+        tensors.
         """
         for conf in confs:
             image = isinstance(conf.codec, ImageCodec)
             if self._names.setdefault(conf.name, image) != image:
                 raise MoxValueError(f"feature {conf.name!r} is read as an image and otherwise too.")
         self._has_images, self._confs = any(self._names.values()), [*self._confs, *confs]
-        # The reader runs on the CPU; a placement scope of the job is not for it.
+        # The reader runs on the CPU, whatever placement scope the job has open.
         with tf.device("/cpu:0"):
             iterator = tf.data.make_initializable_iterator(self._dataset(self._shuffle))
             self.initializer, found = iterator.initializer, iterator.get_next()
@@ -73,9 +73,9 @@ class Reader:
     def _dataset(self, shuffle: int) -> tf.data.Dataset:
         data = tf.data.Dataset.from_tensors(0).repeat().map(_plain(lambda _: self._next()))
         if shuffle:
-            # Two calls of a job see the same order.
+            # The seed is fixed, so that two calls of a job see the same order.
             data = data.unbatch().shuffle(shuffle, seed=20191118).batch(self._batch)
-        # Neither readers nor decoders of more batches than this are of use on any machine.
+        # More parallel readers or decoders of batches are of no use on any machine.
         data = data.map(_plain(self._decode), num_parallel_calls=2)
         if self._has_images:
             data = data.unbatch().map(_plain(self._images), num_parallel_calls=tf.data.AUTOTUNE)
@@ -83,7 +83,7 @@ class Reader:
         return data.prefetch(2)
 
     def _next(self) -> tuple[tf.Tensor, ...]:
-        """The next records, or their features where images are among them: [batch] each."""
+        """The next records, or their features if there are images among them: [batch] each."""
         count = len(self._names) if self._has_images else 1
         parts = tf.numpy_function(self._take, [], [tf.string] * count)
         for part in parts:
@@ -105,7 +105,7 @@ class Reader:
         return tuple(np.array(column, dtype=object) for column in zip(*rows, strict=True))
 
     def _split(self, place: files.Place, content: bytes) -> tuple[bytes, ...]:
-        """The features of a record; of images their own bytes.
+        """Returns the features of a record; for images, the encoded bytes.
 
         TensorFlow's operations would copy an image at each level of the message; this copies once.
         """
@@ -153,12 +153,12 @@ class Reader:
         )
 
     def explain(self) -> None:
-        """Raises what is wrong with the records that were read, if anything is.
+        """Raises an error if one of the records that were read is wrong.
 
         Raises:
-            MoxValueError: names the file, the record and the feature.
+            MoxValueError: a record is wrong; the message names file, record and feature.
         """
-        # Records that were read come before those of a file that turned out to be torn further on.
+        # An error in records that were read comes first, before a torn file further on.
         for places in list(self._places):
             for place in places:
                 content = files.read_at(place)
@@ -170,10 +170,10 @@ class Reader:
 
 
 def require_files(paths: Sequence[str]) -> None:
-    """Raises where a part is missing.
+    """Raises an error if a part is missing.
 
     Raises:
-        MoxValueError: names it.
+        MoxValueError: a part is missing; the message names it.
         OSError: the store can't be read.
     """
     path = files.missing(paths)
@@ -185,7 +185,7 @@ def require_files(paths: Sequence[str]) -> None:
 
 
 def _about_parts(path: str) -> str:
-    """What to correct, by what there is where a part is missing."""
+    """Words advice about a missing part, from the files that are there."""
     folder, name = os.path.split(path)
     if not file.is_directory(folder or "."):
         return f"There is no folder {folder}."
@@ -205,7 +205,7 @@ def _about_parts(path: str) -> str:
 
 
 def fault(content: bytes, conf: BlobConf) -> str:
-    """What keeps a record from giving the blob of a conf, or an empty text."""
+    """Says why a record can't give the blob of a conf; an empty text if it can."""
     record = OFRecord()
     try:
         record.ParseFromString(content)

@@ -1,7 +1,8 @@
-"""The readers of 2020: records, what decoders make of them, and images whose sizes differ.
+"""The readers of 2020: records, their decoders, and images whose sizes differ.
 
-A reader gives no blob but a description. A decoder whose samples have one shape makes it a blob; an
-image has a shape only when it was resized or cropped, so until then steps are added to it.
+A reader returns a description, not a blob. A decoder whose samples have one shape makes a blob from
+it; an image has a shape only after a resize or a crop, so until then steps are added to the
+description.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Records:
     """Records of a dataset.
 
     Attributes:
-        settings: of `decode_ofrecord`, by name.
+        settings: the arguments of `decode_ofrecord`, by name.
     """
 
     settings: dict[str, Any]
@@ -37,13 +38,13 @@ class Records:
 
 @dataclass(frozen=True)
 class Images:
-    """Encoded images of records, of sizes of their own.
+    """Encoded images of records, with different sizes.
 
     Attributes:
-        records: where they are.
-        feature: its name.
+        records: the records that hold the images.
+        feature: the name of the images' feature.
         channels: 3, or 1 for gray ones.
-        steps: what is done with each, in order.
+        steps: the preprocessing of each image, in order.
     """
 
     records: Records
@@ -56,7 +57,7 @@ class Images:
         return replace(self, steps=(*self.steps, *steps))
 
     def conf(self, height: int, width: int) -> BlobConf:
-        """The description of a blob of these images, which all have this size then."""
+        """The description of a blob of these images once all have this size."""
         shape = (height, width, self.channels)
         return BlobConf(self.feature, shape, tf.uint8, ImageCodec(self.steps))
 
@@ -92,10 +93,10 @@ def images(
 
 
 def resized(given: Images, shorter: int, width: int, height: int) -> Images | BlobConf:
-    """Images after a resize: of one size where both sides are given.
+    """Images after a resize: all of one size if both sides are given.
 
     Raises:
-        MoxValueError: neither one shorter side, nor both sides.
+        MoxValueError: the arguments are neither the shorter side nor both sides.
     """
     if shorter > 0 and not width and not height:
         return given.after(ShorterSide(shorter))
@@ -111,7 +112,7 @@ def cropped(given: Images, height: int, width: int, y: float, x: float) -> BlobC
     """The description of a window of each image.
 
     Raises:
-        MoxValueError: no window.
+        MoxValueError: the window is not valid.
     """
     if height < 1 or width < 1:
         raise MoxValueError(
@@ -125,7 +126,7 @@ def window(blob: Blob, height: int, width: int, y: float, x: float) -> tuple[int
     """The window of a blob [n, h, w, c] to cut out: its first row and column, height and width.
 
     Raises:
-        MoxValueError: it is larger than the images.
+        MoxValueError: the window is larger than the images.
     """
     full = blob.static_shape[1:3]
     height, width = height or full[0], width or full[1]

@@ -1,4 +1,4 @@
-"""Which parts of a set of files the readers of this machine take, and what is read elsewhere."""
+"""Shares the parts of a set of files among the readers of all machines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     machine of the scope reads, and the others get its batches.
 
     Raises:
-        MoxValueError: a file of them is not there.
+        MoxValueError: a file is missing.
         OSError: the store can't be read.
     """
     exchange = context.exchange()
@@ -40,12 +40,12 @@ def own(shares: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 def blobs(
     columns: Sequence[Sequence[tf.Tensor]], confs: Sequence[BlobConf], batch: int
 ) -> tuple[Blob, ...]:
-    """The blobs of what this machine's readers deliver.
+    """Makes blobs from the tensors of this machine's readers.
 
     Args:
-        columns: for each reader its tensors.
-        confs: of the tensors.
-        batch: samples of a reader.
+        columns: the tensors of each reader.
+        confs: the conf of each tensor.
+        batch: the number of samples of a reader.
     """
     exchange = context.exchange()
     if exchange is not None and not scopes.spread():

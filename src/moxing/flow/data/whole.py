@@ -15,12 +15,12 @@ from moxing.logs import TENSORFLOW
 _THREADS, _AHEAD, _NAMED = 2, 32, 10
 _KINDS = ((b"\xff\xd8", "jpg"), (b"\x89PNG", "png"), (b"GIF8", "gif"), (b"BM", "bmp"))
 
-# Where a sample is from, its encoded image and its label.
+# The origin of a sample, its encoded image and its label.
 Sample = tuple[str, bytes, int]
 
 
 def extension(image: bytes) -> str | None:
-    """`jpg`, `png`, `gif` or `bmp`, by the first bytes; None: none of these."""
+    """Returns `jpg`, `png`, `gif` or `bmp` by the first bytes; None for other bytes."""
     return next((name for start, name in _KINDS if image.startswith(start)), None)
 
 
@@ -28,7 +28,7 @@ class Sieve:
     """Lets through samples whose image can be decoded.
 
     Attributes:
-        left_out: how many could not.
+        left_out: the number of samples that could not be decoded.
     """
 
     def __init__(self, skip_bad: bool) -> None:
@@ -36,10 +36,10 @@ class Sieve:
         self._skip, self.left_out = skip_bad, 0
 
     def __call__(self, samples: Iterator[Sample]) -> Iterator[Sample]:
-        """The samples whose images are whole, in order.
+        """Yields the samples whose images can be decoded, in order.
 
         Raises:
-            MoxValueError: an image is not, and it is not to be left out.
+            MoxValueError: an image can't be decoded, and bad images are not left out.
         """
         with _decoder() as fault, ThreadPoolExecutor(_THREADS) as pool:
             waiting: collections.deque[tuple[Sample, Future[str]]] = collections.deque()

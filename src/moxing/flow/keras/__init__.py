@@ -1,4 +1,4 @@
-"""`flow.keras`: where the activations are."""
+"""`flow.keras`: the parent of `activations`."""
 
 from moxing.flow import absent
 from moxing.flow.keras import activations as activations

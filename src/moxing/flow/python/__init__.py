@@ -1,1 +1,1 @@
-"""Where some programs import inner modules of the original from."""
+"""The path by which some programs import inner modules of the original."""

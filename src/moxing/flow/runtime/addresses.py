@@ -1,4 +1,4 @@
-"""From `flow.config.machine` to the cluster: the machines' addresses, and which of them this is."""
+"""Makes the cluster from `flow.config.machine`: all addresses, and this machine's number."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster
 from moxing.errors import MoxRuntimeError, MoxValueError, shown
 
-PORT = 2017  # Where `ctrl_port` says nothing.
+PORT = 2017  # The default of `ctrl_port`.
 VARIABLE = "MOX_MACHINE"
 _DIGITS = 18
 _SOURCE = "flow.config.machine"
 
-# What this process holds to be the only one with its number on this host; freed by its end.
+# Sockets by which this process claims its number on this host; freed when it ends.
 _claims: list[socket.socket] = []
 
 
 def cluster(values: Mapping[str, Any]) -> Cluster | None:
-    """The machines as tasks of a cluster, machine n as worker n; None: there is one machine.
+    """Returns a cluster in which machine n is worker n; None if there is one machine.
 
     Args:
-        values: of the session's settings.
+        values: the session's settings.
 
     Raises:
-        MoxValueError: an address is none or there twice, or none of them is of this machine, or the
-            job's secret can't be one.
-        MoxRuntimeError: all places on this machine are taken.
+        MoxValueError: an address is not valid or there twice, no address is this machine's, or the
+            job's secret is not valid.
+        MoxRuntimeError: other processes have claimed all addresses of this machine.
     """
     given = values.get("machine", [])
     number = values.get("machine_num", len(given) or 1)
@@ -111,7 +111,7 @@ def _told(text: str, count: int) -> int:
 
 
 def _claim(address: str) -> bool:
-    """Takes the place of an address, where no other process of this host has it."""
+    """Claims the number of an address, unless another process of this host has it."""
     if sys.platform != "linux":
         raise MoxRuntimeError(
             "several machines of flow.config.machine are this one: say with"

@@ -18,12 +18,12 @@ class Built:
     """The graph of a job.
 
     Attributes:
-        inputs: the placeholders of each argument: of a mirrored one, one a device.
-        result: what the function returned.
-        outputs: the tensors of each of its blobs: of a mirrored one, one a device.
-        watches: what is handed to watchers at each step.
+        inputs: the placeholders of each argument; a mirrored argument has one for each device.
+        result: the result of the function.
+        outputs: the tensors of each blob in `result`; a mirrored blob has one for each device.
+        watches: the tensors for watchers at each step.
         train: the operation of a step, or None.
-        readers: that deliver data.
+        readers: the readers that deliver data.
         call: runs one step.
     """
 
@@ -37,14 +37,14 @@ class Built:
 
     @property
     def fetches(self) -> list[Any]:
-        """All that a step computes."""
+        """The tensors and operations that a step computes."""
         watched = [watch.deliver for watch in self.watches]
         outputs = [tensor for tensors in self.outputs for tensor in tensors]
         return [*outputs, *watched, *([self.train] if self.train is not None else [])]
 
 
 class Handle:
-    """A step that was called: its result comes with `get` or `async_get`, once."""
+    """A called step; `get` or `async_get` returns its result once."""
 
     def __init__(self, job: str, future: Future, worker: Worker) -> None:
         self._job, self._future, self._worker, self._used = job, future, worker, False
@@ -64,7 +64,7 @@ class Handle:
         return result
 
     def async_get(self, callback: Callable[[Any], None]) -> None:
-        """Has `callback` called with the result, in a thread of the session."""
+        """Lets a thread of the session call `callback` with the result."""
         if not callable(callback):
             raise MoxTypeError(f"async_get takes a function, not {shown(callback)}.")
         self._worker.when_done(self._use(), callback)

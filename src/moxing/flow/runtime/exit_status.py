@@ -1,4 +1,4 @@
-"""The end of a program: what its last steps raised is said, and the exit code is not 0."""
+"""Ends a program: errors of its last steps are printed and make the exit code 1."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def finish(close: Callable[[], object]) -> None:
     """Closes a session as the process ends.
 
     Args:
-        close: waits for steps that are still queued, and raises what they raise.
+        close: waits for queued steps, and raises their errors.
     """
     if leaving.goes_at_once():
         return
     try:
         close()
-    except SystemExit as error:  # Of a callback.
+    except SystemExit as error:  # A callback called sys.exit.
         leaving.fail(error.code if isinstance(error.code, int) else 1)
     except Exception as error:
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Jobs: functions whose calls run a graph that was made of them once."""
+"""Jobs: functions that are traced to a graph once, and whose calls run that graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from moxing.flow.training import totals, update
 
 
 class Job:
-    """A function of the user's, registered in the session that was open when it was defined."""
+    """A user's function, registered in the session that was open at its definition."""
 
     def __init__(self, function: Callable[..., Any], conf: JobConf | None) -> None:
         """Args: function: with definitions as defaults. conf: what the decorator was given."""
@@ -101,13 +101,13 @@ class Job:
         return item.pieces if item.mirrored else [item.tensor]
 
     def run(self, built: Built, given: list[Any]) -> Any:
-        """One step: its result in the user's structure."""
+        """Runs one step; returns its result in the user's structure."""
         assert built.call is not None
         fetched = built.call(*given)
         values, arrays = iter(fetched), []
         for tensors in built.outputs:
             pieces = [_array(next(values)) for _ in tensors]
-            # Where the function returned None in a structure, nothing was computed.
+            # A None in the structure that the function returned has no tensor.
             arrays.append(Mirrored(pieces) if len(pieces) > 1 else pieces[0] if pieces else None)
         for watch, value in zip(built.watches, list(values), strict=False):
             watch.handler(value.view(Array))
@@ -116,7 +116,7 @@ class Job:
         return tf.nest.pack_sequence_as(built.result, arrays)
 
     def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
-        """The arrays to feed."""
+        """Returns the arrays to feed."""
         if len(args) != len(self._arguments):
             raise MoxTypeError(
                 f"job {self.name} takes {len(self._arguments)} arrays, and was given {len(args)}."
@@ -133,7 +133,7 @@ class Job:
 
 
 def _train_op(job: Job, trace: context.Trace) -> tf.Operation:
-    """The step of a train job; what is wrong with it is said of the job's place."""
+    """The step of a train job; errors name the line of the job."""
     try:
         operation = update.step_op(trace)
         for watch in trace.watches:
@@ -150,6 +150,6 @@ def _array(value: Any) -> Any:
 
 
 def _legal(name: str) -> str:
-    """A name that TensorFlow takes for a scope or an operation."""
+    """Returns a name that TensorFlow accepts for a scope or an operation."""
     name = re.sub(r"[^A-Za-z0-9_.]", "_", name)
     return name if name[0].isalnum() else f"job{name}"

@@ -1,11 +1,11 @@
-"""What a session does with other machines: it meets them, leads them or serves, and ends with them.
+"""A session with other machines: it meets them, leads or follows them, and ends with them.
 
 Every machine runs the same program up to the start of the session, so every machine has the jobs,
 and traces them: readers of data and other Python code then run where their data is, and gradients
 meet in TensorFlow's collectives. From then on machine 0, the master, alone runs the program. Before
 each step it names the job to the others, which stay inside the session's start and run that step of
-their own graph; so nothing behind the start is printed, saved or counted twice. When the master's
-program ends, theirs end with status 0.
+their own graph; so no code after the start prints, saves or counts twice. When the master's program
+ends, the others end with status 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from moxing.flow.trace.exchange import Exchange
 from moxing.logs import TENSORFLOW, reset_logger
 
 _START_SECONDS, _STALL_SECONDS = 300, 60  # `flow.env.start_timeout` and `stall_timeout`.
-# A machine's own, not to be compared.
+# Settings that may differ between machines, so that they are not compared.
 _PERSONAL = ("machine", "start_timeout", "log_dir", "cpu_device_num")
 _END = "end"
 
@@ -59,11 +59,11 @@ class MachineGroup:
 
     @property
     def target(self) -> str:
-        """Where sessions connect to."""
+        """The address to which sessions connect."""
         return self._team.target
 
     def configure(self, config: tf.ConfigProto) -> None:
-        """Sets what a session must know of the machines."""
+        """Sets the options of a session that depend on the machines."""
         self._team.configure(config, self._group)
 
     def steps_begin(self, native: tf.Session) -> None:
@@ -71,15 +71,15 @@ class MachineGroup:
         self._team.escape.session = native
 
     def steps_end(self) -> None:
-        """Nothing of the session is to be broken off any more."""
+        """From now on no session call is broken off."""
         self._team.escape.session = None
 
     def compare(self, facts: Mapping[str, str]) -> None:
         """Waits until every machine has traced its jobs.
 
         Raises:
-            MoxRuntimeError: what they traced differs.
-            PeerFailureError: one of them failed.
+            MoxRuntimeError: the traced graphs differ.
+            PeerFailureError: a machine failed.
         """
         with self._ending():
             found = self._team.member.all_gather("jobs", dict(facts), self._patience)
@@ -94,13 +94,13 @@ class MachineGroup:
                     )
 
     def tell(self, what: str, **details: Any) -> None:
-        """On the master: names what all run next."""
+        """On the master: tells the other machines what to run next."""
         self._steps += what == "step"
         self._team.member.report_step(self._steps)
         self._team.member.broadcast("next", {"what": what, **details}, None)
 
     def serve(self, handle: Callable[[str, Mapping[str, Any]], None]) -> NoReturn:
-        """On another machine: runs what the master names, until its program ends.
+        """On another machine: runs what the master tells, until the master's program ends.
 
         Raises:
             SystemExit: with 0, at the end.
@@ -120,7 +120,7 @@ class MachineGroup:
 
     @contextlib.contextmanager
     def _ending(self) -> Iterator[None]:
-        """Says the first failure, of which a wait for the others has ended."""
+        """In the block, a wait that another machine's failure ends raises that failure."""
         try:
             yield
         except PeerFailureError:
@@ -141,7 +141,7 @@ class MachineGroup:
             raise
 
     def leave(self, error: BaseException) -> None:
-        """Tells the other machines of an error that ends this one's part."""
+        """Tells the other machines about an error that ends this machine's part."""
         self._over = True
         self._team.leave(error)
 
@@ -149,18 +149,19 @@ class MachineGroup:
         """On the master, as its process ends: ends the others too.
 
         Args:
-            finish: waits for what is still queued; the exit code that a signal asked for, else 0.
+            finish: waits for queued steps; returns the exit code that a signal asked for, else 0.
 
         Raises:
             Exception: whatever `finish` raises; the others are told of it first.
         """
-        if self._over or os.getpid() != self._process:  # A forked child ends nobody.
+        # A forked child must not end other machines.
+        if self._over or os.getpid() != self._process:
             return
         error: BaseException | None = getattr(sys, "last_value", None)
         if isinstance(error, SystemExit) and not error.code:
             error = None
         try:
-            # A program that ends itself, with whatever code, has queued its steps to be run.
+            # The queued steps of a program that calls sys.exit, with any code, are to be run.
             if error is None or isinstance(error, SystemExit):
                 asked = finish()
                 error = SystemExit(asked) if asked else error
@@ -174,7 +175,7 @@ class MachineGroup:
 
 
 def enter(settings: Settings, end: Callable[[MachineGroup], None]) -> MachineGroup | None:
-    """Meets the other machines, if there are any; at its first call in the process.
+    """Meets the other machines, if there are any; called once in a process.
 
     Args:
         settings: of the session.
@@ -194,7 +195,7 @@ def enter(settings: Settings, end: Callable[[MachineGroup], None]) -> MachineGro
         return None
     group = MachineGroup(cluster, settings)
     settings.met = True
-    # What is registered last runs first: before the processes part.
+    # The function that is registered last runs first: before the processes disconnect.
     atexit.register(end, group)
     return group
 
@@ -207,7 +208,7 @@ def quiet(group: MachineGroup | None) -> contextlib.AbstractContextManager[Any]:
 
 
 def facts(graph: tf.Graph, variables: Mapping[str, Any], jobs: Mapping[str, Any]) -> dict[str, str]:
-    """What the machines must have alike of their jobs."""
+    """Returns the facts about jobs that must be equal on all machines."""
     found = {"the list of jobs": ", ".join(jobs) or "empty"}
     for name, variable in variables.items():
         found[f"variable {name}"] = f"{variable.dtype.base_dtype.name} {variable.shape}"
@@ -219,7 +220,7 @@ def facts(graph: tf.Graph, variables: Mapping[str, Any], jobs: Mapping[str, Any]
 
 
 def _exchanged(op: tf.Operation) -> str:
-    """What an operation does with other machines, worded alike on all of them; empty: nothing."""
+    """Words an operation's exchange with other machines, alike on all; empty if it has none."""
     if not op.type.startswith("Collective"):
         return ""
     if op.type.startswith("CollectiveBcast"):  # One side sends, the others receive.
@@ -228,7 +229,7 @@ def _exchanged(op: tf.Operation) -> str:
 
 
 def _process_group(cluster: Cluster, settings: Settings) -> ProcessGroup:
-    """What the engine must know to bring the processes together."""
+    """Returns the engine's description of the processes that train together."""
     values = settings.values
     shown = {k: str(v) for k, v in values.items() if k not in _PERSONAL}
     return ProcessGroup(

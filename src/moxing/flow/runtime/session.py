@@ -27,7 +27,7 @@ from moxing.flow.trace.variables import Variables, counts
 
 
 class Traced(Protocol):
-    """A job, as the session knows it."""
+    """A job, as the session sees it."""
 
     name: str
     function: Any
@@ -37,7 +37,7 @@ class Traced(Protocol):
         ...
 
     def run(self, built: Built, given: list[Any]) -> Any:
-        """One step: its result in the structure that the function returns."""
+        """Runs one step; returns its result in the structure that the function returns."""
         ...
 
     def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
@@ -49,9 +49,9 @@ class Session:
     """Jobs that share variables. It starts at the first CheckPoint call or job call.
 
     Attributes:
-        settings: of its devices and machines.
-        defaults: of jobs that do not set a value themselves.
-        topology: the devices and machines that its graph is made for.
+        settings: the settings of its devices and machines.
+        defaults: the values for jobs that do not set their own.
+        topology: the devices and machines for which its graph is made.
         jobs: in the order of their definition, by name.
         closed: whether it has ended.
         ready: whether variables have values.
@@ -70,15 +70,15 @@ class Session:
         self.variables = Variables(self.graph)
         self.native: tf.Session | None = None
         self._interrupts: Interrupts | None = None
-        self._process = 0  # Where it started.
+        self._process = 0  # The id of the process that started the session.
         self._setters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
         self._group: MachineGroup | None = None
-        self._wholes: dict[str, tf.Tensor] = {}  # Of variables in parts.
+        self._wholes: dict[str, tf.Tensor] = {}  # The whole values of variables in parts.
         self._given: tf.Operation | None = None
 
     @property
     def topology(self) -> Topology:
-        """The devices and machines that the graph is made for."""
+        """The devices and machines for which the graph is made."""
         group = self._group
         return Topology(self.settings.devices, group.exchange if group is not None else None)
 
@@ -99,7 +99,7 @@ class Session:
         if self._group is None:
             self._open(None)
             return
-        # From now on the others are told of a signal.
+        # From now on the other machines are told about a signal.
         self._interrupts = Interrupts()
         try:
             with self._group.blaming():
@@ -138,7 +138,7 @@ class Session:
             with blame.noted(self.graph, "while a dataset was opened"):
                 native.run([reader.initializer for reader in built.readers])
             feeds = [tensor for tensors in built.inputs for tensor in tensors]
-            if group is not None and group.index:  # The master's values come by themselves.
+            if group is not None and group.index:  # This machine gets the master's values.
                 built.call = native.make_callable(tf.nest.map_structure(_done, built.fetches))
             else:
                 built.call = native.make_callable(built.fetches, feed_list=feeds)
@@ -152,7 +152,7 @@ class Session:
         """How many devices the session has.
 
         Raises:
-            MoxValueError: there are GPUs, but fewer than that.
+            MoxValueError: there are GPUs, but fewer than the session needs.
         """
         count = self.settings.devices
         present = len(tf.config.list_physical_devices("GPU")) if devices.has_gpu() else 0
@@ -164,7 +164,7 @@ class Session:
         return len(devices.local(count))
 
     def _make_setters(self) -> None:
-        """Makes the operations that give one variable a caller's value, and all the master's."""
+        """Makes operations that assign a value to a variable, and the master's values to all."""
         exchange = self.topology.exchange
         with self.graph.as_default(), tf.name_scope("load"):
             given = []
@@ -188,7 +188,7 @@ class Session:
         self._wholes[name] = variable.joined(reads, variable.axis)
 
     def _follow(self, what: str, order: Mapping[str, Any]) -> None:
-        """Does, on another machine than the master, what the master does."""
+        """Does, on a machine that is not the master, the same work as the master."""
         assert self.native is not None
         if what == "step":
             job = self.jobs[order["job"]]
@@ -231,7 +231,7 @@ class Session:
             raise
 
     def in_order(self, work: Callable[[tf.Session], Any]) -> Any:
-        """Runs something behind all steps that were called, and returns what it returns."""
+        """Runs `work` after all steps that were called, and returns its result."""
         self.start()
         assert self._worker is not None
         native = self.native
@@ -257,7 +257,7 @@ class Session:
         native.run(operation, {placeholder: value})
 
     def value(self, native: tf.Session, name: str) -> Any:
-        """The value of a variable; of one in parts, of all machines'."""
+        """The value of a variable; a variable in parts is put together from all machines."""
         if name not in self._wholes:
             return native.run(self.variables.by_name[name])
         self._tell("collect", name=name)
@@ -285,7 +285,7 @@ class Session:
             exiting: whether the process ends.
 
         Returns:
-            The exit code that a signal asked for; 0 where none came.
+            The exit code that a signal asked for; 0 without a signal.
         """
         if self.closed or (self.started and os.getpid() != self._process):
             return 0
@@ -308,7 +308,7 @@ class Session:
         return self._interrupts.exit_code if self._interrupts is not None else 0
 
     def _reached(self) -> str:
-        """How far train jobs came."""
+        """Words how many steps the train jobs have made."""
         assert self.native is not None
         assert self._worker is not None
         counters = counts(self.variables.by_name) if self.ready else {}
@@ -366,13 +366,13 @@ def register(job: Traced) -> Session:
 
 
 def require_open(place: str) -> None:
-    """Raises where defaults of jobs would come too late."""
+    """Raises an error if defaults of jobs would come too late."""
     if _default and _default[0].started:
         raise MoxRuntimeError(f"{place} was called after the session started; call it before.")
 
 
 def clear_default_session() -> None:
-    """Closes the session: its jobs and variables are gone, and another one begins.
+    """Closes the session with its jobs and variables, and begins another one.
 
     The machine's settings stay, and may be changed until the next session starts.
     """

@@ -12,7 +12,7 @@ from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 
 _INTS = (
     *("gpu_device_num", "cpu_device_num", "machine_num", "ctrl_port", "data_port", "v"),
-    *("start_timeout", "stall_timeout"),  # Seconds; the original waits as it likes.
+    *("start_timeout", "stall_timeout"),  # In seconds; the original has no such settings.
     *("logbuflevel", "comm_net_worker_num", "compute_thread_pool_size", "max_mdsave_worker_num"),
     *("reserved_host_mem_mbyte", "reserved_device_mem_mbyte", "persistence_buf_byte"),
     *("rdma_mem_block_mbyte", "rdma_recv_msg_buf_mbyte"),
@@ -22,7 +22,7 @@ _BOOLS = (
     *("logtostderr", "enable_numa_aware_cuda_malloc_host", "enable_debug_mode"),
     *("thread_enable_local_message_queue", "enable_thread_local_cache"),
 )
-# The values that a session is built by; all others are accepted without effect.
+# The settings that a session uses; all others are accepted without effect.
 _DEFAULTS: dict[str, Any] = {
     **{"gpu_device_num": 1, "machine": [], "ctrl_port": 2017},
     **{"start_timeout": 300, "stall_timeout": 60},
@@ -37,16 +37,16 @@ RESOURCE: dict[str, type] = {
 
 
 def words(kinds: tuple[type, ...]) -> str:
-    """The types in words, for a message."""
+    """Words the types for a message."""
     names = {int: "an int", bool: "a bool", str: "a str", float: "a float", dict: "a dict"}
     return " or ".join(names[kind] for kind in kinds)
 
 
 def checked(place: str, kinds: tuple[type, ...], value: Any) -> Any:
-    """The value of a setting, where it is of one of these types.
+    """Returns the value of a setting if it has one of these types.
 
     Raises:
-        MoxTypeError: it is of another type.
+        MoxTypeError: the value has another type.
     """
     value = value.item() if isinstance(value, np.number) else value
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
@@ -58,9 +58,9 @@ class Settings:
     """The resources of a session: its devices, its machines, their ports.
 
     Attributes:
-        values: what was set, by name.
-        fixed: whether the session has started, so that what it is built by stays.
-        met: whether this process has met other machines, which wait in the start of its session.
+        values: the values that were set, by name.
+        fixed: whether the session has started, so that its settings can't change any more.
+        met: whether this process has met other machines.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None, met: bool = False) -> None:
@@ -68,7 +68,7 @@ class Settings:
         self.fixed = self.met = met
 
     def renewed(self) -> Settings:
-        """Those of the next session: the same, and open to changes."""
+        """Returns the settings of the next session: the same values, open to changes."""
         return Settings(self.values, self.met)
 
     @property
@@ -82,7 +82,7 @@ class Settings:
         Args:
             name: of the setting.
             value: to set.
-            where: what the program says before the name.
+            where: the text before the name in the program.
 
         Raises:
             MoxRuntimeError: a session has started.
@@ -98,7 +98,7 @@ class Settings:
         self._put(name, value, where)
 
     def _put(self, name: str, value: Any, where: str) -> None:
-        """Keeps a value; once a session has started only one that changes nothing of it."""
+        """Keeps a value; once a session has started, only a value that does not change it."""
         known = self.values.get(name, _DEFAULTS.get(name))
         if self.fixed and name in _EFFECTIVE and value != known:
             advice = (

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a program behind the step that runs, not behind all that were queued."""
+"""Lets Ctrl-C and SIGTERM end a program after the running step, and drop queued steps."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from moxing.signals import StopRequest
 
 
 class Interrupts:
-    """What a session does with signals, from its start to its end.
+    """Handles the signals of a session, from its start to its end.
 
-    Of a signal the steps that wait are dropped, and the main thread gets KeyboardInterrupt, or
-    SystemExit with 143. A program that catches it may go on, as with a last save. While the session
-    ends, a second signal ends the process. Handlers of the user's own are left alone.
+    A signal drops the queued steps and raises KeyboardInterrupt, or SystemExit with 143, in the
+    main thread. A program that catches it may go on, for example with a last save. While the
+    session ends, a second signal ends the process. The user's own handlers are left alone.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,8 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
-        if os.getpid() != self._process:  # A forked child, such as a reader: no concern of ours.
+        # A forked child, such as a reader, handles signals itself.
+        if os.getpid() != self._process:
             signal.signal(number, self._before[number])
             os.kill(os.getpid(), number)
             return
@@ -72,18 +73,19 @@ class Interrupts:
 
     @property
     def exit_code(self) -> int:
-        """What a shell says of a process that ends by the signal; 0 where none came."""
+        """A shell's exit code for a process that the signal ended; 0 without a signal."""
         return self._request.exit_code if self._request else 0
 
     def end_begins(self) -> None:
-        """From now on a signal raises nothing: the session ends anyhow."""
+        """From now on a signal raises no error, since the session is ending."""
         self._ends = True
 
     def ended(self, reached: str, exiting: bool) -> None:
-        """Says what was reached where a signal came, and puts the handlers back.
+        """Logs, after a signal, which step was reached, and restores the handlers.
 
         Args:
-            reached: such as "step 12 of job train"; read where a signal came. Empty: no step.
+            reached: such as "step 12 of job train"; used after a signal. Empty if there was no
+                step.
             exiting: whether the process ends. Then a signal that came while the session ended ends
                 it as that signal does; else it is raised.
         """

@@ -9,18 +9,18 @@ from typing import Any
 
 from moxing.errors import MoxRuntimeError
 
-# Steps that may wait: enough to keep the device busy, few enough to hold their results.
+# Most queued steps: enough to keep the device busy, few enough to keep their results in memory.
 DEPTH = 16
-_POLL = 0.2  # Seconds; a wait in the main thread hears of Ctrl-C between two.
+_POLL = 0.2  # In seconds; between two polls the main thread can handle Ctrl-C.
 
 
 class Future:
-    """What a step will have returned.
+    """The future result of a step.
 
     Attributes:
-        value: what it returned.
-        error: what it raised.
-        raised: whether the error was raised where somebody sees it.
+        value: the result of the step.
+        error: the exception of the step.
+        raised: whether the error was raised to the program.
     """
 
     def __init__(self) -> None:
@@ -56,11 +56,11 @@ class DroppedError(MoxRuntimeError):
 
 
 class Worker:
-    """A thread that runs steps, and one that hands their results to callbacks.
+    """A thread that runs steps, and a thread that passes their results to callbacks.
 
     Attributes:
-        faults: what callbacks raised.
-        dropped: how many steps were dropped.
+        faults: the errors of callbacks.
+        dropped: the number of dropped steps.
     """
 
     def __init__(self) -> None:
@@ -82,15 +82,15 @@ class Worker:
         return future
 
     def drop(self) -> None:
-        """Has steps that wait not run; the one that runs goes on. May be called at any time."""
+        """Drops the queued steps; the running step goes on. May be called at any time."""
         self._epoch += 1
 
     def when_done(self, future: Future, callback: Callable[[Any], None]) -> None:
-        """Calls `callback` with the result; what it raises is raised at the next call."""
+        """Calls `callback` with the result; its error is raised at the next call of the session."""
         _put(self._results, (future, callback))
 
     def drain(self) -> None:
-        """Waits until all that was queued is done."""
+        """Waits until all queued steps are done."""
         for waiting in (self._steps, self._results):
             while waiting.unfinished_tasks:
                 with waiting.all_tasks_done:
@@ -103,7 +103,7 @@ class Worker:
         _put(self._results, None)
 
     def raise_fault(self) -> None:
-        """Raises what a callback raised, or a step whose result nobody asked for."""
+        """Raises the error of a callback, or of a step whose result nobody asked for."""
         if self.faults:
             raise self.faults.pop(0)
         while self._failed:

@@ -1,4 +1,4 @@
-"""`flow.train.CheckPoint`: gives the variables of a session values, and saves them."""
+"""`flow.train.CheckPoint`: initializes, loads and saves the variables of a session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from moxing.framework.file import urls
 
 
 class CheckPoint:
-    """Gives the variables of the session values, and saves them."""
+    """Initializes, loads and saves the variables of the session."""
 
     def init(self) -> None:
         """Gives every variable its first value."""
@@ -29,7 +29,8 @@ class CheckPoint:
 
         Args:
             path: the checkpoint's folder, local or in a store.
-            partial: give variables that are not in it their first values, instead of raising.
+            partial: whether variables that the checkpoint lacks get their initial values; else an
+                error.
 
         Raises:
             CheckpointError: variables are missing or have other sizes; all are named. Or there is
@@ -62,16 +63,16 @@ class CheckPoint:
     def save(self, path: str) -> None:
         """Saves every variable; when it returns, the checkpoint is on the disk, or in the store.
 
-        What is for a store is on the local disk first, in the folder that mox.file keeps temporary
-        files in. `snapshot_done` is copied when all else is there.
+        A checkpoint for a store is first on the local disk, in mox.file's folder of temporary
+        files. `snapshot_done` is uploaded last.
 
         Args:
-            path: a folder that is not there, or is empty; its parent must be there, but in a store.
+            path: a folder that does not exist or is empty; on a disk, its parent must exist.
 
         Raises:
-            MoxValueError: there is something at `path`, or no parent.
+            MoxValueError: `path` is not empty, or has no parent.
             CheckpointError: no variable has a value yet, or the disk can't be written.
-            OSError: the store fails. Then nothing of the checkpoint is there.
+            OSError: the store fails. Then it has no part of the checkpoint.
         """
         folder, current = _path(path), session.default()
         storage.check_target(folder)
@@ -145,7 +146,7 @@ class SimpleCheckPointManager:
             self._checkpoint.load(os.path.join(self._root, newest))
 
     def save(self) -> None:
-        """Saves under a name of its own."""
+        """Saves a checkpoint under a new name."""
         if not file.is_remote(self._root):  # A store has no folders.
             os.makedirs(self._root, exist_ok=True)
         stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S_%f")

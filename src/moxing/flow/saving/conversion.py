@@ -25,13 +25,13 @@ _COUNTER = "System-Train-TrainStep-"
 
 
 def convert(src: str, dst: str, like: str | None = None) -> tuple[int, str]:
-    """Converts a checkpoint; returns how many variables, and the kind that was written.
+    """Converts a checkpoint; returns the number of variables, and the kind that was written.
 
     Args:
         src: a folder of the flow dialect, or the prefix of a TensorFlow checkpoint; local or in a
             store.
-        dst: the other of the two.
-        like: prefix of a TensorFlow checkpoint that has shapes and types of the same names.
+        dst: the other of these two kinds.
+        like: prefix of a TensorFlow checkpoint whose shapes and types to use, by name.
 
     Raises:
         CheckpointError: `src` is neither, or does not fit `like`.
@@ -67,7 +67,7 @@ def _local(prefix: str) -> Iterator[str]:
 
 @contextmanager
 def _prefix(dst: str) -> Iterator[str]:
-    """A local prefix to write to; what was written is then at `dst`, the index last."""
+    """Yields a local prefix to write to; then copies the files to `dst`, the index last."""
     if file.exists(dst + ".index"):
         raise MoxValueError(f"there is a checkpoint {dst} already. Choose another name.")
     if not file.is_remote(dst):

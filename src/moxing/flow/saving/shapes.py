@@ -1,6 +1,6 @@
-"""The file in a checkpoint's folder that says what its bytes are: type and shape of each variable.
+"""The file in a checkpoint's folder with the data type and shape of each variable.
 
-The format of the original has no such file, and ignores it: there the jobs alone know the shapes.
+The original does not write this file, and ignores it: there only the jobs know the shapes.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from moxing.flow.trace.variables import SHAPES_FILE as FILE
 
 @dataclass(frozen=True)
 class Shape:
-    """What the bytes of a variable are."""
+    """The data type and shape of a variable."""
 
     dtype: tf.DType
     sizes: tuple[int, ...]
 
     @property
     def bytes(self) -> int:
-        """How many there are."""
+        """The number of bytes."""
         return math.prod(self.sizes) * self.dtype.size
 
 
 def noting(
     variables: Iterable[tuple[str, np.ndarray]], notes: dict[str, Any]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The same variables; when they are through, `notes` has what is to be written of them."""
+    """Yields the same variables, and collects their types and shapes in `notes`."""
     for name, value in variables:
         notes[name] = [value.dtype.name, list(value.shape)]
         yield name, value
@@ -48,14 +48,14 @@ def encoded(notes: Mapping[str, Any]) -> bytes:
 
 
 def read(folder: str, named: str) -> dict[str, Shape]:
-    """What the file of a checkpoint says; empty where there is none.
+    """Reads the file of a checkpoint; returns an empty dict without a file.
 
     Args:
-        folder: of the checkpoint.
-        named: what the user calls it.
+        folder: the folder of the checkpoint.
+        named: the user's name for the folder.
 
     Raises:
-        CheckpointError: it can't be read.
+        CheckpointError: the file can't be read.
     """
     try:
         with open(os.path.join(folder, FILE), encoding="utf-8") as stream:

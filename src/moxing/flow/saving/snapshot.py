@@ -1,4 +1,4 @@
-"""A checkpoint as a folder: for each variable one, with its bytes in the file `out`."""
+"""A checkpoint as a folder: each variable has a folder with its bytes in the file `out`."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SHOWN = 20
 
 
 def file_of(folder: str, name: str) -> str:
-    """Where the values of a variable are."""
+    """The path of a variable's values."""
     return os.path.join(folder, *name.split("/"), VALUES)
 
 
 def compare(
     folder: str, sizes: dict[str, int], aliases: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """The variables that a checkpoint lacks, and a phrase for each of another size.
+    """Returns the variables that a checkpoint lacks, and a phrase for each of another size.
 
     Args:
-        folder: of the checkpoint.
+        folder: the folder of the checkpoint.
         sizes: bytes of each variable, by name.
-        aliases: names in the checkpoint of variables that have another name there.
+        aliases: names in the checkpoint, for variables that have another name there.
     """
     missing, wrong = [], []
     for name, size in sizes.items():
@@ -52,7 +52,7 @@ def read(folder: str, name: str, dtype: Any) -> np.ndarray:
 
 
 def check_target(folder: str) -> None:
-    """Raises where a checkpoint can't be written."""
+    """Raises an error if a checkpoint can't be written."""
     parent = os.path.dirname(os.path.abspath(folder))
     if not os.path.isdir(parent):
         raise MoxValueError(f"cannot save {folder}: there is no folder {parent}.")
@@ -83,7 +83,8 @@ def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
         f".{os.path.basename(folder)}.saving-",
     )
     with stage.stage(parent, prefix) as aside:
-        stage.sweep(parent, aside, prefix)  # Each is as large as the model.
+        # Remains of killed saves are each as large as the model.
+        stage.sweep(parent, aside, prefix)
         os.chmod(aside, 0o755)
         notes: dict[str, Any] = {}
         for name, value in shapes.noting(variables, notes):
@@ -108,6 +109,6 @@ def names(folder: str) -> Iterator[str]:
 
 
 def listed(variables: list[str]) -> str:
-    """The names, or where there are many the first of them, and how many more."""
+    """Words the names; of many, the first ones and how many more."""
     more = f" and {len(variables) - _SHOWN} more" if len(variables) > _SHOWN else ""
     return ", ".join(variables[:_SHOWN]) + more

@@ -1,4 +1,4 @@
-"""Checkpoints on the disk and in stores; the latter have a local folder while they are used."""
+"""Checkpoints on the disk and in stores; a store's has a local folder while it is used."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from moxing.framework.file import MoxFileCopyException, publish
 from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
-_DIGESTS = ".digests.json"  # In a store only: there is no such file in the format.
+_DIGESTS = ".digests.json"  # Only in a store: the original's format has no such file.
 
 
 def check_target(path: str) -> None:
-    """Raises where a checkpoint can't be written.
+    """Raises an error if a checkpoint can't be written.
 
-    What a save to a store left that was killed does not count; `write` takes its place.
+    The remains of a killed save to a store do not count; `write` replaces them.
 
     Raises:
-        MoxValueError: there is something, or no parent.
+        MoxValueError: the path is not empty, or has no parent.
         OSError: the store can't be read.
     """
     if not file.is_remote(path):
@@ -43,10 +43,10 @@ def check_target(path: str) -> None:
 
 
 def write(path: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Writes a checkpoint; when it returns, all of it is there.
+    """Writes a checkpoint; returns once it is complete.
 
     Raises:
-        OSError: the disk or the store fails. Then nothing of the checkpoint is there.
+        OSError: the disk or the store fails. Then no part of the checkpoint is there.
     """
     if not file.is_remote(path):
         snapshot.write(path, variables)
@@ -55,7 +55,7 @@ def write(path: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
         local = os.path.join(aside, "checkpoint")
         try:
             snapshot.write(local, variables)
-        except CheckpointError as error:  # Of the local disk.
+        except CheckpointError as error:  # The error is about the local disk.
             raise CheckpointError(str(error).replace(local, f"{path} in {aside}")) from error
         digests = {
             name: durable.digest(snapshot.file_of(local, name)) for name in snapshot.names(local)
@@ -68,14 +68,14 @@ def write(path: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
 
 @contextmanager
 def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
-    """A local folder with the files of a checkpoint that are there.
+    """Yields a local folder with those files of a checkpoint that exist.
 
     Args:
         path: the checkpoint.
-        names: of the variables whose files are wanted; None: all.
+        names: the variables whose files are wanted; None for all.
 
     Raises:
-        CheckpointError: there is none, or it is damaged, or in a store and not whole.
+        CheckpointError: there is no checkpoint, or it is damaged or, in a store, incomplete.
         OSError: the store can't be read.
     """
     if not file.is_remote(path):
@@ -104,7 +104,7 @@ def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
 
 
 def names(path: str) -> list[str]:
-    """The names of the variables in a checkpoint; empty where there is no such folder.
+    """The names of the variables in a checkpoint; empty if there is no such folder.
 
     Raises:
         OSError: the store can't be read.
@@ -120,11 +120,11 @@ def _names(url: str) -> list[str]:
 
 
 def _bring(url: str, local: str, names: Iterable[str]) -> None:
-    """Copies those of the files that exist."""
+    """Copies the files that exist."""
     try:
         file.copy_files([(f"{url}/{name}", os.path.join(local, name)) for name in names])
     except MoxFileCopyException as error:
-        # By name, not by a listing: a store may list late what it already holds.
+        # Files are asked for by name, since a store may hold files that it does not list yet.
         if any(file.exists(failure.src) for failure in error.failed):
             raise
 
@@ -134,7 +134,7 @@ def _verify(url: str, local: str) -> None:
         with open(os.path.join(local, _DIGESTS), encoding="utf-8") as stream:
             digests = json.load(stream)
     except FileNotFoundError:
-        return  # Copied there by hand.
+        return  # The checkpoint was copied there by hand.
     except ValueError:
         raise CheckpointError(
             f"checkpoint {url} is damaged: its {_DIGESTS} can't be read."

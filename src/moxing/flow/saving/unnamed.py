@@ -1,4 +1,4 @@
-"""Finds variables of layers without names in checkpoints that number those layers otherwise.
+"""Finds the variables of unnamed layers in checkpoints that number these layers differently.
 
 The original counts all operations of a process with one counter, so that its first unnamed
 convolution may be `Conv2D_0` or `Conv2D_3`; here layers of a kind are counted within a job. The
@@ -21,14 +21,14 @@ _LAYER = re.compile(
 
 
 def aliases(wanted: Iterable[str], listed: Callable[[], Iterable[str]]) -> Mapping[str, str]:
-    """For variables of unnamed layers that a checkpoint lacks, what it has in their place.
+    """Returns a checkpoint's names for variables of unnamed layers that it lacks.
 
     Args:
         wanted: names of the session's variables.
-        listed: lists the names in the checkpoint; called where there are unnamed layers only.
+        listed: lists the names in the checkpoint; called only if there are unnamed layers.
 
     Returns:
-        Names in the checkpoint by names of the session; empty where the checkpoint has them all.
+        The checkpoint's names by the session's names; empty if the checkpoint has all of these.
     """
     names = [name for name in wanted if _LAYER.fullmatch(name)]
     there = set(listed()) if names else set()

@@ -1,4 +1,4 @@
-"""What a job's code holds: a tensor with the attributes that users of the API read."""
+"""Blobs: a job's values, each a tensor with the attributes that users of the API read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from moxing.flow.trace import context, layouts
 from moxing.flow.trace.exchange import Exchange
 
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
-# What Python's operators call, as `register` was told: they are made of blobs, so not known here.
+# The functions of Python's operators, filled by `register`: they are made from blobs, so this
+# module can't import them.
 _OPERATORS: dict[str, Callable[..., Any]] = {}
 
 
@@ -27,16 +28,16 @@ class Blob:
     """A tensor of the job that is being traced.
 
     Attributes:
-        tensor: the TensorFlow tensor; of a blob in parts, the whole.
-        parts: what each device of this machine has of it, along axis 0; empty: the blob is in one
+        tensor: the TensorFlow tensor; for a blob in parts, the whole tensor.
+        parts: the part of each device of this machine, along axis 0; empty if the blob is in one
             piece.
         mirrored: whether its parts are blobs by themselves, each of a shape of its own.
-        unpacked: whether its parts are those of successive pieces of a batch, not of devices.
+        unpacked: whether its parts are successive pieces of a batch, and not parts of devices.
         batch_axis: axis of the samples, or None.
-        distribute: how it lies on several devices.
+        distribute: its layout on several devices.
     """
 
-    # So that numpy leaves `array + blob` to the blob.
+    # With this attribute numpy leaves `array + blob` to the blob.
     __array_priority__ = 1000
 
     def __init__(
@@ -71,7 +72,7 @@ class Blob:
 
     @property
     def tensor(self) -> tf.Tensor:
-        """The whole; of a blob in parts, put together where it is first asked for."""
+        """The whole tensor; a blob in parts is put together at the first read."""
         if self._tensor is None and self.mirrored:
             with tf.control_dependencies(None):
                 self._tensor = tf.concat(self.pieces, 0)
@@ -84,7 +85,7 @@ class Blob:
 
     @property
     def pieces(self) -> list[tf.Tensor]:
-        """Of a mirrored blob, what each device of every machine has."""
+        """The tensors of a mirrored blob on the devices of all machines."""
         own, exchange = [part.tensor for part in self.parts], self._exchange
         if exchange is None or self.unpacked:
             return own
@@ -93,12 +94,12 @@ class Blob:
 
     @property
     def apart(self) -> bool:
-        """Whether each device, and so each machine, has a part of it."""
+        """Whether each device, and so each machine, has a part of the blob."""
         return bool(self.parts) and not self.unpacked
 
     @property
     def own(self) -> tf.Tensor:
-        """What this machine has of it: its parts put together, or the whole."""
+        """This machine's part of the blob: its devices' parts put together, or the whole."""
         if not self.parts:
             return self.tensor
         if self._own is None:
@@ -109,30 +110,30 @@ class Blob:
 
     @property
     def source(self) -> tf.Tensor:
-        """What all that is computed of the blob is computed of: the tensor, or its NHWC form."""
+        """The input of operations on the blob: its tensor, or the tensor's NHWC form."""
         return self.tensor if self.channels_last is None else self.channels_last
 
     def in_its_layout(self, gradient: tf.Tensor | None) -> tf.Tensor | None:
-        """The gradient at the blob, made of that at its `source`."""
+        """The gradient at the blob, computed from the gradient at its `source`."""
         if self.channels_last is None or gradient is None:
             return gradient
         return tf.transpose(gradient, TO_NCHW)
 
     @property
     def graph(self) -> tf.Graph:
-        """The graph that it is in."""
+        """The graph of the blob."""
         return self.first.graph
 
     @property
     def first(self) -> tf.Tensor:
-        """The tensor, or of a blob in parts that of the first."""
+        """The tensor; for a blob in parts, the first part's."""
         return (self.parts[0] if self.parts else self).tensor
 
     @property
     def static_shape(self) -> tuple[int, ...]:
         """The whole shape, batch included; for a dynamic input the declared one.
 
-        Of a mirrored blob it is the shape on one device.
+        For a mirrored blob it is the shape on one device.
         """
         if self.mirrored:
             return self.parts[0].static_shape
@@ -151,7 +152,7 @@ class Blob:
 
     @property
     def logical_blob_name(self) -> str:
-        """A name that no other blob of the session has; of a variable the same in all jobs."""
+        """A name that no other blob of the session has; a variable's is the same in all jobs."""
         if self.variable_name is not None:
             return f"{self.variable_name}/out"
         index = self.first.value_index
@@ -159,11 +160,11 @@ class Blob:
 
     @property
     def location(self) -> str:
-        """Its operation, and the line of the user's that made it: `'relu_0' (train.py:12)`."""
+        """The blob's operation, and the user's line that made it: `'relu_0' (train.py:12)`."""
         return blame.place(self.first.op)
 
     def with_distribute(self, distribute: Any) -> Blob:
-        """The same values, laid out otherwise where there are several devices."""
+        """The same values; with several devices, in another layout."""
         same = Blob(
             self._tensor,
             self.batch_axis,
@@ -182,7 +183,7 @@ class Blob:
         return self
 
     def with_split_distribute(self, axis: int) -> Blob:
-        """The same values, split along `axis` where there are several devices."""
+        """The same values; with several devices, split along `axis`."""
         return self.with_distribute(layouts.split(axis))
 
     def with_broadcast_distribute(self) -> Blob:
@@ -232,7 +233,7 @@ class Blob:
         return _OPERATORS["matmul"](self, other)
 
     def _compared(self, other: Any, function: Any) -> Any:
-        # With what is no value, such as None, Python itself compares: by identity.
+        # Python itself compares a blob with other objects, such as None: by identity.
         if not isinstance(other, Blob | bool | int | float | np.number | np.ndarray):
             return NotImplemented
         return self._binary(other, function)
@@ -243,7 +244,7 @@ class Blob:
     def __ne__(self, other: object) -> Any:
         return self._compared(other, tf.not_equal)
 
-    # Elementwise comparisons leave blobs what they are in sets and dicts: each one itself.
+    # In sets and dicts, a blob is equal only to itself, despite elementwise comparisons.
     __hash__ = object.__hash__
 
     def __lt__(self, other: Any) -> Blob:
@@ -284,12 +285,12 @@ class Blob:
 
 
 def tensor_of(value: Any, operation: str) -> tf.Tensor:
-    """The tensor of a blob; checks that a job is being traced, and that the blob is of it.
+    """Returns the tensor of a blob; checks that the blob belongs to the job being traced.
 
     Raises:
-        MoxTypeError: it is no blob.
+        MoxTypeError: the value is no blob.
         MoxRuntimeError: no job is being traced, or another one.
-        MoxNotSupportedError: it is mirrored, and the operation is not made once a device.
+        MoxNotSupportedError: the blob is mirrored, and the operation does not run once per device.
     """
     check(value, operation)
     if value.unpacked:
@@ -306,15 +307,15 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
 
 
 def quotient(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """x / y; of whole numbers a whole number, rounded toward 0."""
+    """x / y; for integers an integer, rounded toward 0."""
     return tf.truncatediv(x, y) if x.dtype.is_integer else tf.divide(x, y)
 
 
 def number(value: Any, like: Blob, operation: str) -> tf.Tensor:
-    """A number, or an array, of the user's in the type of a blob.
+    """Converts a user's number or array to the type of a blob.
 
     Raises:
-        MoxTypeError: the blob is of whole numbers, and it is not.
+        MoxTypeError: the blob has integers, and the value is not an integer.
     """
     if like.dtype.is_integer and not np.all(np.equal(value, np.trunc(value))):
         raise MoxTypeError(

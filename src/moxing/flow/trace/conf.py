@@ -1,4 +1,4 @@
-"""What a program sets of one job."""
+"""The settings of one job."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DATA_TYPES = (
 
 
 class JobConf:
-    """What is set of one job; the values are plain.
+    """The settings of one job, as plain values.
 
     Attributes:
         values: by name.
-        train: what is set of training.
-        kind: "train" or "predict", where the program says it outright.
+        train: the training settings.
+        kind: "train" or "predict", if the program names it.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class JobConf:
         self.kind: str | None = None
 
     def copy(self) -> JobConf:
-        """A conf of its own with the same values."""
+        """Returns a copy."""
         other = JobConf()
         other.values, other.train = copy.deepcopy(self.values), copy.deepcopy(self.train)
         other.kind = self.kind
@@ -42,5 +42,5 @@ class JobConf:
 
     @property
     def default_data_type(self) -> tf.DType:
-        """The data type of variables that name none."""
+        """The default data type of variables."""
         return self.values.get("default_data_type", tf.float32)

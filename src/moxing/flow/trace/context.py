@@ -1,4 +1,4 @@
-"""Which job is being traced, and what its code has said so far."""
+"""The job that is being traced, with its state so far."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from moxing.flow.trace.topology import Topology
 
 @dataclass
 class Watch:
-    """A blob, or the gradient at it, that a function wants to see at each step."""
+    """A blob, or the gradient at a blob, that a function gets at each step."""
 
     blob: Any
     handler: Any
     of_gradient: bool = False
     deliver: Any = None
-    optional: bool = False  # Whether it is dropped where no loss depends on the blob.
+    optional: bool = False  # Whether to drop the watch if no loss depends on the blob.
 
 
 @dataclass
@@ -33,20 +33,20 @@ class Trace:
 
     Attributes:
         name: of the job.
-        conf: what the job says of itself; frozen at its first operation.
+        conf: the job's settings; frozen at its first operation.
         variables: the `Variables` of the session.
-        graph: in which operations are made.
+        graph: the graph of its operations.
         topology: the devices and machines of the session.
         blobs: the variables that this job read, by name.
-        made: all blobs in the order in which they were made, without devices' parts of them.
-        losses: what `add_loss` was given.
-        watches: what `watch` and `watch_diff` were given.
+        made: all blobs in the order in which they were made, without their parts.
+        losses: the blobs given to `add_loss`.
+        watches: the watches of `watch` and `watch_diff`.
         started: whether an operation was made.
         names: operation names that are taken.
-        unnamed: how many layers without a name there are, by kind.
+        unnamed: the number of layers without a name, by kind.
         prefixes: the open variable scopes.
-        updates: assignments that a train job makes besides the optimizer's.
-        readers: datasets' readers, with what calls that share them have in common, by place.
+        updates: assignments of a train job beside the optimizer's.
+        readers: the readers of datasets, with the state that calls share, by placement.
         in_part: whether an operation on one device's part is being made.
     """
 
@@ -71,7 +71,7 @@ class Trace:
 
     @property
     def prefix(self) -> str:
-        """What open variable scopes put before names: `a-b-`."""
+        """The prefix of open variable scopes: `a-b-`."""
         return "".join(f"{part}-" for part in self.prefixes)
 
 
@@ -87,7 +87,7 @@ def required(what: str) -> Trace:
     """The job that is being traced.
 
     Raises:
-        MoxRuntimeError: there is none.
+        MoxRuntimeError: no job is being traced.
     """
     trace = current()
     if trace is None:
@@ -99,7 +99,7 @@ def required(what: str) -> Trace:
 
 
 def exchange() -> Exchange | None:
-    """How the job that is being traced meets other machines; None: there are none."""
+    """The traced job's exchange with other machines; None if there are none."""
     trace = current()
     return trace.topology.exchange if trace is not None else None
 
@@ -112,7 +112,7 @@ def enter_op(operation: str) -> Trace:
 
 
 def check_owner(trace: Trace, blob: Any, operation: str) -> None:
-    """Raises where a blob is of another job."""
+    """Raises an error if a blob belongs to another job."""
     if blob.graph is not trace.graph or blob.job != trace.name:
         raise MoxRuntimeError(
             f"{operation} in job {trace.name} was given a blob of another job or of a session that"
@@ -124,8 +124,8 @@ def op_name(name: str | None, default: str, prefixed: bool = True) -> str:
     """A name for an operation.
 
     Args:
-        name: that the user gave it.
-        default: what it is called else, with a number.
+        name: the user's name for it.
+        default: its name otherwise, to which a number is added.
         prefixed: whether open variable scopes are put before the user's name.
 
     Raises:

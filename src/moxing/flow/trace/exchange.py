@@ -1,8 +1,9 @@
-"""Tensors that travel between machines inside a step: wholes of parts, sums, the master's values.
+"""Sends tensors between machines inside a step: concatenated parts, sums, the master's values.
 
 A job is traced on every machine, in the same order, so that all make the same collectives. Losses
-are weighted so that their sum over the machines is that of one; then the gradient of what machines
-have alike is the sum of what they find, and that of a part is what its own machine finds.
+are weighted so that their sum over the machines is the loss of a single machine. Then the gradient
+at a value that all machines share is the sum of the machines' gradients, and the gradient at a part
+is its own machine's.
 """
 
 from __future__ import annotations
@@ -14,24 +15,25 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.parallel.place import CollectivePlace
 
-# Types that collectives take; others travel as int32.
+# Types that collectives take; other types are sent as int32.
 _CARRIED = (tf.float16, tf.float32, tf.float64, tf.int32, tf.int64)
 
 
 class Exchange:
-    """What a graph does with the other machines.
+    """The collectives of a graph with the other machines.
 
     Attributes:
         index: this machine's number.
-        size: how many machines there are.
-        place: where this process's operations are.
+        size: the number of machines.
+        place: the device of this process's operations.
     """
 
     def __init__(self, index: int, size: int) -> None:
         self.index, self.size = index, size
         self.place = CollectivePlace(index, size)
         self._device = f"{self.place.device}/device:CPU:0"
-        # A group of collectives is bound to one device: gradients to the first, these to the CPU.
+        # A group of collectives is bound to one device: gradients to the first device, other
+        # tensors to the CPU.
         self._between = CollectivePlace(index, size).between
 
     @property
@@ -44,7 +46,7 @@ class Exchange:
 
         Args:
             tensors: in the order in which they become known.
-            device: the first of this machine.
+            device: the first device of this machine.
         """
         with tf.name_scope("machines"), tf.device(device):
             return self.place.between.sums([tf.identity(tensor) for tensor in tensors])
@@ -54,7 +56,7 @@ class Exchange:
         return self._carried(tensor, self._between.sum)
 
     def whole(self, tensor: tf.Tensor) -> tf.Tensor:
-        """The tensors of all machines, of one shape, one behind another along axis 0."""
+        """The tensors of all machines, which have one shape, concatenated along axis 0."""
         size = int(tensor.shape[0])
 
         @tf.custom_gradient
@@ -67,7 +69,7 @@ class Exchange:
         return gathered(tensor)
 
     def joined(self, tensor: tf.Tensor, axis: int, sizes: Sequence[int]) -> tf.Tensor:
-        """The tensors of all machines, of sizes of their own along `axis`, one behind another."""
+        """The tensors of all machines, which may differ in size along `axis`, concatenated."""
         order = [axis, *(i for i in range(tensor.shape.rank) if i != axis)]
         most, first = max(sizes), tf.transpose(tensor, order)
         more = [[0, most - sizes[self.index]], *([[0, 0]] * (len(order) - 1))]
@@ -78,14 +80,14 @@ class Exchange:
         return tf.transpose(rows, [order.index(i) for i in range(len(order))])
 
     def given(self, tensor: tf.Tensor, giver: int = 0) -> tf.Tensor:
-        """The value that a tensor has on machine `giver`, on all; elsewhere it is not computed."""
+        """Returns on all machines the value of a tensor on machine `giver`, which computes it."""
         here = self.index == giver
         if tensor.shape.is_fully_defined():
             return self._carried(tensor, lambda t: self._between.give(t, here))
         with tf.device(self._device):
             mine = tf.shape(tensor) if here else tf.zeros([tensor.shape.rank or 0], tf.int32)
             shape = self._between.give(tf.identity(mine), here)
-            # The giver needs no shape, but must send it.
+            # The giver does not need the shape, but must send it.
             with tf.control_dependencies([shape]):
                 sent = tf.identity(tensor) if here else tf.zeros(shape, tensor.dtype)
         result = self._carried(sent, lambda t: self._between.give(t, here))

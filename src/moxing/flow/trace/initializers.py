@@ -1,4 +1,4 @@
-"""Initializers: frozen descriptions, so that two jobs can be seen to mean the same variable."""
+"""Initializers: frozen descriptions, by which two jobs' definitions of a variable are compared."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Initializer:
             return tf.random.uniform(shape, -limit, limit, dtype, seed)
         if self.distribution == "random_normal":
             return tf.random.normal(shape, 0, math.sqrt(variance), dtype, seed)
-        # The standard deviation of a normal distribution cut at two of its own.
+        # The standard deviation of a normal distribution truncated at two standard deviations.
         deviation = math.sqrt(variance) / 0.87962566103423978
         return tf.random.truncated_normal(shape, 0, deviation, dtype, seed)
 
@@ -82,7 +82,7 @@ def random_uniform_initializer(
 def random_normal_initializer(
     mean: float = 0.0, stddev: float = 1.0, seed: None = None, dtype: Any = None
 ) -> Initializer:
-    """Normal; `seed` and `dtype` are those of the variable.
+    """Normal; `seed` and `dtype` are set on the variable, not here.
 
     Raises:
         MoxValueError: `seed` or `dtype` is given.
@@ -147,7 +147,7 @@ def kaiming_initializer(
     negative_slope: float = 0.0,
     data_format: str = "NCHW",
 ) -> Initializer:
-    """Variance `gain^2 / fan` (He et al., 2015), where gain is that of the function that follows.
+    """Variance `gain^2 / fan` (He et al., 2015); gain depends on the nonlinearity that follows.
 
     Args:
         shape: of the variable.
@@ -158,7 +158,7 @@ def kaiming_initializer(
         data_format: "NCHW" or "NHWC": where the channels of `shape` are.
 
     Raises:
-        MoxValueError: something else.
+        MoxValueError: an argument has another value.
     """
     _one_of("distribution", distribution, ("random_normal", "random_uniform"))
     gains = {
@@ -170,7 +170,7 @@ def kaiming_initializer(
             f"kaiming_initializer: nonlinearity={shown(nonlinearity)} is none of None, sigmoid,"
             " tanh, relu, leaky_relu."
         )
-    del shape  # The variable has it.
+    del shape  # The variable's own shape is used.
     return variance_scaling_initializer(gains[nonlinearity] ** 2, mode, distribution, data_format)
 
 

@@ -1,4 +1,4 @@
-"""Definitions of what a job is given when it is called."""
+"""Definitions of a job's inputs."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class InputDef:
     is_dynamic: bool = False
     mirrored: bool = False
     by_sample: bool = True  # Whether each device takes its part of axis 0.
-    batch_axis: int | None = 0  # Of the samples; the program may read it.
+    batch_axis: int | None = 0  # The axis of samples, which the program may read.
 
     def placeholders(self, name: str) -> list[tf.Tensor]:
-        """Where the values come in: one, or where it is mirrored one a device."""
+        """Makes the placeholders: one, or for a mirrored input one for each device."""
         shape = [None] * len(self.shape) if self.is_dynamic else list(self.shape)
         count = scopes.total() if self.mirrored else 1
         return [tf.placeholder(self.dtype, shape, name=f"input_{name}") for _ in range(count)]
 
     def blob(self, place: str, tensors: Sequence[tf.Tensor]) -> Blob:
-        """What the job's code gets of the placeholders: on several devices, in parts.
+        """Makes the job's blob from the placeholders: on several devices, in parts.
 
         Args:
             place: names the job and the argument, in errors.
@@ -48,7 +48,7 @@ class InputDef:
         if len(tensors) > 1:
             first = scopes.first()
             own = tensors[first : first + len(scopes.active())]
-            # What other machines get is to be sent too.
+            # The other machines' arrays must be sent, too.
             with tf.control_dependencies(tensors if exchange is not None else []):
                 own = [tf.identity(tensor) for tensor in own]
             parts = [Blob(tensor, declared=self.shape, piece=True) for tensor in own]
@@ -60,10 +60,10 @@ class InputDef:
         return Blob(None, self.batch_axis, parts=parallel.split(tensors[0], count))
 
     def arrays(self, job: str, name: str, value: Any, count: int) -> list[np.ndarray]:
-        """The arrays to feed to `count` placeholders.
+        """Returns the arrays to feed to `count` placeholders.
 
         Raises:
-            MoxTypeError, MoxValueError: the definition says otherwise.
+            MoxTypeError, MoxValueError: the value does not fit the definition.
         """
         if not self.mirrored or (count == 1 and not isinstance(value, list | tuple)):
             return [self.check(job, name, value)]
@@ -76,10 +76,10 @@ class InputDef:
         return [self.check(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
 
     def check(self, job: str, name: str, value: Any) -> np.ndarray:
-        """The array to feed: a copy, as the caller may fill its own anew while the call waits.
+        """Returns a copy of the array to feed, as the caller may reuse its own meanwhile.
 
         Raises:
-            MoxTypeError, MoxValueError: the definition says otherwise.
+            MoxTypeError, MoxValueError: the value does not fit the definition.
         """
         place = f"job {job}, argument {name}"
         if not isinstance(value, np.ndarray):
@@ -106,7 +106,8 @@ def named(name: str, default: Any) -> list[tuple[str, InputDef]] | None:
 
     Args:
         name: of the argument.
-        default: a definition, or lists, tuples and dicts of those. None is returned for other ones.
+        default: a definition, or lists, tuples and dicts of definitions. For other defaults, None
+            is returned.
     """
     if isinstance(default, InputDef):
         return [(name, default)]
@@ -123,7 +124,7 @@ def named(name: str, default: Any) -> list[tuple[str, InputDef]] | None:
 
 
 def packed(default: Any, values: Iterator[Any]) -> Any:
-    """The next values in the structure of an argument's default."""
+    """Packs the next values in the structure of an argument's default."""
     if isinstance(default, InputDef):
         return next(values)
     if isinstance(default, dict):
@@ -132,10 +133,10 @@ def packed(default: Any, values: Iterator[Any]) -> Any:
 
 
 def values_of(place: str, default: Any, given: Any) -> list[Any]:
-    """What a call gives for each definition of an argument, in the order of `named`.
+    """Returns a call's value for each definition of an argument, in the order of `named`.
 
     Raises:
-        MoxTypeError, MoxValueError: it has another structure than the default.
+        MoxTypeError, MoxValueError: the value has another structure than the default.
     """
     if isinstance(default, InputDef):
         return [given]
@@ -163,8 +164,8 @@ def input_blob_def(
 ) -> InputDef:
     """An input of a fixed shape; with `is_dynamic`, of no more elements than that.
 
-    On several devices each takes its part along axis 0, unless `batch_axis` is another or None, or
-    `distribute` is `flow.distribute.broadcast()`, or the input is dynamic.
+    On several devices each takes its part along axis 0, unless `batch_axis` is another axis or
+    None, or `distribute` is `flow.distribute.broadcast()`, or the input is dynamic.
     """
     del name
     sizes = tuple(int(size) for size in shape)
@@ -174,7 +175,7 @@ def input_blob_def(
 
 
 def _batch_axis(given: Any, rank: int) -> int | None:
-    """The axis of the samples; None, and False in the first programs: there is none."""
+    """Returns the axis of samples; None, and False in the first programs, mean no axis."""
     if given is None or given is False:
         return None
     if type(given) is not int or not -rank <= given < max(rank, 1):
@@ -191,7 +192,7 @@ def FixedTensorDef(  # noqa: N802
     split_axis: Any = "same_with_batch_axis",
     name: str | None = None,
 ) -> InputDef:
-    """An input of a fixed shape, which devices share along axis 0 unless an axis is another one.
+    """An input of a fixed shape, which devices share along axis 0 by default.
 
     Args:
         shape: the whole shape.
@@ -211,7 +212,7 @@ def FixedTensorDef(  # noqa: N802
 def MirroredTensorDef(  # noqa: N802
     shape: Sequence[int], dtype: Any = tf.float32, batch_axis: int = 0, name: str | None = None
 ) -> InputDef:
-    """A list of one array a device, each of no more elements than `shape` has."""
+    """A list of one array for each device, each of at most the elements of `shape`."""
     del name
     sizes = tuple(int(size) for size in shape)
     axis = _batch_axis(batch_axis, len(sizes))

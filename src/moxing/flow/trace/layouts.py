@@ -1,4 +1,4 @@
-"""How blobs and variables lie on several devices."""
+"""Layouts of blobs and variables on several devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Distribute:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing was opened."""
+        """Does nothing, since `__enter__` opens nothing."""
 
 
 def split(axis: int) -> Distribute:

@@ -1,10 +1,10 @@
-"""Runs an operation on each device's part of its blobs, where that makes what the whole would.
+"""Runs an operation on each device's part of its blobs, if that gives the whole's result.
 
 Blobs of this API are logical: a job's code sees the shape of the whole batch, and runs once. On
 several devices a blob of samples is held as one part a device, along axis 0. An operation that
-treats samples alike (see `rules`) is made once a device; any other one takes its blobs whole.
-Either way the values are those of one device. With several machines a graph holds the parts of its
-own machine's devices, and what is whole is computed on every machine alike.
+treats samples alike (see `rules`) is made once for each device; any other operation takes its blobs
+whole. Either way the values are the same as on one device. With several machines a graph holds the
+parts of its own machine's devices, and whole blobs are computed on every machine alike.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from moxing.errors import MoxError, MoxValueError
 from moxing.flow.trace import context, scopes
 from moxing.flow.trace.blobs import Blob
 
-# What an operation needs instead of its arguments, by name, one for each device; None: it needs
-# its blobs whole.
+# Replacements of an operation's arguments, by name, one for each device; None if the operation
+# needs its blobs whole.
 Plan = Mapping[str, Sequence[Any]] | None
 Rule = Callable[[Mapping[str, Any], int], Plan]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
-    """Makes an operation run on each device's part, where `rule` says that it can.
+    """Makes an operation run on each device's part, if `rule` says that it can.
 
     Args:
-        rule: is given the arguments by name and the number of devices.
+        rule: gets the arguments by name, and the number of devices.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -69,7 +69,7 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
 
 @contextmanager
 def _explained(name: str, values: Sequence[Any]) -> Iterator[None]:
-    """Names the blobs, where TensorFlow refuses to make an operation of them."""
+    """Adds the blobs' names to an error of TensorFlow about an operation."""
     try:
         yield
     except MoxError:
@@ -87,16 +87,16 @@ def _explained(name: str, values: Sequence[Any]) -> Iterator[None]:
 
 
 def fits(count: int) -> bool:
-    """Whether blobs in so many parts lie on the devices of the current scope."""
+    """Whether blobs of `count` parts fit the devices of the current scope."""
     return scopes.spread() and count == len(scopes.active())
 
 
 def each(count: int, make: Callable[[int], Blob]) -> Blob:
-    """The blob whose parts `make` makes, each on its device."""
+    """Returns the blob whose parts `make` makes, each on its device."""
     trace = context.required("an operation")
     before, parts, outer = set(trace.names), [], trace.in_part
     for index in range(count):
-        # One name of the user's is that of all parts.
+        # All parts may have the same name from the user.
         trace.names, trace.in_part = set(before), True
         with on(index):
             parts.append(make(index))
@@ -105,11 +105,11 @@ def each(count: int, make: Callable[[int], Blob]) -> Blob:
 
 
 def in_pieces(count: int, make: Callable[[int], Blob]) -> Blob:
-    """The blob of which `make` makes a part for each piece of the batch, on one device."""
+    """Returns the blob whose parts `make` makes, one for each piece of the batch, on one device."""
     trace = context.required("an operation")
     before, parts, outer = set(trace.names), [], trace.in_part
     for index in range(count):
-        # One name of the user's is that of all pieces.
+        # All pieces may have the same name from the user.
         trace.names, trace.in_part = set(before), True
         parts.append(make(index))
     trace.in_part = outer
@@ -124,7 +124,7 @@ def on(index: int) -> Iterator[None]:
     outer = tf.get_default_graph().get_name_scope()
     inner = f"{outer}/device{index}/" if outer else f"device{index}/"
     with tf.device(scopes.active()[index]):
-        if index == 0:  # Names of the first are those of one device.
+        if index == 0:  # The first device's names are the same as with one device.
             yield
             return
         with tf.name_scope(inner):
@@ -137,7 +137,7 @@ def draws_alike() -> bool:
 
 
 def alike(drawn: Blob) -> Blob:
-    """A blob of random values; where they must be the same on all machines, those of the first."""
+    """Returns random values; the first machine's if all machines must have the same."""
     exchange = context.exchange()
     if exchange is None or not draws_alike():
         return drawn
@@ -145,21 +145,21 @@ def alike(drawn: Blob) -> Blob:
 
 
 def sizes(length: int, count: int) -> list[int]:
-    """How many samples each of `count` devices takes; the first take one more where need be."""
+    """How many samples each of `count` devices takes; the first ones may take one more."""
     size, more = divmod(length, count)
     return [size + (index < more) for index in range(count)]
 
 
 def split(tensor: tf.Tensor, count: int) -> list[Blob]:
-    """Parts of a tensor along axis 0, of `count` in all those of this machine's devices."""
+    """Splits a tensor into `count` parts along axis 0; returns those of this machine's devices."""
     begin, own, length = scopes.first(), len(scopes.active()), tensor.shape[0]
     if length is None:
         size = tf.shape(tensor)[0] // count
         bounds = [index * size for index in range(count + 1)]
     else:
         bounds = [0, *itertools.accumulate(sizes(int(length), count))]
-    # No tf.split: TensorFlow 2.21 fuses a scaled product of matrices with what is added to it, and
-    # of an operation with several outputs it then adds the first, whichever was meant.
+    # tf.split is not used: TensorFlow 2.21 fuses a scaled matrix product with the tensor that is
+    # added to it, and takes the first output of an operation with several, whichever was meant.
     with tf.device("/cpu:0"):
         slices = [tensor[bounds[i] : bounds[i + 1]] for i in range(begin, begin + own)]
         return [Blob(part, piece=True) for part in slices]
@@ -168,14 +168,14 @@ def split(tensor: tf.Tensor, count: int) -> list[Blob]:
 def shares(batch: int, what: str) -> bool:
     """Whether each device gets a part of an input's samples; else all get the whole.
 
-    Devices of one machine need not have equally many; machines exchange parts of one size.
+    Devices of one machine may have different numbers; machines exchange parts of one size.
 
     Args:
         batch: samples on all devices together.
-        what: says whose batch it is, in an error.
+        what: names the owner of the batch in an error.
 
     Raises:
-        MoxValueError: several machines can't share them evenly.
+        MoxValueError: several machines can't share the samples evenly.
     """
     if scopes.machines() > 1 and scopes.spread() and batch > 1:
         share(batch, what)
@@ -187,10 +187,10 @@ def share(batch: int, what: str) -> int:
 
     Args:
         batch: samples on all devices together.
-        what: says whose batch it is, in an error.
+        what: names the owner of the batch in an error.
 
     Raises:
-        MoxValueError: they can't be shared evenly.
+        MoxValueError: the samples can't be shared evenly.
     """
     count, machines = scopes.total(), scopes.machines()
     if batch % count:
@@ -203,7 +203,7 @@ def share(batch: int, what: str) -> int:
 
 
 def _parts(values: Any) -> int:
-    """The number of parts of the blobs among the arguments; 0: all are whole."""
+    """The number of parts of the blobs among the arguments; 0 if all are whole."""
     for value in values:
         if isinstance(value, Blob):
             if value.parts:
@@ -214,10 +214,10 @@ def _parts(values: Any) -> int:
 
 
 def _pieces(values: Any) -> int:
-    """Into how many pieces blobs among the arguments were unpacked; 0: none was.
+    """Into how many pieces blobs among the arguments were unpacked; 0 if none was.
 
     Raises:
-        MoxValueError: into different numbers.
+        MoxValueError: blobs were unpacked into different numbers of pieces.
     """
     found: set[int] = set()
     for value in values:
@@ -234,7 +234,7 @@ def _pieces(values: Any) -> int:
 
 
 def _piece(arguments: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """The arguments for one piece: of unpacked blobs a part, of others the whole."""
+    """The arguments for one piece: a part of each unpacked blob, and other arguments whole."""
 
     def part(value: Any) -> Any:
         if isinstance(value, Blob):

@@ -1,4 +1,4 @@
-"""What a job's caller gets: numpy arrays with the methods of the API's results."""
+"""Results of jobs: numpy arrays with the methods of the API's results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moxing.errors import MoxValueError
 
 
 class Array(np.ndarray):
-    """A result: a numpy array that also has the methods which later versions of the API added."""
+    """A result: a numpy array that also has the methods of later versions of the API."""
 
     def ndarray(self) -> np.ndarray:
         """The plain array."""
@@ -19,19 +19,19 @@ class Array(np.ndarray):
     numpy = ndarray
 
     def ndarray_list(self) -> list[np.ndarray]:
-        """The arrays of all devices, where the job works on mirrored blobs."""
+        """The arrays of all devices, for a job on mirrored blobs."""
         return [np.asarray(self)]
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What numpy makes of it is numpy's own: `loss.mean()` is a number."""
+        """Makes results of numpy plain numpy values: `loss.mean()` is a number."""
         del context, return_scalar
         return np.asarray(array)[()]
 
 
 class Mirrored(list[Array]):
-    """A result of a job on mirrored blobs: a list of one array a device.
+    """A result of a job on mirrored blobs: a list of one array for each device.
 
-    It is read as the arrays one behind another along axis 0, where an array is wanted.
+    If an array is needed, it is the concatenation of these arrays along axis 0.
     """
 
     def ndarray_list(self) -> list[np.ndarray]:
@@ -39,7 +39,7 @@ class Mirrored(list[Array]):
         return [np.asarray(item) for item in self]
 
     def ndarray(self) -> np.ndarray:
-        """The arrays one behind another along axis 0.
+        """The arrays, concatenated along axis 0.
 
         Raises:
             MoxValueError: their other sizes differ.

@@ -1,7 +1,8 @@
-"""Says of each operation when it treats samples alike, so that every device can do its part.
+"""Rules that tell when an operation treats samples alike, so that every device can do its part.
 
-A rule is given the arguments of a call, of which at least one is a blob in parts along axis 0. It
-answers None where the operation mixes samples, or where axis 0 of its result would not be theirs.
+A rule gets the arguments of a call, at least one of which is a blob in parts along axis 0. It
+returns None if the operation mixes samples, or if axis 0 of the result would not be the axis of
+samples.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def along(name: str, axis: str, default: int = -1, inserted: bool = False) -> Ru
     Args:
         name: the blob's argument.
         axis: the argument of the axis.
-        default: what None stands for.
-        inserted: whether the axis is that of the result, which has one more.
+        default: the axis that None stands for.
+        inserted: whether the axis is an axis of the result, which has one axis more.
     """
 
     def rule(arguments: _Arguments, count: int) -> Plan:
@@ -63,7 +64,7 @@ def along(name: str, axis: str, default: int = -1, inserted: bool = False) -> Ru
 
 
 def given(name: str, axis: str) -> Rule:
-    """As `along`, where no axis means all of them."""
+    """As `along`; without an axis, the operation works along all axes."""
 
     def rule(arguments: _Arguments, count: int) -> Plan:
         if arguments[axis] is None:
@@ -84,7 +85,7 @@ def aligned(*names: str) -> Rule:
         ((rank, batch),) = kinds
         plain = [np.shape(arguments[name]) for name in names if name not in blobs]
         if any(len(shape) >= rank and shape[0] != 1 for shape in plain):
-            return None  # An array of the user's is the whole batch's.
+            return None  # A user's array belongs to the whole batch.
         plan = {}
         for name, blob in blobs.items():
             if blob.parts or _rank(blob) < rank:
@@ -100,7 +101,7 @@ def aligned(*names: str) -> Rule:
 
 
 def leading(*names: str) -> Rule:
-    """Axis 0 of all these blobs is that of the samples; the ranks may differ."""
+    """Axis 0 of all these blobs is the axis of samples; the ranks may differ."""
 
     def rule(arguments: _Arguments, count: int) -> Plan:
         blobs = {name: arguments[name] for name in names}
@@ -160,7 +161,7 @@ def transpose(arguments: _Arguments, count: int) -> Plan:
 
 
 def reshape(arguments: _Arguments, count: int) -> Plan:
-    """Elements lie in the order of axis 0, so each part is reshaped to its part of the result."""
+    """Elements are in the order of axis 0, so each part is reshaped to its part of the result."""
     old, new = arguments["x"].static_shape, [int(size) for size in arguments["shape"]]
     total, known = math.prod(old), math.prod(size for size in new if size != -1)
     if not new or new.count(-1) > 1 or not known or total % known:
@@ -190,12 +191,12 @@ def sliced(arguments: _Arguments, count: int) -> Plan:
 
 
 def squeeze(arguments: _Arguments, count: int) -> Plan:
-    """Named axes, without axis 0: a part may have one sample where the whole has more."""
+    """The axes must be named, without axis 0: a part may have one sample and the whole more."""
     return given("input", "axis")(arguments, count)
 
 
 def pad(arguments: _Arguments, count: int) -> Plan:
-    """Nothing is added to axis 0."""
+    """Axis 0 gets no padding."""
     return {} if tuple(arguments["paddings"][0]) == (0, 0) else None
 
 
@@ -217,5 +218,5 @@ def layer_norm(arguments: _Arguments, count: int) -> Plan:
 
 
 def top_k(arguments: _Arguments, count: int) -> Plan:
-    """Along the last axis, unless there is but one."""
+    """Along the last axis, unless it is the only axis."""
     return {} if _rank(arguments["input"]) > 1 else None

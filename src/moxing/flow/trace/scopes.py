@@ -1,7 +1,8 @@
 """Placement scopes: where operations run; without a GPU devices are shares of the CPU.
 
-A scope of several machines names the same devices of all of them. In one of a single device each
-machine computes the same, on the device of that number: so the values are there for what follows.
+A scope of several machines names the same devices of all of them. In a scope of a single device,
+each machine computes the same values on its device of that number, so that later operations have
+the values on every machine.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from moxing.flow.trace.topology import Topology
 
 @dataclass(frozen=True)
 class Scope:
-    """Where operations run.
+    """The devices on which operations run.
 
     Attributes:
         default_device_tag: "gpu" or "cpu".
@@ -33,7 +34,7 @@ class Scope:
 
     @property
     def parallel_size(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return sum(len(ids) for ids in self.machine_id2device_id_list.values())
 
 
@@ -41,10 +42,10 @@ _scopes: list[Scope] = []
 
 
 def current_scope(topology: Topology | None = None) -> Scope:
-    """The innermost open scope, or that of all devices.
+    """The innermost open scope, or else the scope of all devices.
 
     Args:
-        topology: the session's; default: that of the job that is being traced.
+        topology: the session's topology; default: the topology of the job that is being traced.
     """
     if _scopes:
         return _scopes[-1]
@@ -88,7 +89,7 @@ def active() -> tuple[str, ...]:
     ids = next(iter(current.machine_id2device_id_list.values()))
     if not devices.has_gpu():
         return tuple(f"/device:CPU:{number}" for number in ids)
-    # There is one CPU beside GPUs.
+    # TensorFlow has one CPU device, also beside GPUs.
     return tuple(
         f"/device:GPU:{n}" if current.default_device_tag == "gpu" else "/cpu:0" for n in ids
     )
@@ -109,7 +110,7 @@ def _parse(ids: str | Sequence[str]) -> dict[int, list[int]]:
 
 
 def _ids(own: Scope, given: Any, count: int | None) -> list[int]:
-    """The numbers of a scope's devices, on each of its machines; `count`: of machines, if known."""
+    """The numbers of a scope's devices on each of its machines; `count` machines, if known."""
     of_machines = own.machine_id2device_id_list
     if count is not None and max(of_machines) >= count:
         raise MoxValueError(
@@ -137,11 +138,11 @@ def entered(
     Args:
         device_tag: "gpu" or "cpu".
         machine_device_ids: "0:0", "0:0-3" or a list of those.
-        machines: how many there are; None: that is not known yet.
+        machines: the number of machines; None if it is not known yet.
 
     Raises:
-        MoxValueError: no such tag, ids, devices or machines.
-        MoxNotSupportedError: several devices of some of the machines.
+        MoxValueError: the tag or the ids are not valid, or there are no such devices or machines.
+        MoxNotSupportedError: the scope has several devices of only some machines.
     """
     if device_tag not in ("gpu", "cpu"):
         raise MoxValueError(f"a device tag is 'gpu' or 'cpu', not {shown(device_tag)}.")
@@ -159,7 +160,7 @@ def entered(
     on_cpu = device_tag == "cpu" and devices.has_gpu()
     placed = trace is not None and (on_cpu or trace.topology.devices > 1)
     try:
-        # What needs its blobs whole runs on the first.
+        # An operation that needs its blobs whole runs on the first device.
         with tf.device(active()[0]) if placed else nullcontext():
             yield
     finally:

@@ -1,8 +1,9 @@
-"""Variables in parts along an axis, one a device: `distribute=flow.distribute.split(axis)`.
+"""Variables split along an axis, a part for each device: `distribute=flow.distribute.split(axis)`.
 
-An operation that needs the whole variable gets its parts put together. A matrix product whose
-columns are split is made in parts, each on the device that has them, and so is the update of a
-part: no device then holds more of the variable, of its gradient and of its optimizer's state.
+An operation that needs the whole variable gets its parts concatenated. A matrix product whose
+columns are split is computed in parts, each on the device that has the columns, and so is the
+update of a part. Then no device holds more than its part of the variable, of its gradient and of
+its optimizer's state.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ class Split:
     """A variable in parts.
 
     Attributes:
-        shape, dtype: of the whole.
+        shape, dtype: shape and type of the whole variable.
         axis: along which it is split.
-        sizes: of the parts of all machines, along the axis; the first are one longer where it does
-            not come out even.
+        sizes: the parts' sizes on all machines, along the axis; the first parts may be larger by
+            one.
         first: the number of this machine's first part.
-        exchange: how the machines' parts meet; None: all parts are on this machine.
-        parts: this machine's.
-        initial: the first value of the whole.
+        exchange: the collectives that join the machines' parts; None if all parts are on this
+            machine.
+        parts: this machine's parts.
+        initial: the initial value of the whole variable.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class Split:
 
     @property
     def of_machines(self) -> list[int]:
-        """What each machine has, along the axis."""
+        """The size of each machine's parts along the axis."""
         own = len(self.parts)
         return [sum(self.sizes[at : at + own]) for at in range(0, len(self.sizes), own)]
 
@@ -67,7 +69,7 @@ class Split:
         return tf.group(*(part.assign(piece).op for part, piece in pairs))
 
     def joined(self, parts: Sequence[tf.Tensor], axis: int) -> tf.Tensor:
-        """Tensors of this machine's devices, and those of the others, one behind another."""
+        """Concatenates the tensors of this machine's devices and of the other machines."""
         with tf.device(self.devices[0]):
             own = tf.concat(list(parts), axis)
             if self.exchange is None or len(self.parts) == len(self.sizes):
@@ -76,7 +78,7 @@ class Split:
 
 
 class SplitBlob(Blob):
-    """What a job's code holds of a variable in parts."""
+    """The blob of a variable in parts."""
 
     def __init__(self, variable: Split, distribute: Any) -> None:
         self.variable, self.reads = variable, [part.read_value() for part in variable.parts]
@@ -84,7 +86,7 @@ class SplitBlob(Blob):
 
     @property
     def tensor(self) -> tf.Tensor:
-        """The whole, put together where it is first asked for."""
+        """The whole tensor, put together at the first read."""
         if self._tensor is None:
             with tf.control_dependencies(None):
                 self._tensor = self.variable.joined(self.reads, self.variable.axis)
@@ -96,7 +98,7 @@ class SplitBlob(Blob):
 
     @property
     def source(self) -> tf.Tensor:
-        """Raises: its gradient is in parts too."""
+        """Raises an error: the gradient is in parts, too."""
         raise MoxNotSupportedError(
             "flow.watch_diff sees no gradient of a variable with distribute=split. Leave distribute"
             " out to watch it."
@@ -122,10 +124,10 @@ class SplitBlob(Blob):
 
 
 def axis_of(distribute: Any, name: str, shape: Sequence[int]) -> int | None:
-    """The axis along which a variable is split; None: each device reads the whole.
+    """The axis along which a variable is split; None if each device reads the whole.
 
     Raises:
-        MoxValueError: it has no such axis, or fewer elements along it than there are devices.
+        MoxValueError: the variable has no such axis, or fewer elements along it than devices.
     """
     count = scopes.total()
     if getattr(distribute, "kind", "") != "split" or count == 1:
@@ -140,7 +142,7 @@ def axis_of(distribute: Any, name: str, shape: Sequence[int]) -> int | None:
 
 
 def by_columns(function: Callable[..., Blob]) -> Callable[..., Blob]:
-    """Makes a matrix product in parts, where `b` is a variable whose columns are split."""
+    """Makes a matrix product in parts if `b` is a variable whose columns are split."""
 
     @functools.wraps(function)
     def call(
@@ -178,7 +180,7 @@ def _product(a: Blob, b: SplitBlob, transpose_b: bool, name: str | None) -> Blob
 
 
 def norm(parts: Sequence[tf.Tensor], variable: Split) -> tf.Tensor:
-    """The length of a whole that is in parts."""
+    """The Euclidean norm of a whole tensor, given its parts."""
     squares = tf.add_n([tf.reduce_sum(tf.square(part)) for part in parts])
     if variable.exchange is not None and len(variable.parts) < len(variable.sizes):
         squares = variable.exchange.total(squares)

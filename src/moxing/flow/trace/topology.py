@@ -1,4 +1,4 @@
-"""The devices and machines that a graph is made for."""
+"""The devices and machines for which a graph is made."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Topology:
     """The devices of a session.
 
     Attributes:
-        devices: how many devices of this machine compute: GPUs, or without one shares of the CPU.
-        exchange: the operations by which the graphs of several machines meet; None: there is one.
+        devices: the number of devices of this machine: GPUs, or without a GPU shares of the CPU.
+        exchange: the collectives between the graphs of several machines; None with one machine.
     """
 
     devices: int = 1
@@ -32,5 +32,5 @@ class Topology:
         return self.exchange.index if self.exchange is not None else 0
 
     def scope(self) -> AbstractContextManager[Any]:
-        """Where operations of this process are made, among those of other machines."""
+        """In the block, operations are made on this process's devices."""
         return self.exchange.place.scope() if self.exchange is not None else nullcontext()

@@ -22,7 +22,7 @@ DONE_FILE, SHAPES_FILE = "snapshot_done", "shapes.json"
 
 @dataclass(frozen=True)
 class Definition:
-    """What two jobs must agree on to share a variable."""
+    """The definition of a variable, on which jobs that share it must agree."""
 
     shape: tuple[int, ...]
     dtype: tf.DType
@@ -43,16 +43,16 @@ class Variables:
     def get(
         self, name: str, definition: Definition, job: str, like: shards.Split | None = None
     ) -> Any:
-        """The variable; made where no job has it.
+        """Returns the variable, and makes it if no job has it.
 
         Args:
-            like: whose devices the parts take, if it is in parts.
+            like: has the devices for the parts of a variable in parts.
 
         Returns:
             A variable, or a `shards.Split`.
 
         Raises:
-            MoxValueError: another job defines it otherwise.
+            MoxValueError: another job defines the variable differently.
         """
         if name in self.by_name:
             self._check(name, definition, job)
@@ -68,7 +68,7 @@ class Variables:
             zeros = functools.partial(tf.zeros, shape, definition.dtype)
             return _variable(f"{name}/part{number}", shape, definition.dtype, zeros)
 
-        # Outside name scopes and control dependencies of the job that happens to be first.
+        # The variable is made outside the name scopes and control dependencies of the first job.
         with self._graph.as_default(), tf.name_scope(None), tf.control_dependencies(None):
             if definition.split is None:
                 variable = _variable(name, definition.shape, definition.dtype, initial)
@@ -135,19 +135,20 @@ def get_variable(
     """The variable of this name, which all jobs of the session share.
 
     Args:
-        name: in checkpoints it is a folder.
+        name: also the variable's folder in checkpoints.
         shape: whole shape.
         dtype: default `flow.config.default_data_type`.
         initializer: default `flow.config.default_initializer_conf`.
         trainable: whether this job trains it.
-        model_name: "weight" (default), "bias" or another; learning rate and l1, l2 go by it.
+        model_name: "weight" (default), "bias" or another; learning rate and l1, l2 depend on it.
         random_seed: makes random first values the same in each run.
-        distribute: `flow.distribute.split(axis)`: each device has a part of it, along that axis;
-            else each reads the whole.
+        distribute: `flow.distribute.split(axis)`: each device has a part along that axis; otherwise
+            each device reads the whole variable.
         regularizer: such as `flow.regularizers.l2(1e-4)`.
 
     Raises:
-        MoxValueError: no shape or initializer, or another definition in another job.
+        MoxValueError: shape or initializer is missing, or another job defines the variable
+            differently.
     """
     trace = context.enter_op("flow.get_variable")
     own = trace.prefix + name
@@ -182,7 +183,7 @@ def get_variable(
     else:
         blob = Blob(variable.read_value(), None, distribute)
     blob.variable_name = own
-    if trace.in_part:  # A variable is no part, though a device may be the first to read it.
+    if trace.in_part:  # A variable is no part, even if the first read is in a device's part.
         trace.made.append(blob)
     trace.blobs[own] = blob
     trace.trainable[own] = trainable
@@ -199,13 +200,13 @@ def slot(
     scalar: bool = False,
     dtype: tf.DType | None = None,
 ) -> Any:
-    """A variable of an optimizer, saved and loaded as those of the model are.
+    """Makes a variable of an optimizer, saved and loaded like the model's variables.
 
     Args:
         like: a variable, or a `shards.Split`: then the slot has parts beside its parts.
-        value: of all its elements at first.
+        value: the initial value of all its elements.
         scalar: whether it has one element.
-        dtype: default that of the variable.
+        dtype: default: the variable's type.
     """
     shape = (1,) if scalar else tuple(like.shape.as_list())
     initial = Initializer("constant", value)
@@ -223,7 +224,7 @@ def train_step(trace: context.Trace) -> tf.Variable:
 
 
 def counts(variables: Mapping[str, tf.Variable]) -> dict[str, tf.Variable]:
-    """Of the variables by name those that count steps, by job."""
+    """Returns the variables that count steps, by job."""
     return {
         name.removeprefix(_COUNTS): variable
         for name, variable in variables.items()
@@ -232,7 +233,7 @@ def counts(variables: Mapping[str, tf.Variable]) -> dict[str, tf.Variable]:
 
 
 def require_train(trace: context.Trace, what: str) -> None:
-    """Raises where the job is no train job."""
+    """Raises an error if the job is no train job."""
     if not trace.conf.is_train:
         raise MoxRuntimeError(
             f"{what}: job {trace.name} is no train job. Call flow.config.train.primary_lr(...) and"
@@ -241,10 +242,10 @@ def require_train(trace: context.Trace, what: str) -> None:
 
 
 def require_blob(value: Any, what: str) -> Blob:
-    """The blob.
+    """Returns the value if it is a blob.
 
     Raises:
-        MoxTypeError: it is none.
+        MoxTypeError: the value is no blob.
     """
     if not isinstance(value, Blob):
         raise MoxTypeError(f"{what} takes a blob, not {shown(value)}.")

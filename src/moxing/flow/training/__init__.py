@@ -1,1 +1,1 @@
-"""How train jobs update their variables: from the losses to the operation of a step."""
+"""Makes the update of a train job: from the losses to the operation of a step."""

@@ -1,6 +1,6 @@
 """The six optimizers: each makes the assignments of one variable.
 
-Names follow the formulas: w variable, g gradient with l1 and l2 in it (but for Adam), t step.
+Names follow the formulas: w variable, g gradient including l1 and l2 (except for Adam), t step.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _UNTOUCHED = 1e-12  # A gradient below this leaves an element of lazy Adam as it
 
 @dataclass(frozen=True)
 class Update:
-    """What an optimizer knows of one variable at one step.
+    """The tensors from which an optimizer updates one variable in one step.
 
     Attributes:
-        variable: to update.
-        w: its value, as the job read it.
+        variable: the variable to update.
+        w: the variable's value, as the job read it.
         raw: gradient of the mean loss, clipped.
         penalty: gradient of l1 and l2, or None.
         l2: factor of l2, for LARS.
         lr: learning rate, of the variable's type.
         step: finished steps, an int64 scalar.
         slot: `slot("m")` is a variable of the optimizer beside this one.
-        size: length of the whole variable, where `w` is a part; else None.
-        slope: that of its whole gradient.
-        shared: what the parts of a variable make once.
+        size: norm of the whole variable if `w` is a part; else None.
+        slope: norm of the whole gradient if `w` is a part; else None.
+        shared: tensors that the parts of a variable make once.
     """
 
     variable: tf.Variable
@@ -52,14 +52,15 @@ class Update:
         return self.raw if self.penalty is None else self.raw + self.penalty
 
     def lower(self, change: tf.Tensor) -> tf.Operation:
-        """Takes `change` from the variable."""
+        """Subtracts `change` from the variable."""
         return self.variable.assign_sub(tf.cast(change, self.variable.dtype.base_dtype)).op
 
 
 def _wide(u: Update) -> Update:
-    """What computes in float32 where the variable is in half precision.
+    """Returns an update that computes in float32 if the variable has half precision.
 
-    There squares of gradients below 0.0002 are 0, and so is the epsilon that is added to them.
+    In half precision, squares of gradients below 0.0002 are 0, and so is the epsilon that is added
+    to them.
     """
     if u.w.dtype != tf.float16:
         return u
@@ -123,8 +124,8 @@ def lars(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
 def adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
     """w -= lr (m / (sqrt(v) + epsilon) + penalty); m and v corrected for their start if asked.
 
-    l1 and l2 are added to the step, not to the gradient. The correction is that of the paper
-    (Kingma and Ba, 2015): stored moments are not changed by it.
+    l1 and l2 are added to the step, not to the gradient. The bias correction follows the paper
+    (Kingma and Ba, 2015): it does not change the stored moments.
     """
     u = _wide(u)
     m, v, b1, b2 = _moments(u, fields)
@@ -138,7 +139,7 @@ def adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
 
 
 def lazy_adam(u: Update, fields: dict[str, Any]) -> list[tf.Operation]:
-    """Adam whose elements stay, with their moments, where the gradient is less than 1e-12."""
+    """Adam that leaves an element and its moments as they are if its gradient is below 1e-12."""
     u = _wide(u)
     m, v, b1, b2 = _moments(u, fields)
     first, second, powers = _powers(u, b1, b2)
@@ -164,7 +165,7 @@ def _store(u: Update, m: tf.Tensor, v: tf.Tensor) -> list[tf.Operation]:
 
 
 def _powers(u: Update, b1: float, b2: float) -> tuple[Any, Any, list[tf.Operation]]:
-    """beta1^(t+1), beta2^(t+1), and what makes the next ones of them."""
+    """Returns beta1^(t+1), beta2^(t+1), and the operations that advance them."""
     if "powers" in u.shared:
         return (*u.shared["powers"], [])
     slots = [u.slot(f"beta{i}_t", b, True) for i, b in ((1, b1), (2, b2))]

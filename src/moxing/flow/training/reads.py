@@ -1,4 +1,4 @@
-"""What a train step updates: variables, and the parts on this machine of those in parts."""
+"""Lists what a train step updates: variables, and this machine's parts of split variables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from moxing.flow.trace.context import Trace
 
 @dataclass(frozen=True)
 class Read:
-    """A tensor that the job read of a variable, or of a part of one.
+    """A tensor that the job read from a variable, or from a part of a variable.
 
     Attributes:
         name: of the variable.
-        tensor: what was read.
+        tensor: the value that was read.
         whole: the variable, or a `shards.Split`.
-        part: the number of the part on this machine; None: it is the whole.
-        shared: what the parts of a variable make once.
+        part: the number of the part on this machine; None for a whole variable.
+        shared: tensors that the parts of a variable make once.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Read:
 
     @property
     def variable(self) -> tf.Variable:
-        """What is updated."""
+        """The variable, or the part, to update."""
         return self.whole if self.part is None else self.whole.parts[self.part]
 
     def place(self) -> contextlib.AbstractContextManager[Any]:
-        """Where it is updated: a part beside itself."""
+        """In the block, operations are on the device of the part."""
         if self.part is None:
             return contextlib.nullcontext()
         return tf.device(self.whole.devices[self.part])
@@ -45,7 +45,7 @@ class Read:
     def slot(
         self, trace: Trace, suffix: str, value: float = 0, scalar: bool = False, dtype: Any = None
     ) -> Any:
-        """A variable of the optimizer: of a part, the part that belongs to it."""
+        """A variable of the optimizer; for a part, the optimizer variable's part beside it."""
         found = variables.slot(trace, f"{self.name}-{suffix}", self.whole, value, scalar, dtype)
         if self.part is None or not isinstance(found, shards.Split):
             return found
@@ -53,7 +53,7 @@ class Read:
 
 
 def of(trace: Trace) -> list[Read]:
-    """All that the job trains."""
+    """Returns the reads of all variables that the job trains."""
     found = []
     for name in (name for name in trace.blobs if trace.trainable[name]):
         blob, whole = trace.blobs[name], trace.variables.by_name[name]
@@ -68,7 +68,7 @@ def of(trace: Trace) -> list[Read]:
 def lengths(
     read: Read, all_reads: Sequence[Read], gradients: Sequence[tf.Tensor | None]
 ) -> tuple[tf.Tensor | None, tf.Tensor | None]:
-    """Of a part, the lengths of its whole variable and gradient; else None, None."""
+    """For a part: the norms of its whole variable and gradient; else None, None."""
     if read.part is None:
         return None, None
     if "lengths" not in read.shared:

@@ -1,4 +1,4 @@
-"""What a train step adds up over machines: see `exchange` for how losses are weighted."""
+"""Sums of a train step over machines; see `exchange` for the weights of losses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from moxing.flow.training.reads import Read
 
 
 def elements(loss: Blob) -> tf.Tensor:
-    """How many elements a loss has on all machines, in its own type, of half in float32.
+    """How many elements a loss has on all machines, in its own type, or float32 for half.
 
-    Half precision ends at 65504.
+    The largest number in half precision is 65504.
     """
     kind = tf.float32 if loss.dtype == tf.float16 else loss.dtype
     if loss.mirrored or None in loss.static_shape:
@@ -29,24 +29,24 @@ def elements(loss: Blob) -> tf.Tensor:
 
 
 def seed(loss: Blob, value: tf.Tensor) -> tf.Tensor:
-    """What the gradient of a loss begins with on this machine.
+    """Returns the initial gradient of a loss on this machine.
 
     Args:
         value: the gradient of each element, as one machine would have it.
     """
     exchange = context.exchange()
     if not loss.apart and exchange is not None:
-        value = value / exchange.size  # All machines compute the whole.
+        value = value / exchange.size  # All machines compute the whole loss.
     return tf.fill(tf.shape(loss.own), tf.cast(value, loss.dtype))
 
 
 def dense(gradients: Sequence[Any], of_reads: Sequence[Read]) -> list[tf.Tensor | None]:
-    """The gradients as tensors, the first ones, at what the job trains, those of all machines."""
+    """The gradients as tensors; those at whole trained variables are summed over machines."""
     found = [tf.convert_to_tensor(g) if g is not None else None for g in gradients]
     exchange = context.exchange()
     if exchange is None:
         return found
-    # The last layers' gradients are known first. That of a part is whole on its own machine.
+    # The last layers' gradients are known first. A part's gradient is complete on its own machine.
     whole = [i for i, read in enumerate(of_reads) if read.part is None]
     order = [i for i in reversed(whole) if found[i] is not None]
     sums = exchange.sums([found[i] for i in order], scopes.active()[0])
@@ -56,10 +56,10 @@ def dense(gradients: Sequence[Any], of_reads: Sequence[Read]) -> list[tf.Tensor 
 
 
 def watched(watch: Watch) -> tf.Tensor:
-    """The whole gradient at a watched blob, of what this machine has of it."""
+    """The whole gradient at a watched blob, given this machine's share."""
     exchange = context.exchange()
     if exchange is None:
         return watch.deliver
-    if watch.blob.mirrored and watch.blob.apart:  # Of a size of its own on each machine.
+    if watch.blob.mirrored and watch.blob.apart:  # Each machine's gradient has a size of its own.
         return tf.concat([exchange.given(watch.deliver, i) for i in range(exchange.size)], 0)
     return exchange.whole(watch.deliver) if watch.blob.apart else exchange.total(watch.deliver)

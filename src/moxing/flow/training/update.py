@@ -1,4 +1,4 @@
-"""From the losses of a train job to the one operation that makes its step."""
+"""Builds, from the losses of a train job, the one operation that makes its step."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from moxing.flow.training import optimizers, reads, schedule, totals
 
 
 def step_op(trace: Trace) -> tf.Operation:
-    """One step of a train job: gradients, optimizer, moving averages, step counter.
+    """Builds a step of a train job: gradients, optimizer, moving averages, step counter.
 
     Raises:
-        MoxValueError: something required is missing, or a loss depends on no variable.
+        MoxValueError: a required setting is missing, or a loss depends on no variable.
     """
     train = trace.conf.train
     for name in ("primary_lr", "model_update_conf"):
@@ -63,10 +63,10 @@ def assignments(trace: Trace) -> list[tf.Operation]:
 
 
 def _reads_by_variable(trace: Trace) -> dict[str, list[tf.Tensor]]:
-    """The tensors that the job read of each variable, by its name.
+    """The tensors that the job read from each variable, by the variable's name.
 
-    An update waits for them: a gradient need not depend on the variable, and without such an edge
-    TensorFlow is free to read the variable behind its update.
+    An update waits for these reads: a gradient need not depend on the variable, and without such an
+    edge TensorFlow may read the variable after its update.
     """
     return {
         name: blob.reads if isinstance(blob, shards.SplitBlob) else [blob.tensor]
@@ -107,14 +107,15 @@ def _parts(blob: Blob) -> list[tf.Tensor]:
 
 
 def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | None]:
-    """The gradients of the sum of the losses' means; also those that `watch_diff` wants."""
+    """The gradients of the sum of the losses' means, and those that `watch_diff` asks for."""
     losses = [loss.own for loss in trace.losses]
     trained = [one.tensor for one in read]
     factor = float(trace.conf.train.get("loss_scale_factor", 1))
     count = totals.elements(trace.losses[0])
     watched = [watch for watch in trace.watches if watch.of_gradient]
-    # With a factor, the division comes behind the gradients, else their small values would be lost;
-    # and so it does where gradients are watched: they are those of the sum of the elements.
+    # With a factor, the division comes after the gradients, since small values would be lost
+    # otherwise. It also does if gradients are watched, which are gradients of the sum of the
+    # elements.
     divided = factor != 1 or bool(watched)
     seed = tf.cast(factor, count.dtype) if divided else 1 / count
     seeds = [totals.seed(loss, seed) for loss in trace.losses]
@@ -124,8 +125,8 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
                 f"the loss of job {trace.name}, {blob.location}, depends on no variable that the"
                 " job trains. Pass add_loss a blob that is computed of the model's output."
             )
-    # A variable is one tensor that all devices read: its gradient is the sum of theirs. The watched
-    # may be in parts, which only an operation that wants the whole puts together.
+    # A variable is one tensor that all devices read: its gradient is the sum over devices. Watched
+    # blobs may be in parts, which only an operation on the whole concatenates.
     parts = [w.blob.parts or (w.blob,) for w in watched]
     found = tf.gradients(
         losses,
@@ -219,7 +220,7 @@ def _decays(name: str, decay: Mapping[str, Any]) -> bool:
 def _clip_scale(
     gradient: tf.Tensor, fields: Mapping[str, Any] | None, own: tf.Tensor | None
 ) -> tf.Tensor | None:
-    """What makes a gradient no longer than `clip_norm`; by its own norm, or by the given one."""
+    """The factor that limits a gradient's norm to `clip_norm`, by its own or the given norm."""
     if fields is None:
         return None
     limit = tf.cast(fields["clip_norm"], gradient.dtype)
@@ -237,7 +238,7 @@ def add_loss(loss: Blob) -> None:
     """Makes a blob a loss of this train job, which trains the mean of the blob's elements.
 
     Raises:
-        MoxRuntimeError: not in a train job.
+        MoxRuntimeError: no train job is being traced.
     """
     trace = context.enter_op("flow.losses.add_loss")
     variables.require_train(trace, "flow.losses.add_loss")

@@ -1,4 +1,4 @@
-"""Data types by the names of the original's enum; each is what `flow.float` and the others are."""
+"""Data types by the names of the original's enum: the same values as `flow.float` and others."""
 
 from __future__ import annotations
 

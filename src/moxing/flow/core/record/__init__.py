@@ -1,1 +1,1 @@
-"""Where programs import the messages of the record format from."""
+"""The path by which programs import the messages of the record format."""

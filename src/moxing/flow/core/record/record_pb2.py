@@ -1,4 +1,4 @@
-"""The messages of OFRecord files, made of a descriptor when they are first imported."""
+"""The messages of OFRecord files, made from a descriptor at import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTS = {
 
 
 def file_descriptor(maps: bool = True) -> descriptor_pb2.FileDescriptorProto:
-    """The schema; without maps, their entries are plain messages, which is the same on the wire."""
+    """The schema; without maps, entries are plain messages, which have the same encoding."""
     file = descriptor_pb2.FileDescriptorProto(
         name="moxing/flow/record.proto", package="oneflow", syntax="proto2"
     )
