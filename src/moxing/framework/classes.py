@@ -11,7 +11,8 @@ _LINE = re.compile(r"\s*(\d{1,9})\s*:\s*(.*?)\s*$")
 _IN_ONE_LINE = re.compile(r"(?:^|\s)(\d{1,9})\s*:\s*(\S+)")
 _SHOWN = 10
 _FORMAT = "One class a line, numbered from 0: `0: daisy`."
-# What systems leave in folders: macOS in archives, NAS devices, file systems, Windows, Python.
+# Files that systems leave in folders: macOS in archives, NAS devices, file systems, Windows,
+# Python.
 _OF_SYSTEMS = ("__MACOSX", "@eaDir", "lost+found", "$RECYCLE.BIN", "System Volume Information")
 _OF_SYSTEMS += ("__pycache__",)
 

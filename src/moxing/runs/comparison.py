@@ -16,8 +16,9 @@ from moxing.errors import MoxValueError
 from moxing.runs.found import Run
 
 COLORS: Final = "abcdefgh"  # A curve's color is a letter in the page's style sheet.
-_POINTS: Final = 30_000  # Of all curves together; with these the page stays below two megabytes.
-_MOST, _LEAST = 1_000, 60  # Of one curve.
+# Points of all curves together; this limit keeps the page below two megabytes.
+_POINTS: Final = 30_000
+_MOST, _LEAST = 1_000, 60  # Points of one curve.
 _CHARTS: Final = 300
 _HEAD: Final = ("run", "global step", "time", "ended", "end")
 
@@ -42,7 +43,7 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def page(runs: Sequence[Run]) -> str:
-    """One HTML page that needs nothing else: the runs, what differs, and curves of each value.
+    """Returns a self-contained HTML page: the runs, their differences, and curves of each value.
 
     Raises:
         MoxValueError: fewer than two runs, or more than the page has colors for.

@@ -13,7 +13,7 @@ from moxing.errors import MoxValueError, escaped, near_matches
 from moxing.runs.columns import aligned
 from moxing.runs.found import Run
 
-_COLUMNS = 4  # Of values, where none are named.
+_COLUMNS = 4  # The most columns of values if the user names none.
 _MINUTES = len("2026-11-29 14:05")
 
 

@@ -25,7 +25,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a committed checkpoint consists of.
+    """The contents of a committed checkpoint.
 
     Attributes:
         step: global step of the checkpoint.
@@ -86,7 +86,7 @@ def manifests(directory: str) -> list[tuple[str, Manifest]]:
 
 
 def read_extra(checkpoint: Checkpoint) -> dict[str, Any]:
-    """What `Saver.save` was given as `extra`; empty where another program wrote the checkpoint."""
+    """Returns the `extra` of `Saver.save`; empty if another program wrote the checkpoint."""
     manifest = read(checkpoint.prefix)
     if manifest is not None:
         return dict(manifest.extra)

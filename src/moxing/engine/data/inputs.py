@@ -192,7 +192,8 @@ def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
         return None
     demand = feed.current()
     if not feed.is_positioned(tensors):
-        demand = dataclasses.replace(demand, start=0)  # It is led to its place in the session.
+        # The session moves this input to its position.
+        demand = dataclasses.replace(demand, start=0)
     try:
         return lift(tensors, demand, batch)
     except CannotLiftError as reason:

@@ -67,7 +67,8 @@ class Pipeline:
     def __init__(self, iterator: tf.Operation) -> None:
         graph = iterator.graph
         self.iterator = iterator
-        definition = tf.GraphDef()  # Of functions only: a graph can hold the data as constants.
+        # Only functions' constants are read: a graph can hold the data as constants.
+        definition = tf.GraphDef()
         graph._copy_functions_to_graph_def(definition, 0)
         self._library = {f.signature.name: f for f in definition.library.function}
         makers = [op for op in iterator.outputs[0].consumers() if op.type == "MakeIterator"]

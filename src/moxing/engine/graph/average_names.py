@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from moxing.errors import CheckpointError
 
-_SUFFIX = "/ExponentialMovingAverage"  # That of tf.train.ExponentialMovingAverage.
+# The name that tf.train.ExponentialMovingAverage gives its averages.
+_SUFFIX = "/ExponentialMovingAverage"
 
 
 def average_of(name: str) -> str:

@@ -92,7 +92,7 @@ def _python_error(message: str) -> str | None:
 
 
 def _in_pipeline(error: tf.errors.OpError) -> str:
-    """Of an operation in a function of a dataset: its name and its words; else an empty text."""
+    """Returns name and message of a dataset function's operation; else an empty text."""
     message = str(error.message)
     names = [found[1] for found in _NAMED.finditer(message) if found[1]]
     if not names:

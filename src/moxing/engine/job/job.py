@@ -50,7 +50,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Data:
-    """Where samples come from.
+    """The source of samples.
 
     Attributes:
         input_fn: takes the mode; returns the tensors of one sample or one batch, or a Dataset.
@@ -143,7 +143,7 @@ class Logging:
 
 @dataclass(frozen=True)
 class Summaries:
-    """What TRAIN writes for TensorBoard.
+    """The summaries that TRAIN writes for TensorBoard.
 
     Attributes:
         every: steps between summaries.

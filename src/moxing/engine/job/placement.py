@@ -1,4 +1,4 @@
-"""Where a run computes, as frozen dataclasses. No TensorFlow here: flags are read without it."""
+"""The placement of a run, as frozen dataclasses; no TensorFlow, since flags are read without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run does to gradients and weights around the updates of its optimizers.
+"""The settings for gradients and weights around the optimizers' updates.
 
 No TensorFlow here: flags are read without it.
 """

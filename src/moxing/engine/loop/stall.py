@@ -16,7 +16,7 @@ from moxing.logs import TENSORFLOW
 
 _TURNS = 20  # Looks at the step within the limit.
 _SESSION = "python/client/session.py"
-_STEP = ("_step", "_plain_steps")  # Of the loop: what it calls beside them is no step.
+_STEP = ("_step", "_plain_steps")  # The functions of the loop in which a thread makes a step.
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from moxing.estimator import config as base
 
 
 class InputPipelineConfig:
-    """Where a TPU calls input functions; here, every process calls them once."""
+    """The hosts on which a TPU calls input functions; here, every process calls them once."""
 
     PER_SHARD_V1 = 1
     PER_HOST_V1 = 2

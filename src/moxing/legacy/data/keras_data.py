@@ -36,7 +36,7 @@ _REAL = "tf_keras.src.datasets"
 
 
 def spec() -> Spec:
-    """What programs see as `tf.keras.datasets`."""
+    """Returns the face that programs see as `tf.keras.datasets`."""
     names = {
         name: Spec(
             roots=(f"{_SHOWN}.{name}",),

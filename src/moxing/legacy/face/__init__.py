@@ -1,1 +1,1 @@
-"""What the program's modules see: faces of TensorFlow, OneFlow and others, and who gets them."""
+"""The modules that a program sees: faces of TensorFlow, OneFlow and others, and their users."""

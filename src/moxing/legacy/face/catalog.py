@@ -1,4 +1,4 @@
-"""What the user's modules see as `tensorflow`, `oneflow`, `numpy`, `absl` and `importlib`."""
+"""The faces of `tensorflow`, `oneflow`, `numpy`, `absl` and `importlib` for users' modules."""
 
 from __future__ import annotations
 

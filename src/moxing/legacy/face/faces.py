@@ -21,7 +21,7 @@ _FACE = "face:"
 
 @dataclass(frozen=True)
 class Spec:
-    """What a face shows.
+    """The description of a face.
 
     Attributes:
         roots: real modules; a name is read from the first that has it, and a submodule of the face
@@ -216,7 +216,7 @@ def _present(names: tuple[str, ...]) -> Iterator[types.ModuleType]:
 
 
 def _own_words(roots: tuple[str, ...], attribute: str) -> str:
-    """What a root of ours says of a name that it lacks; it may know what is instead."""
+    """The error text of openmox's own module for a name it lacks, which may name an alternative."""
     for source in _present(roots):
         try:
             getattr(source, attribute)
@@ -231,7 +231,7 @@ def _exists(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except (ModuleNotFoundError, ValueError):
-        # Some module on the way is no package, or stands in sys.modules without a spec.
+        # A parent is no package, or is in sys.modules without a spec.
         return False
 
 

@@ -30,7 +30,7 @@ def new_module(name: str) -> types.ModuleType:
 
 
 def get_magic() -> bytes:
-    """What compiled files of this Python begin with."""
+    """Returns the bytes with which compiled files of this Python begin."""
     return importlib.util.MAGIC_NUMBER
 
 
@@ -115,7 +115,7 @@ def load_package(name: str, path: str) -> types.ModuleType:
 
 
 def acquire_lock() -> None:
-    """Nothing: each module has a lock of its own since Python 3.3."""
+    """Does nothing: since Python 3.3, each module has a lock of its own."""
 
 
 release_lock = acquire_lock

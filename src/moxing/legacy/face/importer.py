@@ -27,7 +27,7 @@ _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 
 
 class UserCode:
-    """What belongs to the program, and the builtins that its modules get."""
+    """The files that belong to the program, and the builtins of its modules."""
 
     def __init__(self, faces: Faces, named: Collection[str] = ()) -> None:
         """Args: faces: what the modules see. named: packages whose modules see it too."""
@@ -144,7 +144,7 @@ def _import_item(faces: Faces, name: str, item: str) -> None:
 
 
 def _why(module: types.ModuleType, item: str) -> str:
-    """What a module of ours says of a name that it does not have, if it is one."""
+    """The error text of openmox's own module for a name it lacks; empty for other modules."""
     try:
         getattr(module, item)
     except (AttributeError, NotImplementedError) as error:

@@ -1,4 +1,4 @@
-"""What happens where a program's modules first import Keras 2."""
+"""Changes that are made when a program's modules first import Keras 2."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _parallel(model: Any, numbers: list[int]) -> Any:
 
 
 def cudnn(name: str, plain: str) -> Callable[[], Any]:
-    """What the face shows as `CuDNNLSTM` or `CuDNNGRU`: on a CPU, the layer of the same formula."""
+    """Returns `CuDNNLSTM` or `CuDNNGRU` for the face: on a CPU, a layer of the same formula."""
 
     def load() -> Any:
         from tf_keras.api._v1.keras import layers

@@ -1,4 +1,4 @@
-"""What models of Keras 1 and 2 had, and what their methods were called with, for tf_keras'."""
+"""Gives tf_keras' models the attributes and the methods' arguments of Keras 1 and 2."""
 
 from __future__ import annotations
 

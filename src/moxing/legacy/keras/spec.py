@@ -1,4 +1,4 @@
-"""What the user's modules see as `keras` and `tf.keras`: tf_keras by Keras 1's and 2's paths."""
+"""The face of `keras` and `tf.keras`: tf_keras by the paths of Keras 1 and 2."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def _renamed(module: str, names: dict[str, str]) -> Spec:
 
 
 def _version() -> str:
-    """That of Keras 2 that tf_keras goes on from, for programs that compare it."""
+    """Returns the version of Keras 2 that tf_keras continues, for programs that compare it."""
     import tf_keras
 
     return tf_keras.__version__

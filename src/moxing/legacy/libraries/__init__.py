@@ -42,7 +42,7 @@ PACKAGES = {
 
 
 def specs() -> dict[str, Spec]:
-    """What the user's modules see in place of libraries, by the name they import."""
+    """Returns the faces of libraries for the user's modules, by the name that they import."""
     return {
         **standard.specs(),
         "PIL": pillow_face.spec(),

@@ -166,7 +166,7 @@ class _Changes(ast.NodeTransformer):
         refused = ast.If(ast.UnaryOp(ast.Not(), again), [ast.Raise()], [])
         handler = ast.ExceptHandler(ast.Tuple(kinds, ast.Load()), _ERROR, [refused])
         tried = ast.Try([ast.Assign([target], _load(_VALUE))], [handler], [], [])
-        # Nothing is kept alive for longer than the program means to.
+        # The names are cleared, so that no object lives longer than the program means it to.
         names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (_VALUE, _OWNER, _PLACE)]
         return [_placed(tried, at), _placed(ast.Assign(names, ast.Constant(None)), at)]
 

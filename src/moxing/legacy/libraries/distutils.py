@@ -1,4 +1,4 @@
-"""What programs use of `distutils`, which Python has no longer since 3.12."""
+"""The parts of `distutils` that programs use; Python 3.12 removed the module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the calls of `calls.py` do: an operation as it is now, and where that fails as it was."""
+"""The functions behind `calls.py`: today's operation, and if it fails, the old behavior."""
 
 from __future__ import annotations
 

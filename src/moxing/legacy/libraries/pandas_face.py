@@ -153,7 +153,7 @@ class _Ix:
 
 
 def _labels(part: Any, axis: Any) -> Any:
-    """What `loc` calls a part of a key: an axis with integers for labels has no positions."""
+    """Converts a part of a key for `loc`: an axis with integer labels takes no positions."""
     import numpy as np
     from pandas.api.types import is_integer_dtype
 

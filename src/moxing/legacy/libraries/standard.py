@@ -25,7 +25,7 @@ _DISTRIBUTION = "Read /etc/os-release with platform.freedesktop_os_release() ins
 
 
 def specs() -> dict[str, Spec]:
-    """What the user's modules see in place of modules of Python."""
+    """Returns the faces of Python's own modules for the user's modules."""
     old = {
         "base64": {"encodestring": "base64:encodebytes", "decodestring": "base64:decodebytes"},
         "cgi": {"escape": lambda: escape},
@@ -100,7 +100,7 @@ def _distutils() -> Spec:
 
 
 class ArgSpec(NamedTuple):
-    """What `inspect.getargspec` returns."""
+    """The result of `inspect.getargspec`."""
 
     args: list[str]
     varargs: str | None

@@ -1,1 +1,1 @@
-"""What plain `python` does with a program of TensorFlow 1.x, and how its text is recognized."""
+"""Lets plain `python` run programs of TensorFlow 1.x, which are recognized by their text."""

@@ -24,7 +24,7 @@ def marker() -> str:
 
 
 def line(all_old: bool) -> str:
-    """What the file holds; `all_old` as of `arm`."""
+    """Returns the contents of the file; for `all_old` see `arm`."""
     return _LINE % all_old
 
 

@@ -13,7 +13,7 @@ from moxing.legacy.plain.texts import Use
 
 _ROOTS = ("tensorflow", "keras", "tf_keras", "moxing", "oneflow", "horovod")
 _V1 = "tensorflow.compat.v1"
-# Of TensorFlow 1.x and 2.x both, used where operations run at once.
+# Names of both TensorFlow 1.x and 2.x that eager programs use.
 _EAGER = ("function", "GradientTape", "config.run_functions_eagerly")
 _SWITCHED_ON = ("enable_eager_execution", "enable_v2_behavior")
 _GRAPHS = (
@@ -23,7 +23,7 @@ _GRAPHS = (
 _SESSIONS = ("Session", "InteractiveSession", "train.MonitoredTrainingSession")
 # TensorFlow 2.0 to 2.15 had them too, beside eager execution.
 _ALSO_OF_V2 = ("estimator", "keras.estimator", "compat.v1.estimator", "python")
-# What programs of Keras 1 and 2 call, and Keras 3 no longer has.
+# Calls of Keras 1 and 2 that Keras 3 no longer has.
 _CALLS_OF_2 = (".fit_generator", ".predict_generator", ".evaluate_generator", ".predict_classes")
 _MARKS_OF_3 = ("keras_hub", "keras_cv", "keras_nlp")
 

@@ -70,7 +70,7 @@ def is_in(package: str, folder: Sequence[str], name: Sequence[str]) -> bool:
         path = (*folder, *name[:end])
         if part in _names(package, path) or _is_there(package, (*path, part)):
             continue
-        # Of what a class has, no list tells.
+        # No list has the attributes of a class.
         return end > 0 and not _names(package, path)
     return True
 
@@ -97,7 +97,7 @@ def _is_there(package: str, path: tuple[str, ...]) -> bool:
 
 @functools.cache
 def _names(package: str, path: tuple[str, ...]) -> frozenset[str]:
-    """What the `__init__.py` of a package shows; nothing where there is no such file."""
+    """Returns the names in a package's `__init__.py`; none if there is no such file."""
     try:
         with open(os.path.join(_folder(package), *path, "__init__.py"), encoding="utf-8") as file:
             tree = ast.parse(file.read())

@@ -1,4 +1,4 @@
-"""What a program and the modules beside it use of libraries, by their text.
+"""Finds, by their text, the library names that a program and the modules beside it use.
 
 What a program itself makes depend on a version, or catches the lack of, does not count.
 """
@@ -18,7 +18,7 @@ _VERSIONS = ("__version__", "VERSION", "version", "hasattr")
 
 @dataclass(frozen=True)
 class Use:
-    """One place where a program names a part of a library, or calls or reads something.
+    """A place at which a program names a part of a library, calls it or reads an attribute.
 
     Attributes:
         path: the dotted name, such as `tensorflow.train.Saver`; of a method of an object that no
@@ -95,7 +95,7 @@ def _files(imported: list[tuple[str, str]], folder: str) -> Iterator[str]:
 
 @dataclass
 class _Text:
-    """What is known of one file.
+    """The facts found in one file.
 
     Attributes:
         folder: where it is.

@@ -15,7 +15,7 @@ _TENSORFLOW = "tensorflow"
 
 
 def sign(script: str) -> str:
-    """What shows it, such as `tf.Session (line 3)`, or an empty text."""
+    """Returns the sign that shows it, such as `tf.Session (line 3)`, or an empty text."""
     for use in texts.uses(script, (_TENSORFLOW,)):
         if is_lost(use.path) and use.call is None:
             return str(use)

@@ -1,4 +1,4 @@
-"""What operations meant in Python 2 that Python 3 has no word for; ported programs call these."""
+"""Operations of Python 2 that Python 3 can't express; ported programs call these functions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def divide(a: Any, b: Any) -> Any:
 
 
 def divide_in_place(a: Any, b: Any) -> Any:
-    """What `a /= b` makes `a` into; arrays are changed where they are."""
+    """Returns the new value of `a` after `a /= b`; arrays are changed in place."""
     own = getattr(type(a), "__idiv__", None)
     if own is not None:
         return own(a, b)

@@ -98,7 +98,7 @@ class _Edits:
         self.uses_helper |= f"{_HELPER}." in new
 
     def _sign(self, sign: bytes, start: int, end: int) -> int:
-        """Where an operator stands between two operands; a comment may lie there too."""
+        """Returns the position of an operator between two operands; comments may be there, too."""
         place = start
         while place < end:
             if self._source[place : place + 1] == b"#":
@@ -140,7 +140,7 @@ class _Edits:
             return
         new = _CALLED.get(name)
         if name == "open" and node.keywords:
-            new = None  # Of another open.
+            new = None  # With keywords, the call is of another `open`.
         if name == "str" and len(node.args) + len(node.keywords) > 1:
             new = "text"
         if new is not None:

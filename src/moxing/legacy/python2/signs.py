@@ -51,7 +51,7 @@ _ANY = re.compile(
     ),
     re.M,
 )
-# What a program asks that serves both Pythons.
+# Checks in programs that run on both Pythons.
 _VERSIONS = frozenset(("version_info", "version", "PY2", "PY3", "hexversion", "hasattr"))
 
 
@@ -61,12 +61,12 @@ def may_be(source: bytes) -> bool:
 
 
 def sign(tree: ast.Module) -> tuple[str, int] | None:
-    """What shows that a file is Python 2, with its line; None where it runs on both.
+    """Returns the sign that a file is Python 2, with its line; None if it runs on both.
 
     A name counts that the file nowhere makes, imports or asks the version about.
     """
     made = names_made(tree)
-    # What a star brings is not known.
+    # The names that a star import defines are not known.
     return next(_signs(tree, _NAMES if "*" in made else made), None)
 
 

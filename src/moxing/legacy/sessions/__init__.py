@@ -1,1 +1,1 @@
-"""What graphs and sessions of a program's own need to work as under TensorFlow 1.x."""
+"""Makes a program's own graphs and sessions work as under TensorFlow 1.x."""

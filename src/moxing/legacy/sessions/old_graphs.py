@@ -8,7 +8,8 @@ from packaging import version
 from tensorflow.core.framework import variable_pb2
 from tensorflow.python.framework import importer, meta_graph
 
-# What these operations infer of their further outputs has changed since; it is inferred anew.
+# The inferred shapes of these operations' further outputs have changed since, so they are inferred
+# again.
 _INFERRED_OTHERWISE = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _SHAPES = "_output_shapes"
 # From 1.9 on each variable's own entry says whether it is trainable.

@@ -177,7 +177,7 @@ def _dataset(stage: Stage, taken: int, demand: feed.Feed, order_seed: int, sampl
     taken_samples = taken * (settings.batch_size or 1)
     everywhere = demand.taken
     if everywhere and stage.elements is None and taken == demand.start and settings.batch_size:
-        # Where there were more or fewer workers before, these can be no whole batches of this one.
+        # With another number of workers before, this may not be a whole number of batches.
         everywhere *= settings.batch_size
         taken_samples = feed.own_start(everywhere, demand.shard, demand.shards)
     bad = _find_bad(samples, settings) if settings.skip_bad and taken_samples else ()

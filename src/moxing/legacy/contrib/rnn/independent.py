@@ -12,7 +12,7 @@ from moxing.legacy.contrib.rnn.linear import BIAS, KERNEL, width
 
 
 class _Independent(Cell):
-    """What the three cells share: w inputs + u * state + b on variables of a scope."""
+    """The base of the three cells: w inputs + u * state + b on variables of a scope."""
 
     def __init__(
         self,

@@ -78,7 +78,7 @@ class Linear:
 
 
 def sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
-    """One matrix that `shards` variables `name_0`, `name_1`, ... hold by rows."""
+    """Returns a matrix whose rows are in the `shards` variables `name_0`, `name_1`, ..."""
     if shards > shape[0]:
         raise MoxValueError(f"{shards} shards are more than the {shape[0]} rows of {name!r}.")
     rows, more = divmod(shape[0], shards)

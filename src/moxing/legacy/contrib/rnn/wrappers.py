@@ -13,7 +13,7 @@ from moxing.legacy.contrib.rnn.linear import linear, width
 
 
 class _Wrapper(Cell):
-    """What the wrappers share: the cell's sizes."""
+    """The base of the wrappers: the cell's sizes."""
 
     def __init__(self, cell: Any, reuse: bool | None = None) -> None:
         super().__init__(_reuse=reuse)

@@ -137,7 +137,7 @@ class BeamSearchDecoder(Decoder):
         return tf.add_n(list(alignments)) if isinstance(alignments, tuple) else alignments
 
     def step(self, time: Any, inputs: Any, state: Any, name: Any = None) -> tuple[Any, ...]:
-        """One step of the cell for all beams, and the choice of the best continuations."""
+        """Runs a step of the cell for all beams, and chooses the best continuations."""
         with tf.name_scope(name, "BeamSearchDecoderStep", [time, inputs, state]):
             cell_inputs = tf.nest.map_structure(self._merge, inputs)
             cell_state = tf.nest.map_structure(self._merge, state.cell_state)

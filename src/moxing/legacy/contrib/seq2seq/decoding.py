@@ -12,7 +12,7 @@ from moxing.errors import MoxTypeError
 
 
 class Decoder:
-    """What `dynamic_decode` runs: it starts, makes one step after another, and may finish up.
+    """The interface of decoders for `dynamic_decode`: initialize, step, finalize.
 
     `initialize()` returns (finished, first inputs, initial state); `step(time, inputs, state)`
     returns (outputs, next state, next inputs, finished).
@@ -39,7 +39,7 @@ class Decoder:
         return False
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """What the first step gets."""
+        """Returns the first step's inputs and state."""
         raise NotImplementedError
 
     def step(self, time: Any, inputs: Any, state: Any, name: Any = None) -> tuple[Any, ...]:
@@ -47,7 +47,7 @@ class Decoder:
         raise NotImplementedError
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """What is made of all outputs [time, batch, ...] and the last state."""
+        """Makes the result from all outputs [time, batch, ...] and the last state."""
         raise NotImplementedError
 
 
@@ -97,7 +97,7 @@ class BasicDecoder(Decoder):
         return (*self._helper.initialize(), self._initial_state)
 
     def step(self, time: Any, inputs: Any, state: Any, name: Any = None) -> tuple[Any, ...]:
-        """One step of the cell, and the helper's choice of the next inputs."""
+        """Runs a step of the cell, and lets the helper choose the next inputs."""
         with tf.name_scope(name, "BasicDecoderStep", [time, inputs, state]):
             outputs, new_state = self._cell(inputs, state)
             if self._output_layer is not None:

@@ -1,4 +1,4 @@
-"""What a `BasicDecoder` gets as its inputs: the truth, its own outputs, or some of both."""
+"""Helpers choose a `BasicDecoder`'s inputs: the truth, its own outputs, or a mixture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Helper:
         raise NotImplementedError
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """What the first step gets."""
+        """Returns the inputs of the first step."""
         raise NotImplementedError
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
@@ -43,7 +43,7 @@ class Helper:
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """What the next step gets."""
+        """Returns the inputs of the next step."""
         raise NotImplementedError
 
 
@@ -357,7 +357,7 @@ class InferenceHelper(Helper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """What the other functions make of the samples."""
+        """Calls the user's functions to make the next inputs from the samples."""
         inputs = sample_ids if self._next_inputs_fn is None else self._next_inputs_fn(sample_ids)
         return self._end_fn(sample_ids), inputs, state
 

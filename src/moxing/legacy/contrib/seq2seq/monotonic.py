@@ -66,7 +66,7 @@ def _chosen(noise: float, mode: str, seed: int | None, score: Any, previous: Any
 
 
 class _Monotonic(BaseAttentionMechanism):
-    """What both mechanisms share: the start is at the first memory."""
+    """The base of both mechanisms: attention starts at the first memory."""
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
         """1 at the first memory."""

@@ -36,7 +36,7 @@ def gather_tree(
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """What each beam's whole sequence had at each step.
+    """Returns the values at each step of every beam's whole sequence.
 
     Args:
         t: [time, batch, beams, ...], or with batch and beams in one dimension.

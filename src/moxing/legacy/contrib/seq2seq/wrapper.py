@@ -186,7 +186,7 @@ class AttentionWrapper(Cell):
 def compute_attention(
     attention_mechanism: Any, cell_output: Any, attention_state: Any, attention_layer: Any
 ) -> tuple[Any, Any, Any]:
-    """What a mechanism reads for a cell's output: attention, alignments and its next state."""
+    """Returns a mechanism's attention, alignments and next state for a cell's output."""
     alignments, next_state = attention_mechanism(cell_output, state=attention_state)
     context = tf.squeeze(tf.matmul(alignments[:, None], attention_mechanism.values), [1])
     if attention_layer is None:
@@ -196,7 +196,7 @@ def compute_attention(
 
 
 def _layers(sizes: Any, layers: Any, count: int, dtype: Any) -> tuple[Any, ...]:
-    """One layer, or None, for each mechanism."""
+    """Returns a layer, or None, for each mechanism."""
     given = layers if layers is not None else sizes
     if given is None:
         return (None,) * count
