@@ -73,7 +73,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "stall_timeout",
         "integer",
         60,
-        "Seconds of silence that end a job of processes, or of a step after which it is said.",
+        "Seconds of a process's silence that end its job, or of a step after which a line says so.",
         least=1,
     ),
     FlagSpec(
@@ -89,9 +89,20 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "Momentum of compressed gradients.",
         ("vanilla", "nesterov"),
     ),
-    FlagSpec("dgc_momentum", "float", 0.9, "Its factor.", least=0),
-    FlagSpec("dgc_momentum_factor_masking", "boolean", True, "Drop momentum of what was sent."),
-    FlagSpec("dgc_total_samples", "integer", None, "Samples of an epoch of it.", least=1),
+    FlagSpec("dgc_momentum", "float", 0.9, "Factor of this momentum.", least=0),
+    FlagSpec(
+        "dgc_momentum_factor_masking",
+        "boolean",
+        True,
+        "Drop the momentum of gradients that were sent.",
+    ),
+    FlagSpec(
+        "dgc_total_samples",
+        "integer",
+        None,
+        "Samples of an epoch in `dgc_sparsity_strategy`.",
+        least=1,
+    ),
     FlagSpec("log_first_clone", "boolean", True, "Log the first device's values; else the mean."),
     FlagSpec("use_fp16", "boolean", False, "Compute in float16 with float32 variables."),
     FlagSpec("use_bf16", "boolean", False, "Compute in bfloat16 with float32 variables."),
@@ -107,14 +118,25 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     ),
     FlagSpec("gradient_clip_norm", "float", None, "Largest global norm of the gradients."),
     FlagSpec("gradient_clip_value", "float", None, "Largest absolute value in a gradient."),
-    FlagSpec("gradient_clip", "float", None, "MoXing's name of such a limit."),
-    FlagSpec("gradient_clip_type", "string", "norm", "Which limit it is.", ("norm", "value")),
+    FlagSpec("gradient_clip", "float", None, "MoXing's name for one of these limits."),
+    FlagSpec(
+        "gradient_clip_type", "string", "norm", "Which limit `gradient_clip` is.", ("norm", "value")
+    ),
     FlagSpec("ema_decay", "float", None, "Decay of moving averages of the trained weights."),
     FlagSpec("use_ema", "boolean", False, "Evaluate and export these averages, not the weights."),
-    FlagSpec("checkpoint_include_patterns", "string", None, "Restore variables that match one."),
-    FlagSpec("checkpoint_exclude_patterns", "string", None, "Do not restore those that match one."),
-    FlagSpec("trainable_include_patterns", "string", None, "Train variables that match one."),
-    FlagSpec("trainable_exclude_patterns", "string", None, "Do not train those that match one."),
+    FlagSpec(
+        "checkpoint_include_patterns", "string", None, "Restore variables that match a pattern."
+    ),
+    FlagSpec(
+        "checkpoint_exclude_patterns",
+        "string",
+        None,
+        "Do not restore variables that match a pattern.",
+    ),
+    FlagSpec("trainable_include_patterns", "string", None, "Train variables that match a pattern."),
+    FlagSpec(
+        "trainable_exclude_patterns", "string", None, "Do not train variables that match a pattern."
+    ),
     FlagSpec(
         "summary_verbosity",
         "integer",
@@ -122,7 +144,9 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "From 1 on, logged values become summaries; from 2 on, histograms of variables too.",
         least=0,
     ),
-    FlagSpec("profile_steps", "string", None, "Steps to profile, as N:M; M itself is not one."),
+    FlagSpec(
+        "profile_steps", "string", None, "Steps to profile, as N:M; M itself is not profiled."
+    ),
     FlagSpec(
         "num_inter_threads",
         "integer",
