@@ -1,6 +1,6 @@
 """`tf.contrib.tensorboard.plugins.projector`: the file that describes embeddings to TensorBoard.
 
-The field numbers and names equal those of TensorBoard's projector_config.proto.
+The field numbers and names are the same as in TensorBoard's projector_config.proto.
 """
 
 from __future__ import annotations

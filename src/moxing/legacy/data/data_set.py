@@ -131,7 +131,7 @@ class DataSet:
     def _shuffle(self) -> None:
         order = np.arange(self._num_examples)
         np.random.shuffle(order)
-        # Each epoch shuffles what the one before had shuffled.
+        # Each epoch shuffles the order of the previous epoch.
         self._order = order if self._order is None else self._order[order]
 
     def _pick_images(self, part: Any) -> np.ndarray:

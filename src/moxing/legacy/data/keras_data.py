@@ -1,7 +1,7 @@
 """`load_data` of `tf.keras.datasets`: a file that is there is read, whatever its hash.
 
 Keras takes one that differs from the published one for a broken download, and downloads that
-anew over it. Here only a file that can't be read as what it is, a damaged archive, is fetched anew.
+anew over it. Here only a damaged archive, which can't be read, is fetched again.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _cache(cache_dir: str | None) -> str:
 
 
 def find(path: str, published: str, name: str, cache_dir: str | None) -> str | None:
-    """The file that a program means by `path`; None: there is none, and Keras fetches it.
+    """Returns the file that a program means by `path`; None if Keras has to fetch it.
 
     A program may name a file of its own, for each process one, so that processes don't fetch one
     file at the same time; where there is no such file, the cache's published one is meant.

@@ -142,7 +142,7 @@ def _extract(file: Any, magic: int) -> np.ndarray:
 
 @contextmanager
 def _nearby(directory: str) -> Iterator[str]:
-    """The directory; for one in a store a local copy of those of its files that are MNIST's."""
+    """Yields the directory; for a directory in a store, a local copy of its MNIST files."""
     if not file.is_remote(directory):
         yield os.fspath(directory)
         return

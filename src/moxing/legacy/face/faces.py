@@ -35,7 +35,7 @@ class Spec:
         otherwise: a sentence for every other unknown name.
         arrive: called when the face is first loaded.
         library: whether the face shows one library as it was: that is imported with the face, and
-            what the program assigns to the face it assigns to the library.
+            an attribute that the program sets on the face is set on the library.
         live: whether names of the roots are read anew each time, as others may change them.
     """
 
@@ -69,7 +69,7 @@ class _Library(types.ModuleType):
 
 
 class Faces:
-    """The table of faces: `load("tensorflow.contrib.slim")` makes what it needs on the way."""
+    """The table of faces: `load("tensorflow.contrib.slim")` also makes the parent modules."""
 
     def __init__(self, roots: Mapping[str, Spec]) -> None:
         self._roots = dict(roots)

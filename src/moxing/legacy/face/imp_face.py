@@ -53,7 +53,7 @@ def find_module(
         An open file or None, its path, and its suffix, mode and kind: what `load_module` takes.
 
     Raises:
-        MoxImportError: there is none.
+        MoxImportError: there is no such module.
     """
     if path is None and name in sys.builtin_module_names:
         return None, None, ("", "", C_BUILTIN)

@@ -71,7 +71,7 @@ class MainLoader(importlib.machinery.SourceFileLoader):
 
 
 class _MirroredBuiltins(types.ModuleType):
-    """The real builtins, which pass on what is put into them from now on."""
+    """The real builtins, which pass on attributes that are set from now on."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

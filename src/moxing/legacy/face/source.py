@@ -13,7 +13,7 @@ def compiled(source: bytes, path: str, in_package: bool = False) -> types.CodeTy
     """The code of a file of the user's; None where Python's own compiler makes the same.
 
     Args:
-        source: what the file holds.
+        source: the contents of the file.
         path: of the file, as tracebacks name it.
         in_package: whether it is imported as part of a package.
 

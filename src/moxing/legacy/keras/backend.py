@@ -47,7 +47,7 @@ def set_session_if_graph(session: Any) -> None:
         backend.set_session(session)
 
 
-# Functions of the backend -> argument of Keras 1 -> that of Keras 2.
+# Functions of the backend -> argument of Keras 1 -> argument of Keras 2.
 _ORDER = {"dim_ordering": "data_format"}
 _WINDOW = {**_ORDER, "border_mode": "padding"}
 RENAMED: Mapping[str, Mapping[str, str]] = {

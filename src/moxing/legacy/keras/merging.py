@@ -33,7 +33,7 @@ def merge(
         mode: sum, mul, concat, ave, max, dot, cos, or a function of the list of tensors.
         dot_axes: of dot and cos.
         concat_axis: of concat.
-        output_shape: of a function; None: that of its result.
+        output_shape: the shape of a function's result; None to read it from the result.
         name: of the layer.
         **others: not used; Keras 1's node_indices and masks.
 
@@ -57,7 +57,7 @@ def merge(
 
 
 def merge_layer() -> Callable[..., Any]:
-    """`Merge`, which took models and cannot be what it was."""
+    """Returns a stand-in for `Merge`, which took models and can't work as it did."""
 
     def Merge(*given: Any, **named: Any) -> Any:  # noqa: N802
         raise MoxNotSupportedError(

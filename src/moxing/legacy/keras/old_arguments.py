@@ -1,6 +1,6 @@
 """Names of arguments that Keras 1 had and Keras 2 still understood, for tf_keras, which does not.
 
-The table is that of Keras 2's own conversion: what each argument of Keras 1 is called since.
+The table is the same as in Keras 2's own conversion: the new name of each argument of Keras 1.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _EMBEDDING = {
     "dropout": "",
 }
 _RATE = {"p": "rate"}
-# Class of tf_keras.layers -> argument of Keras 1 -> that of Keras 2; "" for one that is converted
-# together with others, or that has no effect any more.
+# Class of tf_keras.layers -> argument of Keras 1 -> argument of Keras 2; "" for one that is
+# converted together with others, or that has no effect any more.
 TABLE: dict[str, Mapping[str, str]] = {
     "Dense": {**_COMMON, "output_dim": "units"},
     "Dropout": _RATE,

@@ -67,7 +67,7 @@ class BaseWrapper(BaseEstimator):
         return self.history
 
     def filter_sk_params(self, fn: Any, override: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Returns those of the arguments that a function has, and `override`."""
+        """Returns the arguments that a function has, updated with `override`."""
         renamed = {"epochs" if k == "nb_epoch" else k: v for k, v in self.sk_params.items()}
         taken = _names(fn)
         return {k: v for k, v in renamed.items() if k in taken} | (override or {})

@@ -66,7 +66,7 @@ def of_tensorflow(api: str = "tf_keras.api._v1.keras") -> Spec:
 
 def _for_graphs() -> dict[str, Any]:
     return {
-        # Optimizers of the program derive from it; those of Keras are TensorFlow's.
+        # The program's optimizers derive from it; Keras' optimizers are TensorFlow's.
         "optimizers": Spec(
             roots=("tf_keras.api._v1.keras.optimizers", f"{_SRC}.optimizers"),
             names={

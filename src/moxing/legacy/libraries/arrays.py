@@ -171,7 +171,7 @@ def load(
 
 
 def issubclass_(arg1: Any, arg2: Any) -> bool:
-    """`issubclass` that is False for what is no class."""
+    """`issubclass` that returns False for objects that are no class."""
     return isinstance(arg1, type) and issubclass(arg1, arg2)
 
 

@@ -1,8 +1,8 @@
-"""Changes a program's tree where what it writes fails with the libraries of today.
+"""Changes a program's tree where its code would fail with today's libraries.
 
 Only the user's files are changed, as they are compiled: types written in C can be given no old
-methods, and `float` no other meaning. Each change first does what the program says; only where that
-fails, `old_calls` does what it did. Places in the file stay as they are.
+methods, and `float` no other meaning. Each change first runs the program's own operation; only if
+that fails, `old_calls` does what the old library did. Places in the file stay as they are.
 """
 
 from __future__ import annotations

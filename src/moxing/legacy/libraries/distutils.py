@@ -102,6 +102,6 @@ class StrictVersion(LooseVersion):
             raise ValueError(f"invalid version number '{vstring}'")
         self.vstring = vstring
         major, minor, _, patch, before, number = match.groups()
-        # A final version comes after those of its own number.
+        # A final version is later than its own alpha and beta versions.
         stage = (before[0], int(number)) if before else ("f", 0)
         self.version = ((int(major), int(minor), int(patch or 0)), stage)

@@ -87,7 +87,7 @@ def _append_frame(
     verify_integrity: bool = False,
     sort: bool = False,
 ) -> Any:
-    """The rows of `data` and behind them those of `other`: a frame, a row, or a list of either.
+    """Appends the rows of `other`, which is a frame, a row, or a list of either.
 
     Raises:
         TypeError: a row without a name, whose index is not ignored.

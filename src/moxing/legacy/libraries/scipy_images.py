@@ -104,7 +104,7 @@ def toimage(
     """An array as an image of Pillow, scaled by `bytescale` but for modes F and I.
 
     Args:
-        arr: (height, width), or three axes of which one has 3 or 4 channels.
+        arr: (height, width), or three axes, one of which holds 3 or 4 channels.
         pal: a palette, (256, 3).
         mode: of Pillow: L, P, 1, F, I for two axes; RGB, YCbCr for 3 channels; RGBA, CMYK for 4.
         channel_axis: default the first with 3 channels, else the first with 4.

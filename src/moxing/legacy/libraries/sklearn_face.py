@@ -77,7 +77,7 @@ def _imputer() -> type:
     from sklearn.impute import SimpleImputer
 
     class Imputer(SimpleImputer):
-        """`SimpleImputer`, with the arguments of scikit-learn 0.19; `axis` is that of columns, 0.
+        """`SimpleImputer`, with the arguments of scikit-learn 0.19; `axis` must be 0, the columns.
 
         Raises:
             ValueError: `axis=1`.

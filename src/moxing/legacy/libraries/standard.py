@@ -185,7 +185,7 @@ def _threads() -> None:
     users_only.add(threading.Thread, "isAlive", threading.Thread.is_alive)
 
 
-# Method of unittest.TestCase until Python 3.12 -> what it is called now.
+# Method of unittest.TestCase until Python 3.12 -> its name now.
 _TESTS = {
     "assertEquals": "assertEqual",
     "assertNotEquals": "assertNotEqual",

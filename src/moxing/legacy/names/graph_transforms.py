@@ -138,7 +138,7 @@ def _border(graph: Any, fixed: set[str], read: list[str]) -> list[str]:
 
 
 def _sorted(graph: Any) -> list[Any]:
-    """The nodes, each behind those that it reads."""
+    """Returns the nodes, each after the nodes that it reads."""
     nodes = {node.name: node for node in graph.node}
     order: dict[str, Any] = {}
     for start in graph.node:

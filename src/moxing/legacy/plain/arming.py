@@ -32,7 +32,7 @@ def arm(all_old: bool = False) -> str:
     """Arms this environment; returns a sentence that says so.
 
     Args:
-        all_old: for every program of TensorFlow 1.x, not only for those that import us.
+        all_old: for every program of TensorFlow 1.x, not only for those that import openmox.
 
     Raises:
         MoxRuntimeError: site-packages cannot be written to.

@@ -78,7 +78,7 @@ def _parsed(path: str) -> ast.Module | None:
 
 
 def _files(imported: list[tuple[str, str]], folder: str) -> Iterator[str]:
-    """The files of modules that lie beside the program; those of libraries don't.
+    """Returns the files of the modules beside the program, and of no library.
 
     Args:
         imported: pairs of a folder, empty for the program's own, and a dotted name in it.

@@ -38,7 +38,8 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
         module: the name of the module, if the program is run as a module.
 
     Returns:
-        The exit code: 0, 1 after an error, 130 after Ctrl-C, or that of a lost process's error.
+        The exit code: 0, 1 after an error, 130 after Ctrl-C, or the code of the error of a lost
+            process.
 
     Raises:
         SystemExit: the program ended itself.

@@ -1,4 +1,4 @@
-"""Recognizes what Python 2 programs fail with, so that their users hear what it is."""
+"""Recognizes the errors of Python 2 programs, so that messages can say that they are Python 2."""
 
 from __future__ import annotations
 

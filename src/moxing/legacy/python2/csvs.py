@@ -10,7 +10,7 @@ globals().update({name: getattr(csv, name) for name in csv.__all__})
 
 
 def _text(file: Any) -> Any:
-    """A file or other source of lines, as text; what is text already is left alone."""
+    """Returns a file or other source of lines as text; leaves text unchanged."""
     if isinstance(file, io.BufferedReader | io.BytesIO):
         return io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="", write_through=True)
     return file

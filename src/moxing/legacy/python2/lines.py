@@ -11,7 +11,7 @@ def parsed(ported: str, original: str, path: str) -> ast.Module:
 
     Args:
         ported: a program of Python 3.
-        original: what it was made of, nearly line by line.
+        original: the text from which it was made, nearly line by line.
         path: the file that tracebacks name.
 
     Raises:
@@ -23,7 +23,7 @@ def parsed(ported: str, original: str, path: str) -> ast.Module:
         line = getattr(node, "lineno", None)
         if line is not None:
             node.lineno = number[line - 1]  # type: ignore[attr-defined]
-            # Columns are those of another text.
+            # The error's columns belong to another text.
             node.end_lineno = node.lineno  # type: ignore[attr-defined]
             node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
     return tree

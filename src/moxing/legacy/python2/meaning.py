@@ -168,7 +168,7 @@ class _TextFile(io.TextIOWrapper):
 
 
 class StringIO(io.BytesIO):
-    """A file in memory that holds bytes or text, as what is put there is."""
+    """A file in memory that holds text, or bytes once any part of it is bytes."""
 
     def __init__(self, buf: Any = "") -> None:
         self._text = isinstance(buf, str)

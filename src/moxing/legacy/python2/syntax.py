@@ -1,4 +1,4 @@
-"""Turns the syntax and the names of Python 2 into those of Python 3, by 2to3's fixers."""
+"""Converts the syntax and the names of Python 2 to Python 3 by 2to3's fixers."""
 
 from __future__ import annotations
 

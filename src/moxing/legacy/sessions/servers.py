@@ -16,7 +16,7 @@ class Server(tf.train.Server):
     """A server that waits for tasks that have not started yet, as TensorFlow 1.x did.
 
     TensorFlow 2.x gives up a call to a task whose port is still closed. Its native code asks the
-    environment at each call; a program that sets the variable itself keeps what it says.
+    environment at each call; a program that sets the variable itself keeps its value.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -123,7 +123,7 @@ def copy_with_input_replacements(
         replacement_ts: a dict from replaced tensors to new tensors.
         dst_graph: the graph of the copy; the same graph by default.
         dst_scope: the name scope of the copy.
-        src_scope: not used: names below dst_scope are those of the operations.
+        src_scope: not used: names below dst_scope are the operations' names.
         reuse_dst_scope: whether dst_scope may exist already.
 
     Returns:
@@ -163,7 +163,7 @@ def graph_replace(
         target_ts: a tensor, or a collection of tensors.
         replacement_ts: a dict from replaced tensors to new tensors.
         dst_scope: the name scope of the copies.
-        src_scope: not used: names below dst_scope are those of the operations.
+        src_scope: not used: names below dst_scope are the operations' names.
         reuse_dst_scope: whether dst_scope may exist already.
 
     Returns:

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn`'s ready-made models: those of `tf.estimator`, with fit and its kin."""
+"""`tf.contrib.learn`'s ready-made models: `tf.estimator`'s models with fit and other methods."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _positional(kind: str, arguments: Sequence[Any]) -> dict[str, Any]:
 
 
 def _adapted(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of `tf.contrib.learn`'s model as those of `tf.estimator`'s."""
+    """Converts the arguments of a `tf.contrib.learn` model to those of its `tf.estimator` model."""
     made = dict(given)
     vocabulary = made.pop("label_keys", None)
     for name, neutral in _DROPPED.items():

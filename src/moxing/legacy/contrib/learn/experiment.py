@@ -110,7 +110,7 @@ class Experiment:
         self._train_hooks.extend(additional_hooks)
 
     def reset_export_strategies(self, new_export_strategies: Any = None) -> list[Any]:
-        """Replaces the strategies of the exports, and returns those of before."""
+        """Replaces the strategies of the exports, and returns the previous ones."""
         before, given = self._strategies, new_export_strategies or ()
         self._strategies = [given] if isinstance(given, ExportStrategy) else list(given)
         return before

@@ -19,7 +19,7 @@ def input_fn_of(
     batch_size: int | None,
     trains: bool,
 ) -> Callable[..., Any]:
-    """Returns the input function of a call: the given one, or that of the given arrays.
+    """Returns the input function of a call: the given function, or one that reads the given arrays.
 
     Args:
         method: the method that was called, for messages.

@@ -21,7 +21,7 @@ class AttentionMechanism:
 
     @property
     def state_size(self) -> Any:
-        """The size of what it keeps from step to step."""
+        """The size of the state that the mechanism keeps from step to step."""
         raise NotImplementedError
 
 

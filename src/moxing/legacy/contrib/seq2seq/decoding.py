@@ -52,7 +52,7 @@ class Decoder:
 
 
 class BasicDecoderOutput(namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))):
-    """A step's outputs of the cell, and what the helper sampled of them."""
+    """A step's outputs of the cell, and the helper's samples from them."""
 
 
 class BasicDecoder(Decoder):

@@ -15,7 +15,7 @@ def gather_tree(
     Args:
         step_ids: int32 [time, batch, beams].
         parent_ids: which beam of the step before each continues, int32 [time, batch, beams].
-        max_sequence_lengths: int32 [batch]; what is behind is the end token.
+        max_sequence_lengths: int32 [batch]; all later tokens are the end token.
         end_token: a scalar; behind a sequence's first one there are only end tokens.
         name: of the operations.
 

@@ -65,7 +65,7 @@ class AttentionWrapper(Cell):
             cell: an RNN cell.
             attention_mechanism: one, or a list of them.
             attention_layer_size: of the attention, one or one a mechanism; by default the
-                attention is what is read, without a layer.
+                the attention is the context itself, without a layer.
             alignment_history: whether the state keeps the alignments of all steps.
             cell_input_fn: of (inputs, attention); beside each other by default.
             output_attention: whether the output is the attention, not the cell's output.
