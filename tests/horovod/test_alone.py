@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import moxing.horovod.keras as horovod_keras
 import moxing.horovod.tensorflow as hvd
 from moxing import horovod
 from moxing.errors import MoxAttributeError, MoxNotSupportedError, MoxTypeError, MoxValueError
@@ -37,6 +38,14 @@ def test_alone_everything_is_as_it_is(initialized: None) -> None:
         weight = tf.Variable(2.0)  # type: ignore
         loss = weight * weight
     assert hvd.DistributedGradientTape(tape).gradient(loss, [weight])[0] == 4.0
+
+
+def test_keras_functions_give_values_where_a_program_builds_graphs(initialized: None) -> None:
+    with tf.Graph().as_default():
+        assert horovod_keras.broadcast(3, 0, name="resume_from_epoch") > 2
+        assert horovod_keras.allreduce(2.0, prescale_factor=3.0) == 6.0
+        assert horovod_keras.allgather([1, 2]).tolist() == [1, 2]
+    assert horovod_keras.broadcast(3, 0).numpy() == 3
 
 
 def test_factors_apply_to_every_kind_of_tensor(initialized: None) -> None:

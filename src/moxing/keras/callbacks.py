@@ -62,9 +62,9 @@ class Callbacks:
         """Calls `on_epoch_begin`; returns whether training should stop."""
         return self._call("on_epoch_begin", epoch, {})
 
-    def epoch_end(self, epoch: int, logs: Mapping[str, float]) -> bool:
-        """Calls `on_epoch_end`; returns whether training should stop."""
-        return self._call("on_epoch_end", epoch, dict(logs))
+    def epoch_end(self, epoch: int, logs: dict[str, float]) -> bool:
+        """Calls `on_epoch_end`, where callbacks may add to the logs; returns whether to stop."""
+        return self._call("on_epoch_end", epoch, logs)
 
     def end(self, logs: Mapping[str, float]) -> None:
         """Calls `on_train_end`, after the last epoch."""

@@ -100,15 +100,17 @@ class Epochs:
         number = (global_step - 1) // self._epoch if self._epoch else 0
         self.epochs.append(number)
         self._closed = global_step
+        self._say(f"[epoch {number + 1}]", global_step, logs)
+        stop = self._call_back(session, number, logs)
         for name, value in logs.items():
             self.history.setdefault(name, []).append(value)
-        self._say(f"[epoch {number + 1}]", global_step, logs)
-        return self._call_back(session, number, logs)
+        return stop
 
-    def _call_back(self, session: tf.Session, number: int, logs: Mapping[str, float]) -> bool:
+    def _call_back(self, session: tf.Session, number: int, logs: dict[str, float]) -> bool:
         """Calls callbacks at an epoch's end and the next one's start; returns whether to stop.
 
-        Changes that callbacks make to the model go into the graph.
+        Changes that callbacks make to the model go into the graph; what they add to the logs, such
+        as the learning rate, goes into the history.
         """
         if not self._callbacks:
             return False

@@ -25,7 +25,7 @@ def clipped(gradients: Sequence[Any], updating: Updating) -> list[Any]:
     if not updating.clips:
         return list(gradients)
     with tf.name_scope("clip_gradients"):
-        found = [_unique_rows(gradient) for gradient in gradients]
+        found = [unique_rows(gradient) for gradient in gradients]
         if (most := updating.clip_value) is not None:
             found = [_with_values(g, tf.clip_by_value(_values(g), -most, most)) for g in found]
         if (limit := updating.clip_norm) is not None:
@@ -37,7 +37,7 @@ def clipped(gradients: Sequence[Any], updating: Updating) -> list[Any]:
 def global_norm(gradients: Sequence[Any]) -> tf.Tensor:
     """The Euclidean norm of all elements of all gradients, a float32 scalar."""
     with tf.name_scope("gradient_norm"):
-        return _norm([_unique_rows(gradient) for gradient in gradients])
+        return _norm([unique_rows(gradient) for gradient in gradients])
 
 
 def offer(updating: Updating) -> None:
@@ -71,7 +71,7 @@ def _with_values(gradient: Any, values: tf.Tensor) -> Any:
     return values
 
 
-def _unique_rows(gradient: Any) -> Any:
+def unique_rows(gradient: Any) -> Any:
     """Returns the gradient; a sparse gradient then has each row once, so that its norm is right."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient

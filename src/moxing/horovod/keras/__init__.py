@@ -8,15 +8,13 @@ from moxing.horovod import callbacks as _callbacks
 from moxing.horovod.compression import Compression
 from moxing.horovod.gradients import distributed_optimizer as DistributedOptimizer
 from moxing.horovod.keras import callbacks
+from moxing.horovod.keras.values import allgather, allreduce, broadcast
 from moxing.horovod.operations import (
     Adasum,
     Average,
     Max,
     Min,
     Sum,
-    allgather,
-    allreduce,
-    broadcast,
     broadcast_object,
 )
 from moxing.horovod.variables import broadcast_global_variables

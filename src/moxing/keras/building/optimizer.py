@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.replica_names import PREFIX
+from moxing.engine.model.clipping import unique_rows
 from moxing.keras.building.step import Step, specs_of
 from moxing.keras.building.trace import build
 from moxing.keras.building.variables import SLOT, Variables
@@ -47,7 +48,8 @@ class KerasOptimizer(tf.train.Optimizer):
             if gradient is None:
                 continue
             device, original = _device(variable), _original(variable)
-            sets.setdefault(device, {})[numbers[original]] = _held_back(gradient)
+            held = _held_back(self._summed(gradient))
+            sets.setdefault(device, {})[numbers[original]] = held
             own.setdefault(device, {})[original] = variable
         done = [self._update(device, sets[device], own[device]) for device in sets]
         update = tf.group(*done)
@@ -55,6 +57,19 @@ class KerasOptimizer(tf.train.Optimizer):
             return update
         with tf.control_dependencies([update]):
             return global_step.assign_add(1, read_value=False)
+
+    def _summed(self, gradient: Any) -> Any:
+        """Returns the gradient with each row once: the sum over the uses of that row.
+
+        Keras 3 takes the square of each use's part where it needs the square of the sum, and all
+        Keras packages clip by the norm of the parts; several processes have the sum only.
+        """
+        if not isinstance(gradient, tf.IndexedSlices):
+            return gradient
+        optimizer = self._step.optimizer
+        if self._step.package == "keras" and type(optimizer).__name__ != "SGD":
+            return tf.convert_to_tensor(gradient)  # These optimizers update all rows anyway.
+        return unique_rows(gradient)
 
     def _update(
         self, device: str, gradients: dict[int, Any], own: dict[str, tf.Variable]

@@ -36,11 +36,16 @@ class Step:
     def __init__(self, family: Family, model: Any, known: Sequence[Any], fuses: bool) -> None:
         self._fuses = fuses
         self._model, self._known = model, known
-        self.plain = family.plain
+        self.plain, self.package = family.plain, family.package
         self._forward: dict[Any, Traced] = {}
         self._updates: dict[Any, Traced] = {}
         # The trained variables, in the order of train_step's gradients.
         self.trained: list[Any] = []
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer that the model was compiled with."""
+        return self._model.optimizer
 
     def forward(self, pack: Callable[[list[Any]], Any], specs: list[tf.TensorSpec]) -> Traced:
         """Returns the traced computation of the loss and gradients of a batch.
