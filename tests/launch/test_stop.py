@@ -151,3 +151,62 @@ def test_the_limits_of_a_given_grace() -> None:
         assert str(caught.value) == (
             f"--grace={shown} must be from 0 to 86400 seconds, a day; 0 kills at once."
         )
+
+
+SHOWS = """
+import faulthandler, os, signal, sys, time
+folder = os.path.dirname(__file__)
+if "--task_index=1" not in sys.argv:
+    faulthandler.register(signal.SIGUSR1)
+open(f"{folder}/ready-{os.getpid()}", "w").close()
+while not os.path.exists(f"{folder}/done"):
+    time.sleep(0.01)
+print("done", flush=True)
+"""
+
+
+def test_sigusr1_shows_the_stacks_of_tasks_that_train_and_ends_none(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SHOWS)
+    words = [str(tmp_path / "program.py"), "2", str(tmp_path / "logs")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while len(list(tmp_path.glob("ready-*"))) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGUSR1)
+    assert said(process, "stacks") == (
+        "mox: worker 1 shows no stacks: it does not train, or not yet.\n"
+    )
+    (tmp_path / "done").touch()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "[worker 0] " in output
+    assert 'program.py", line 8 in <module>' in output or "most recent call first" in output
+    assert output.count("] done") == 2
+
+
+def test_a_guard_on_another_machine_passes_sigusr1_on(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SHOWS)
+    command = [sys.executable, "-m", "moxing.launch.guard", sys.executable, tmp_path / "program.py"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdin is not None
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob("ready-*")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.stdin.write(f"{int(signal.SIGUSR1)}\n")
+    process.stdin.flush()
+    time.sleep(0.3)
+    (tmp_path / "done").touch()
+    output = "".join(process.stdout or ())
+    process.stdin.close()
+    assert process.wait(60) == 0
+    assert "most recent call first" in output
+    assert "done" in output

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from moxing.cluster.cluster import PS
 from moxing.errors import MoxValueError
+from moxing.launch import show
 from moxing.launch.start import Start
 from moxing.launch.task import Task
 from moxing.signals import StopRequest
@@ -101,6 +102,7 @@ def run(
         for name, start in starts.items():
             tasks.append(Task(name, start, folder))
             stack.callback(tasks[-1].close)
+        stack.enter_context(show.on_request(lambda: [t.show_stacks() for t in tasks]))
         failed = _watch(tasks, stop, limits, say)
     # By now the rest of the output has been read.
     tasks.sort(key=lambda task: task.ended)

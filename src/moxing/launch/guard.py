@@ -20,11 +20,13 @@ from collections.abc import Sequence
 from types import FrameType
 
 from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
+from moxing.launch import show
 from moxing.launch.lifeline import die_with
 from moxing.launch.readable import has_data
 
 GRACE_SECONDS = 20.0  # After the end of the input, until SIGKILL.
 _PASSED = {str(int(number)).encode(): number for number in (1, 2, 9, 15, 18)}
+_SHOWS = str(int(signal.SIGUSR1)).encode()
 _TICK = 0.05
 _NOT_STARTED = 127  # A shell's exit code for a command that it can't run.
 WITH_SECRET = "--secret"
@@ -97,7 +99,10 @@ def _watch(process: subprocess.Popen[bytes], gone: Sequence[int]) -> None:
             data = os.read(0, 1024)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                if line in _PASSED:
+                if line == _SHOWS:
+                    if not show.show_stacks(process.pid):
+                        print(show.NOT_YET.format("The task"), file=sys.stderr, flush=True)
+                elif line in _PASSED:
                     _send(process.pid, _PASSED[line])
             ended = not data
         if ended:

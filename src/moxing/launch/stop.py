@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from moxing import signals
+from moxing.launch import show
 from moxing.signals import StopRequest
 
 
@@ -21,5 +22,6 @@ def noted() -> Iterator[StopRequest]:
         del frame
         stop.note(number, time.monotonic())
 
-    with signals.handled((*signals.STOPPING, signal.SIGHUP), note):
+    # While no task runs, there are no stacks to show.
+    with show.on_request(lambda: None), signals.handled((*signals.STOPPING, signal.SIGHUP), note):
         yield stop

@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 
 from moxing.errors import MoxRuntimeError
-from moxing.launch import console
+from moxing.launch import console, show
 from moxing.launch.lifeline import die_with
 from moxing.launch.readable import has_data
 from moxing.launch.start import Start
@@ -102,6 +102,16 @@ class Task:
                 os.killpg(self.process.pid, number)
             return
         self._write(str(int(number)))
+
+    def show_stacks(self) -> None:
+        """Has the task print where its threads are; may be called at any time, by a signal."""
+        if self.code is not None:
+            return
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError, ValueError):
+                os.write(self.process.stdin.fileno(), b"%d\n" % signal.SIGUSR1)
+        elif not show.show_stacks(self.process.pid):
+            print(show.NOT_YET.format(self.name), file=sys.stderr, flush=True)
 
     def _write(self, line: str) -> None:
         assert self.process.stdin is not None
