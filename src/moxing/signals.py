@@ -24,11 +24,14 @@ class StopRequest:
     Attributes:
         signal: the number of the last signal that asked; None if none has.
         count: the number of requests.
+        later: called with a signal's number, in a thread of its own, a moment after the first one
+            came to a main thread that may not come to act on it; None: nothing is called.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
         self.count = 0
+        self.later: Callable[[int], None] | None = None
         self._last = 0.0
 
     def __bool__(self) -> bool:

@@ -121,8 +121,10 @@ execute(log_dir=sys.argv[1], input_fn=generated(generator), max_steps=10**9)
 BLOCKED = """
 import sys, threading
 from moxing import logs
+from moxing.engine.run import beside
 from runs import execute, generated
 logs.reset_logger()
+beside.PATIENCE = 60.0
 
 def generator():
     yield from (1.0, 2.0)

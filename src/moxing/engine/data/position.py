@@ -14,7 +14,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -30,6 +30,7 @@ _IGNORE_STATE_OUTSIDE = 1
 _SECONDS = 5.0  # For the state of all iterators; an input may wait for data that never comes.
 _SAY_AFTER = 10.0
 _FORMAT = 1
+_FORMAT_BEHIND = 2  # With a number of batches to read behind the state, which format 1 can't have.
 _INDEX = "position.json"
 _QUEUES = ("Dequeue", "Unstage", "ReaderRead")
 
@@ -143,6 +144,18 @@ class Position:
             return None
         return _encode(states, self.pipelines)
 
+    def older(self, content: bytes, batches: int) -> bytes | None:
+        """A place from which a run reads on to this one; None where steps are counted.
+
+        Args:
+            content: what `save` returned earlier, for the same iterators.
+            batches: how many batches each device has taken since.
+        """
+        if self.kind is not Kind.STATE:
+            return None
+        states, behind = _decode(content, self.pipelines)
+        return _encode(states, self.pipelines, behind + batches)
+
     def _taken(self, session: tf.Session) -> list[bytes] | None:
         """The states; None if TensorFlow can't tell them, or not in time."""
         result: list[Any] = []
@@ -190,22 +203,31 @@ class Position:
         if place.pipelines is not None and place.pipelines != self.pipelines:
             TENSORFLOW.warning("%s", places.starts_over(place.steps, places.CHANGED))
             return False
-        if place.state is not None and self._restored(session, place.state):
-            return True
-        return self._skip(session, place, stopped)
+        reason = self._reasons[0] if self._reasons else places.NO_STATE
+        if place.workers is not None:
+            reason = places.other_workers(*place.workers)
+        if place.state is not None:
+            behind = self._restored(session, place.state)
+            if behind is not None:
+                steps = place.steps * behind // max(place.batches, 1)
+                place, reason = replace(place, steps=steps, batches=behind), places.WAITED
+        return not place.batches or self._skip(session, place, stopped, reason)
 
-    def _restored(self, session: tf.Session, content: bytes) -> bool:
+    def _restored(self, session: tf.Session, content: bytes) -> int | None:
+        """How many batches are to be read from the place on; None: it could not be restored."""
         try:
-            states = _decode(content, self.pipelines)
+            states, behind = _decode(content, self.pipelines)
             session.run(self._restores, dict(zip(self._fed, states, strict=True)))
         except (tf.errors.OpError, ValueError, KeyError, zipfile.BadZipFile) as error:
             TENSORFLOW.warning("%s", places.unreadable(places.first_line(error)))
             again = [op for op in self._initializers if op is not None]
             session.run(again)
-            return False
-        return True
+            return None
+        return behind
 
-    def _skip(self, session: tf.Session, place: Place, stopped: Callable[[], bool]) -> bool:
+    def _skip(
+        self, session: tf.Session, place: Place, stopped: Callable[[], bool], reason: str
+    ) -> bool:
         """Takes the elements of steps that earlier runs did, and drops them."""
         if any(op.type.startswith("Placeholder") for op in ancestry.behind(self._reads)):
             TENSORFLOW.info("%s", places.starts_over(place.steps, places.FED))
@@ -222,18 +244,23 @@ class Position:
         except tf.errors.OutOfRangeError:
             TENSORFLOW.warning("%s", places.ended_before(done, place.batches))
             return True
-        reason = self._reasons[0] if self._reasons else places.NO_STATE
-        if place.workers is not None:
-            reason = places.other_workers(*place.workers)
         TENSORFLOW.info("%s", places.skipped(place.steps, time.monotonic() - began, reason))
         return True
 
 
-def _encode(states: Iterable[bytes], pipelines: Iterable[str]) -> bytes:
-    """A ZIP file of the states, with a member that says what they are."""
+def _encode(states: Iterable[bytes], pipelines: Iterable[str], behind: int = 0) -> bytes:
+    """A ZIP file of the states, with a member that says what they are.
+
+    Args:
+        states: of the iterators.
+        pipelines: what identifies them.
+        behind: how many batches are to be read from there.
+    """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        index = {"format": _FORMAT, "pipelines": list(pipelines)}
+        index: dict[str, Any] = {"format": _FORMAT, "pipelines": list(pipelines)}
+        if behind:
+            index |= {"format": _FORMAT_BEHIND, "behind": behind}
         archive.writestr(_member(_INDEX), json.dumps(index))
         for number, state in enumerate(states):
             archive.writestr(_member(f"iterator-{number}"), state)
@@ -244,8 +271,8 @@ def _member(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name)  # Without a time: the same state makes the same bytes.
 
 
-def _decode(content: bytes, pipelines: tuple[str, ...]) -> list[bytes]:
-    """The states in the bytes that `_encode` made.
+def _decode(content: bytes, pipelines: tuple[str, ...]) -> tuple[list[bytes], int]:
+    """The states in the bytes that `_encode` made, and how many batches are to be read from there.
 
     Raises:
         ValueError: they are of another format, or of other pipelines.
@@ -253,8 +280,9 @@ def _decode(content: bytes, pipelines: tuple[str, ...]) -> list[bytes]:
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         index = json.loads(archive.read(_INDEX))
-        if index["format"] != _FORMAT:
+        if index["format"] not in (_FORMAT, _FORMAT_BEHIND):
             raise ValueError(f"its format is {index['format']}, which is not known here")
         if tuple(index["pipelines"]) != pipelines:
             raise ValueError("it is of other pipelines")
-        return [archive.read(f"iterator-{number}") for number in range(len(pipelines))]
+        states = [archive.read(f"iterator-{number}") for number in range(len(pipelines))]
+        return states, int(index.get("behind", 0))

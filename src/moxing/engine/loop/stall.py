@@ -35,7 +35,7 @@ def told(job: Job, progress: Progress) -> Iterator[None]:
         step, since, due = -1, 0.0, limit
         while not over.wait(limit / _TURNS):
             now = time.monotonic()
-            if progress.step != step or not _in_session(loop):
+            if progress.step != step or not in_step(loop):
                 step, since, due = progress.step, now, limit
             elif now - since >= due:
                 due *= 2
@@ -49,11 +49,14 @@ def told(job: Job, progress: Progress) -> Iterator[None]:
         over.set()
 
 
-def _in_session(thread: int) -> bool:
-    """Whether the thread of a loop is in a session call of a step, and not in a save or a hook."""
+def in_step(thread: int) -> bool:
+    """Whether the thread of a loop is in a session call of a step, and not in a save or a hook.
+
+    Python code of the input that the call runs may be inside it.
+    """
     frame = sys._current_frames().get(thread)
-    if frame is None or not frame.f_code.co_filename.endswith(_SESSION):
-        return False
+    while frame is not None and not frame.f_code.co_filename.endswith(_SESSION):
+        frame = frame.f_back
     while frame is not None and frame.f_code.co_name not in _STEP:
         frame = frame.f_back
     return frame is not None

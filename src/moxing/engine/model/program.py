@@ -26,7 +26,7 @@ from moxing.engine.graph import (
 from moxing.engine.graph.rewrites import convolution_gradients, precision, stateless
 from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
-from moxing.engine.model import inter_evaluation, streaming_metrics, train_op
+from moxing.engine.model import begun, inter_evaluation, streaming_metrics, train_op
 from moxing.engine.model.accumulation import Accumulation, EarlierBatches
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import ALONE, Place, TeamOps, TrainStep, Update
@@ -75,6 +75,7 @@ class Program:
     export_signature: export.ExportSignature | None = None
     team: TeamOps | None = None
     earlier: EarlierBatches | None = None
+    begun: tf.Tensor | None = None
 
     @property
     def model(self) -> Model:
@@ -163,6 +164,10 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
             other = inter_evaluation.build(job, job.inter_mode, _call_model_fn)
             hooks += other.model.inter_hooks
             second = other.inputs.initializers
+        marked = None
+        if job.training and not place.trial:
+            exchanges = place.size > 1 and not devices.has_gpu()
+            marked = begun.mark(step_op, sources(made), exchanges)
     program = Program(
         built,
         made,
@@ -175,6 +180,7 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
         tuple(slots),
         team=step.team,
         earlier=earlier,
+        begun=marked,
     )
     if not job.export.wanted or not place.is_chief:
         return program

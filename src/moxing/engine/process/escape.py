@@ -86,9 +86,18 @@ class Escape:
             if waited >= _OWN_END_SECONDS + _BREAK_SECONDS:
                 break
         TENSORFLOW.error("The step did not end within %.0f s; leaving.", _BREAK_SECONDS)
+        self.leave(PeerFailureError.exit_code)
+
+    @property
+    def saves(self) -> bool:
+        """Whether this process writes what it has."""
+        return self._saves > 0
+
+    def leave(self, code: int) -> None:
+        """Ends the process from another thread than its main one, behind its last work."""
         for work in reversed(self._last):
             try:
                 work()
             except Exception as error:
                 TENSORFLOW.error("%s", error)
-        leaving.at_once(PeerFailureError.exit_code)
+        leaving.at_once(code)

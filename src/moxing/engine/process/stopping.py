@@ -96,16 +96,18 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
             ear.settimeout(None)
             if not request:
                 _say_waiting(number)
+            if request.later is not None:
+                threading.Thread(target=request.later, args=(number,), daemon=True).start()
             continue
         if not heard:
             return
-        if heard[0] not in STOPPING or request:  # Otherwise the main thread acts.
+        if heard[0] not in STOPPING:
             continue
         if not number:
             first, number = time.monotonic(), heard[0]
             ear.settimeout(_PATIENCE)
-        elif time.monotonic() - first >= signals.ONE_REQUEST:
-            leaving.at_once(128 + heard[0])
+        elif not request and time.monotonic() - first >= signals.ONE_REQUEST:
+            leaving.at_once(128 + heard[0])  # Else the main thread acts, as it should.
 
 
 def _say_waiting(number: int) -> None:

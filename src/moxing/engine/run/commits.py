@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,10 @@ class Start:
         return start.step if start is not None and start.resume else None
 
 
+class _GoesOn(Exception):
+    """A step that waited goes on, so that its variables are no longer those of the step before."""
+
+
 class Commits:
     """Saves the variables of a run that has a directory; made before the graph is final.
 
@@ -73,6 +78,8 @@ class Commits:
         self._position, self._elements = position, start_state.elements(job)
         self._workers, self.goes_on = job.group.size, False
         self._start, self._listeners, self._escape = start, listeners, escape
+        self._lock, self._is_own = threading.Lock(), False
+        self._batches_of_device = job.batches
         self._max_steps = job.max_steps
         self._batches = 1 if job.optimization.updating.parts else job.batches
         self.first = 0
@@ -87,13 +94,53 @@ class Commits:
 
     def save(self, session: tf.Session, step: int, input_ended: bool = False) -> None:
         """Commits a checkpoint, and calls the listeners before and after it."""
-        self._listeners.around(lambda: self._commit(session, step, input_ended), session, step)
+
+        def commit() -> None:
+            with self._lock:
+                self._commit(session, step, input_ended, lambda: self._position.save(session))
+
+        self._listeners.around(commit, session, step)
+
+    def save_beside(
+        self, session: tf.Session, step: int, holds: Callable[[], bool]
+    ) -> Callable[[], None] | None:
+        """Commits the last finished step from another thread, while the step after it waits.
+
+        Listeners are not called: they may wait too. The input can't tell its state while it waits,
+        so the place in it is that of the last commit and the number of steps since.
+
+        Args:
+            session: the session, in which a step waits.
+            step: the last finished step.
+            holds: whether the step that waits has changed nothing yet.
+
+        Returns:
+            What lets this run save again; None: the step went on meanwhile, and nothing was saved.
+        """
+        self._lock.acquire()
+        try:
+            if holds():
+                self._commit(session, step, False, lambda: self._older_place(step, holds))
+                return self._lock.release
+        except _GoesOn:
+            pass
+        except BaseException:
+            self._lock.release()
+            raise
+        self._lock.release()
+        return None
 
     def end(self, session: tf.Session, step: int) -> None:
         """Calls the listeners after the last commit, which was at `step`."""
         self._listeners.end(session, step)
 
-    def _commit(self, session: tf.Session, step: int, input_ended: bool) -> None:
+    def _commit(
+        self,
+        session: tf.Session,
+        step: int,
+        input_ended: bool,
+        place: Callable[[], bytes | None],
+    ) -> None:
         assert self._saver is not None
         assert self._finite is not None
         if self._start.lock is not None:
@@ -102,10 +149,29 @@ class Commits:
         with self._escape.saving():
             extra = self._extra(step, input_ended)
             placed = extra[start_state.INPUT_STEPS] and not input_ended
-            saved = self._saver.save(
-                session, step, extra, lambda: self._position.save(session) if placed else None
-            )
-            self.newest = saved.prefix
+            saved = self._saver.save(session, step, extra, place if placed else lambda: None)
+            self.newest, self._is_own = saved.prefix, True
+
+    def _older_place(self, step: int, holds: Callable[[], bool]) -> bytes | None:
+        """The place in the input of the last commit, with the number of batches since.
+
+        Called when the variables have been written.
+
+        Raises:
+            _GoesOn: that step has begun to change them.
+        """
+        if not holds():
+            raise _GoesOn
+        same_workers = self._start.state.workers in (0, self._workers)
+        if not self.newest or not (self._is_own or (self.goes_on and same_workers)):
+            return None
+        last = Checkpoint(self.newest, None)
+        state = checkpoint.read_input(last)
+        if state is None:
+            return None
+        taken = self._extra(step, False)[start_state.INPUT_TAKEN]
+        since = taken - int(checkpoint.read_extra(last).get(start_state.INPUT_TAKEN, 0))
+        return self._position.older(state, since // self._elements * self._batches_of_device)
 
     def _extra(self, step: int, input_ended: bool) -> dict[str, Any]:
         """Returns the facts for the manifest beside the variables."""

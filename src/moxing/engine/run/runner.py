@@ -33,6 +33,7 @@ from moxing.engine.reporting.console import open_console
 from moxing.engine.reporting.records.recorder import Recorder
 from moxing.engine.reporting.summaries import SummaryWriter, open_summaries
 from moxing.engine.run import start_state
+from moxing.engine.run.beside import Beside
 from moxing.engine.run.commits import Commits, Start
 from moxing.engine.wording import option_names, report
 from moxing.errors import MoxValueError
@@ -109,7 +110,10 @@ class Runner:
         """Trains, evaluates or predicts, until the job is done or `stop` is set."""
         job, built, team = self._job, self._program, self._team
         threads = _Threads(tf.train.Coordinator(), tf.train.Coordinator())
+        beside = Beside(job, self.commits, team.escape, self._recorder, stop)
         with ExitStack() as stack:
+            if team.alone:
+                stack.enter_context(beside.ready())
             summaries = self._open_summaries(stack)
             stack.callback(self._profile.close)
             self._recorder.announce(summaries)
@@ -134,7 +138,11 @@ class Runner:
                 (lambda step: self.commits.save(opened, step)) if self.commits.active else None,
                 first,
             )
-            with team.steps(opened, stop), stall.told(job, loop.progress):
+            with (
+                team.steps(opened, stop),
+                stall.told(job, loop.progress),
+                beside.steps(opened, loop.progress, built.begun),
+            ):
                 progress = loop.run()
             opened = team.alive(opened, job.group, stack)
             self._end_together(opened, progress, stop)

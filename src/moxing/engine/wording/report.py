@@ -137,6 +137,16 @@ def stopped(signal: str, step: int, checkpoint: str | None, by_chief: bool = Fal
     )
 
 
+def stopped_before(signal: str) -> str:
+    """The last words of a run that a signal ended while it waited for its first data."""
+    return f"Stopped by {signal} before the first step of this run."
+
+
+def waits_for_data(step: int) -> str:
+    """Said on a signal, where the step after this global step waits for its data."""
+    return f"The step after step {step} still waits for its data: leaving without it."
+
+
 def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) -> str:
     """Says that a step has not ended yet, and where it waits.
 

@@ -1,0 +1,87 @@
+"""Marks in each step the point before which it changes no state: all that it waits for has come.
+
+A step that waits for data can't be told to give up. But while it has changed nothing, another call
+in the same session can save the variables as the last finished step left them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.ops import control_flow_util
+
+from moxing.engine.graph import ancestry
+
+_WAITS = ("IteratorGetNext", "Dequeue", "PyFunc", "Unstage", "ReaderRead", "Collective")
+# Parts of the types of operations whose handles stand for data, not for state of a model.
+_DATA = ("Iterator", "Queue", "Reader", "TensorArray", "Stack", "SummaryWriter", "Stage")
+_READS = (
+    *("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp"),
+    *("VariableShape", "LookupTableFindV2", "LookupTableSizeV2", "LookupTableExportV2"),
+    *("Identity", "IsVariableInitialized", "DisableCopyOnRead"),
+)
+
+
+def mark(
+    step: tf.Operation, data: Sequence[tf.Operation], exchanges: bool = False
+) -> tf.Tensor | None:
+    """Has each step count itself when its data has come, before it changes any state.
+
+    Args:
+        step: runs the last session call of a step.
+        data: the operations that give the model its data.
+        exchanges: whether a step also waits for gradients of other processes before it changes
+            anything, if the graph allows that. On GPUs that would hold up the step.
+
+    Returns:
+        How many steps of the session may have changed state, an int64 scalar; None: a step waits
+        for nothing, or changes state before its data has come.
+    """
+    behind = list(ancestry.behind([step]))
+    changes = [op for op in behind if _changes_state(op)]
+    met = [op for op in behind if exchanges and "Collective" in op.type]
+    if any(control_flow_util.GetContainingWhileContext(_context(op)) for op in changes):
+        return None
+    for waited in ([*data, *met], data):
+        before = {op.name: op for op in ancestry.behind(waited)}
+        if not any(part in op.type for op in before.values() for part in _WAITS):
+            return None
+        if any(op.name in before for op in changes):
+            continue
+        return _counted(waited, changes)
+    return None
+
+
+def _counted(waited: Iterable[tf.Operation], changes: Iterable[tf.Operation]) -> tf.Tensor:
+    with tf.device("/cpu:0"), tf.control_dependencies(None), tf.name_scope(None):
+        count = tf.get_variable(
+            "openmox/begun",
+            shape=[],
+            dtype=tf.int64,
+            initializer=tf.zeros_initializer(),
+            trainable=False,
+            use_resource=True,
+            collections=[tf.GraphKeys.LOCAL_VARIABLES],
+        )
+        with tf.control_dependencies(list(waited)):
+            counts = count.assign_add(1, read_value=False)
+        for op in changes:
+            op._add_control_input(counts)
+        return count.read_value()
+
+
+def _changes_state(op: tf.Operation) -> bool:
+    """Whether an operation may change a variable or a table."""
+    if op.type in _READS or op.type.startswith(("Switch", "RefSwitch", "Merge", "Enter", "Exit")):
+        return False
+    if any(tensor.dtype._is_ref_dtype for tensor in op.inputs):
+        return True
+    return bool(op.op_def.is_stateful) and any(
+        tensor.dtype == tf.resource and not any(part in tensor.op.type for part in _DATA)
+        for tensor in op.inputs
+    )
+
+
+def _context(op: tf.Operation) -> object:
+    return op._get_control_flow_context()
