@@ -60,6 +60,25 @@ def test_a_failure_ends_the_data_with_an_error(kind: Any, size: int | None) -> N
             rows(dataset)
 
 
+@pytest.mark.parametrize("size", [None, 2])
+def test_a_sound_sample_behind_a_bad_one_is_not_blamed(size: int | None) -> None:
+    order = Order(9, 1, shuffle=False, seed=0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        if size is None:
+            dataset = guard.strict_map(order, 0, work(ValueError), PROBLEMS)
+        else:
+            dataset = guard.strict_batches(order, 0, work(ValueError), PROBLEMS, size, full=False)
+        element = tf.data.make_one_shot_iterator(dataset).get_next()
+        told = []
+        while len(told) < 3:
+            try:
+                session.run(element)
+            except tf.errors.InvalidArgumentError as error:
+                told.append(error.message)
+    assert all("sample 3 is bad. Mend or delete" in text for text in told)
+    assert not any("could not in its turn" in text for text in told)
+
+
 @pytest.mark.parametrize("kind", ERRORS)
 def test_a_failure_is_left_out_on_demand(kind: Any, messages: Any) -> None:
     order = Order(5, 2, shuffle=False, seed=0)

@@ -151,8 +151,15 @@ def _map(indices: Any, work: Work) -> Any:
 
 
 def _fail(numbers: tf.Tensor, problems: Problems) -> tf.Tensor:
+    bad: list[str] = []
+
     def fail(found: Any) -> bool:
-        raise MoxValueError(problems.first(found.ravel().tolist()) + _REMEDY)
+        samples = found.ravel().tolist()
+        known = problems.bad(samples)
+        if known:
+            bad.append(known)
+        # Behind a missing result all others are at wrong positions: the first fault is theirs too.
+        raise MoxValueError((bad[0] if bad else problems.first(samples)) + _REMEDY)
 
     return _python(fail, numbers)
 

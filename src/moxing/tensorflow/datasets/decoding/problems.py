@@ -26,13 +26,20 @@ class Problems:
 
     def first(self, numbers: Sequence[int]) -> str:
         """Returns a sentence about the first bad one of several samples; at least one was bad."""
+        found = self.bad(numbers)
+        if found:
+            return found
+        others = f" or one of the {len(numbers) - 1} that follow" if len(numbers) > 1 else ""
+        text = f"{self.name(numbers[0])}{others} can be read now, but could not in its turn."
+        return _printable(text)
+
+    def bad(self, numbers: Sequence[int]) -> str:
+        """Returns a sentence about the first sample that is bad now; "" if all can be read."""
         for number in numbers:
             problem = self.find(number)
             if problem:
                 return _printable(f"{self.name(number)} {problem}")
-        others = f" or one of the {len(numbers) - 1} that follow" if len(numbers) > 1 else ""
-        text = f"{self.name(numbers[0])}{others} can be read now, but could not in its turn."
-        return _printable(text)
+        return ""
 
 
 def _printable(text: str) -> str:
