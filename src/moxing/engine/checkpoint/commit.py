@@ -25,14 +25,14 @@ def commit(staged: str, final: str, record: Manifest) -> None:
     """
     durable.write(staged + MANIFEST, manifest.encode(record))
     if _is_same(staged, final, record):
-        _crown(staged, final)
+        _publish_manifest(staged, final)
         return
     old = _replaced(final)
     if os.path.exists(final + INDEX):
         _duplicate(final, old, aside=os.path.dirname(staged))
     try:
         _exchange(staged, final, record)
-        _crown(staged, final)
+        _publish_manifest(staged, final)
     except BaseException:
         _take_back(final, old, record)
         raise
@@ -92,7 +92,7 @@ def _exchange(staged: str, final: str, record: Manifest) -> None:
         os.replace(staged + suffix, final + suffix)
 
 
-def _crown(staged: str, final: str) -> None:
+def _publish_manifest(staged: str, final: str) -> None:
     if os.path.exists(staged + META):
         os.replace(staged + META, final + META)
     os.replace(staged + MANIFEST, final + MANIFEST)
