@@ -133,6 +133,45 @@ def test_other_errors_show_a_traceback_without_the_launchers_frames(
     )
 
 
+_MISTAKE = (
+    "import tensorflow.compat.v1 as tf\n"
+    "def net(x):\n"
+    "    return tf.matmul(x, tf.zeros([5, 2]))\n"
+    "def build(again):\n"
+    "    with tf.Graph().as_default():\n"
+    "        return again(tf.ones([3, 4]))\n"
+    "build(net)\n"
+)
+
+
+def test_frames_of_tensorflow_are_folded_and_the_users_line_is_last(run: Run) -> None:
+    text = run(_MISTAKE)
+
+    assert "site-packages" not in text
+    assert "    return tf.matmul(x, tf.zeros([5, 2]))\nValueError: Dimensions must be" in text
+    said, line, code = text.splitlines()[-3:]
+    assert said.startswith("(")
+    assert said.endswith(" of openmox, TensorFlow and Keras left out; MOX_DEBUG=1 shows all)")
+    assert line == "  at DIR/train.py:3: return tf.matmul(x, tf.zeros([5, 2]))"
+    assert code == "exit 1"
+
+
+def test_debugging_shows_frames_of_tensorflow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOX_DEBUG", "1")
+
+    text = run(_MISTAKE)
+
+    assert "site-packages/tensorflow/" in text
+    assert "left out" not in text
+
+
+def test_an_error_of_openmoxs_own_code_is_shown_whole(run: Run) -> None:
+    text = run("from moxing.legacy.program import tracebacks\ntracebacks.cut(None)\n")
+
+    assert "tracebacks.py" in text
+    assert "left out" not in text
+
+
 def test_an_excepthook_of_the_program_is_used(run: Run) -> None:
     text = run(
         "import sys\n"

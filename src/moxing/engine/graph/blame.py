@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import tensorflow.compat.v1 as tf
 
 import moxing
-from moxing.engine.graph import records
+from moxing.engine.graph import exhausted, records
 from moxing.engine.graph.ancestry import PLACEHOLDERS
 
 _LIBRARIES = (
@@ -50,10 +50,10 @@ def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
         return f"openmox: raised {doing}: {python}."
     if found := records.broken(error, graph):
         return f"openmox: raised {doing}: {found}."
-    op = _operation(error, graph)
+    op, memory = _operation(error, graph), exhausted.told(error, graph, place)
     if op is None:
-        return f"openmox: raised {doing}{_in_pipeline(error)}."
-    hint = ""
+        return f"openmox: raised {doing}{_in_pipeline(error)}.{memory}"
+    hint = memory
     if op.type in PLACEHOLDERS:
         hint = " Feed it from a hook, or build the model of the inputs that model_fn is given."
     return f"openmox: raised {doing}, by {place(op)}.{hint}"

@@ -39,8 +39,24 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
         return getattr(error, "exit_code", FAILED)
     for hint in hints(error, os.path.dirname(script), users):
         error.add_note(hint)
+    if os.environ.get("MOX_DEBUG") != "1":
+        _fold(error, owns)
     _show(error)
     return getattr(error, "exit_code", FAILED)
+
+
+def _fold(error: BaseException, owns: Callable[[str], bool]) -> None:
+    """Leaves the user's frames, and puts the user's line in front of the error's other notes."""
+    folded = tracebacks.fold(error, owns)
+    if not folded:
+        return
+    notes = list(getattr(error, "__notes__", ()))
+    frames = "1 line" if folded == 1 else f"{folded} lines"
+    said = f"({frames} of openmox, TensorFlow and Keras left out; MOX_DEBUG=1 shows all)"
+    line = tracebacks.innermost(error, owns)
+    # An operation that fails in a step does so far from the line that made it, which a note names.
+    in_step = hasattr(error, "node_def")
+    error.__notes__ = [said, *([f"  at {line}"] if line and not in_step else []), *notes]
 
 
 def _show(error: BaseException) -> None:

@@ -1,9 +1,10 @@
-"""Trims tracebacks to start with the user's own code, without the launcher's frames."""
+"""Trims tracebacks to the user's own code: without the launcher's frames, and folds libraries'."""
 
 from __future__ import annotations
 
 import linecache
 import os
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,13 @@ from dataclasses import dataclass
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _IMPORTER = os.path.join(_OURS, "face", "importer.py")
 _LONGEST = 160
+_PACKAGE = os.path.dirname(os.path.dirname(_OURS)) + os.sep
+# Whose frames say nothing of a mistake in a program that calls them.
+_FOLDED = tuple(
+    os.path.join(folder, name) + os.sep
+    for folder in dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
+    for name in ("tensorflow", "keras", "tf_keras", "tf_slim", "tensorflow_estimator", "absl")
+)
 
 
 def cut(line: str) -> str:
@@ -49,15 +57,37 @@ def came_from(error: BaseException, owns: Callable[[str], bool]) -> bool:
 
 def trim(error: BaseException, script: str) -> None:
     """Removes the launcher's frames from the tracebacks of an error and of its causes."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        current = waiting.pop()
-        if current is None or id(current) in seen:
-            continue
-        seen.add(id(current))
+    for current in _chain(error):
         current.__traceback__ = _trimmed(current.__traceback__, script)
-        waiting += [current.__cause__, current.__context__]
+
+
+def fold(error: BaseException, owns: Callable[[str], bool]) -> int:
+    """Removes frames of openmox, TensorFlow and Keras from the tracebacks of an error.
+
+    A traceback without a frame of the user keeps all, and so does one that ends in openmox's own
+    code: that is no mistake of the user's.
+
+    Args:
+        error: the error; its causes are folded too.
+        owns: whether a source file is the user's own.
+
+    Returns:
+        The number of frames that were removed.
+    """
+    folded = 0
+    for current in _chain(error):
+        entries = list(_entries(current.__traceback__))
+        files = [entry.tb_frame.f_code.co_filename for entry in entries]
+        if not any(map(owns, files)) or files[-1].startswith(_PACKAGE):
+            continue
+        kept = [e for e, file in zip(entries, files, strict=True) if owns(file) or not _folds(file)]
+        folded += len(entries) - len(kept)
+        current.__traceback__ = _joined(kept)
+    return folded
+
+
+def _folds(file: str) -> bool:
+    return file.startswith((_PACKAGE, *_FOLDED))
 
 
 def _trimmed(trace: types.TracebackType | None, script: str) -> types.TracebackType | None:
@@ -70,10 +100,27 @@ def _trimmed(trace: types.TracebackType | None, script: str) -> types.TracebackT
         for place, entry in enumerate(entries)
         if not _hidden(entry.tb_frame.f_code.co_filename, last=place == len(entries) - 1)
     ]
+    return _joined(kept)
+
+
+def _joined(entries: list[types.TracebackType]) -> types.TracebackType | None:
     result = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, its causes, and those during whose handling it was raised."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting += [current.__cause__, current.__context__]
 
 
 def _hidden(file: str, last: bool) -> bool:
