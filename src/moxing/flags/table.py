@@ -141,7 +141,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         "summary_verbosity",
         "integer",
         0,
-        "From 1 on, logged values become summaries; from 2 on, histograms of variables too.",
+        "From 1 on, logged values at each summary too; from 2 on, histograms of variables.",
         least=0,
     ),
     FlagSpec(

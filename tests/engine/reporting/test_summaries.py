@@ -151,6 +151,22 @@ def test_automatic_summaries_leave_the_users_alone(graph: tf.Graph, tmp_path: Pa
     assert len(graph.get_collection(tf.GraphKeys.SUMMARIES)) == 1
 
 
+def test_logged_values_leave_the_programs_tags_and_what_is_due_alone(
+    graph: tf.Graph, tmp_path: Path
+) -> None:
+    tf.summary.scalar("mine", 1.0)
+    summaries = open_summaries(str(tmp_path), graph, 2, {"loss": tf.constant(4.0)})
+    for step in range(2):
+        summaries.logged(step, {"mine": 2.0, "loss": 3.0, "learning_rate": 0.5})
+    summaries.logged(2, {"mine": 2.0})
+    summaries.close()
+    assert _scalars(tmp_path) == [
+        (0, "learning_rate", 0.5),
+        (1, "loss", 3.0),
+        (1, "learning_rate", 0.5),
+    ]
+
+
 def test_every_kind_of_summary_is_merged(graph: tf.Graph, tmp_path: Path) -> None:
     tf.summary.histogram("h", tf.ones([3]))
     tf.summary.image("i", tf.zeros([1, 4, 4, 3]))

@@ -221,17 +221,23 @@ def test_same_seed_same_numbers(run: Run, model_with: Run) -> None:
     assert first != run(model_fn=model_fn).metrics
 
 
-def test_summaries_of_logged_values_on_demand(run: Run, tmp_path: Path) -> None:
-    def tags(log_dir: Path) -> set[str]:
+def test_summaries_have_logged_values_the_learning_rate_and_the_speed(
+    run: Run, tmp_path: Path
+) -> None:
+    def steps(log_dir: Path) -> dict[str, list[int]]:
         files = [str(path) for path in log_dir.glob("events*")]
-        events = [event for file in files for event in tf.train.summary_iterator(file)]
-        return {value.tag for event in events for value in event.summary.value}
+        found: dict[str, list[int]] = {}
+        for event in (event for file in files for event in tf.train.summary_iterator(file)):
+            for value in event.summary.value:
+                found.setdefault(value.tag, []).append(event.step)
+        return found
 
-    run(log_dir=tmp_path / "a", save_summary_steps=1)
-    assert "loss" not in tags(tmp_path / "a")
+    run(log_dir=tmp_path / "a", save_summary_steps=1, log_every_n_steps=2)
+    found = steps(tmp_path / "a")
+    assert (found["loss"], found["learning_rate"], found["sample/sec"]) == ([0, 2], [0, 2], [2])
     mox.set_flag("summary_verbosity", 1)
-    run(log_dir=tmp_path / "b", save_summary_steps=1)
-    assert "loss" in tags(tmp_path / "b")
+    run(log_dir=tmp_path / "b", save_summary_steps=1, log_every_n_steps=2)
+    assert steps(tmp_path / "b")["loss"] == [0, 1, 2]
 
 
 def test_only_chosen_variables_are_trained(run: Run, tmp_path: Path) -> None:

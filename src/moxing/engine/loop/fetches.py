@@ -34,13 +34,14 @@ def of_program(job: Job, program: Program, summary: tf.Tensor | None) -> dict[st
     samples = {"samples": each[0]["samples"]} if "samples" in each[0] else {}
     wait = {} if inputs.wait is None else {"wait": inputs.wait}
     losses = {loss.tensor.name: loss.tensor for loss in model.losses} if job.training else {}
+    shown = {"shown": dict(program.shown)} if program.shown else {}
     outputs, means = [], []
     for part, common in zip(program.replicas, each, strict=True):
         means.append({**common, "values": dict(part.model.log)})
         outputs.append({**common, "values": dict(part.model.outputs)})
     fetches: dict[str, Any] = {
         _STEP: program.step_op,
-        LOG: {"values": dict(program.log), "losses": losses, **samples, **wait},
+        LOG: {"values": dict(program.log), "losses": losses, **shown, **samples, **wait},
         MEANS: means,
         SEEN: each,
         OUTPUTS: outputs,

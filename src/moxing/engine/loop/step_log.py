@@ -58,6 +58,7 @@ class StepLog:
         if self._job.training:
             line = report.step_line(progress.step, progress.global_step, rate, progress.values)
             self._recorder.logged(progress, steps / max(seconds, 1e-9), rate)
+            self._summarize(logged.get("shown", {}), rate)
         else:
             seen = progress.samples if progress.means.samples is None else progress.means.samples
             steps_done = progress.step + 1  # An element without a first dimension is one example.
@@ -65,6 +66,13 @@ class StepLog:
         TENSORFLOW.info("%s", line)
         if self._console.live:
             self._console.update(progress.step + 1, rate, progress.wait, progress.values)
+
+    def _summarize(self, shown: Mapping[str, Any], rate: float | None) -> None:
+        """Writes the line for TensorBoard. The first step's rate is that of planning the graph."""
+        progress = self._progress
+        known = {} if rate is None or not progress.step else {"sample/sec": rate}
+        values = {**shown, **known, **progress.values}
+        self._summaries.logged(progress.global_step, values)
 
     def report_rate(self) -> None:
         """Reports TensorFlow's own measure of speed, global_step/sec, in log and TensorBoard."""

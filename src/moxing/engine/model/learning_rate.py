@@ -31,6 +31,7 @@ class _Rates:
 
     factor: tf.Tensor
     rates: list[Any] = field(default_factory=list)
+    scaled: list[tf.Tensor] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     taken: bool = False
 
@@ -61,11 +62,22 @@ def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
                 continue  # Not a learning rate: the optimizer raises its own error when it is used.
             kept.append((optimizer, name, own))
             found.rates.append(rate)
+            found.scaled.append(scaled)
             setattr(optimizer, name, scaled)
         yield
     finally:
         for optimizer, name, own in kept:
             setattr(optimizer, name, own)
+
+
+def shown() -> dict[str, tf.Tensor]:
+    """The learning rates of the current graph's updates: `learning_rate`, `learning_rate_1`, ..."""
+    found = run_context.current().learning_rates
+    scaled = found.scaled if isinstance(found, _Rates) else []
+    names = ("learning_rate" + (f"_{number}" if number else "") for number in range(len(scaled)))
+    return {
+        name: rate for name, rate in zip(names, scaled, strict=True) if rate.shape.rank in (0, None)
+    }
 
 
 def take(factor: tf.Variable, who: str) -> list[Any]:

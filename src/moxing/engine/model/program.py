@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -26,7 +26,13 @@ from moxing.engine.graph import (
 from moxing.engine.graph.rewrites import convolution_gradients, precision, stateless
 from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
-from moxing.engine.model import begun, inter_evaluation, streaming_metrics, train_op
+from moxing.engine.model import (
+    begun,
+    inter_evaluation,
+    learning_rate,
+    streaming_metrics,
+    train_op,
+)
 from moxing.engine.model.accumulation import Accumulation, EarlierBatches
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import ALONE, Place, TeamOps, TrainStep, Update
@@ -60,6 +66,7 @@ class Program:
         export_signature: its inputs and outputs.
         team: what a step does with other processes; None if this process is alone.
         earlier: takes the batches of a step before the last one; None if a step is one batch.
+        shown: numbers for TensorBoard that are not in log lines.
     """
 
     graph: tf.Graph
@@ -76,6 +83,7 @@ class Program:
     team: TeamOps | None = None
     earlier: EarlierBatches | None = None
     begun: tf.Tensor | None = None
+    shown: Mapping[str, tf.Tensor] = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
@@ -144,6 +152,7 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
         step_op = _reading_inputs(step.op, made)
         with tf.control_dependencies(None):
             earlier = accumulation.earlier(sources(made) if made.initializers else [])
+        rates = learning_rate.shown() if job.training and job.log_dir is not None else {}
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []
         _check_reads(job, made, [step_op, *results, *shown])
@@ -181,6 +190,7 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
         team=step.team,
         earlier=earlier,
         begun=marked,
+        shown=rates,
     )
     if not job.export.wanted or not place.is_chief:
         return program

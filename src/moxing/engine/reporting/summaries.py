@@ -7,7 +7,7 @@ import itertools
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, SupportsFloat
 
 import tensorflow.compat.v1 as tf
@@ -37,8 +37,22 @@ class SummaryWriter:
         op: tf.Tensor | None,
         every_n_steps: int | None,
         clock: Callable[[], float] = time.time,
+        tags: Collection[str] = (),
+        automatic: Collection[str] = (),
     ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            log_dir: directory of the event file; None: nothing is written.
+            graph: written for TensorBoard.
+            op: see above.
+            every_n_steps: steps between two runs of it.
+            clock: seconds since 1970.
+            tags: of the program's own summaries in `op`.
+            automatic: tags of logged values in `op`.
+        """
         self.op = op
+        self._tags, self._automatic = frozenset(tags), frozenset(automatic)
         self._log_dir = log_dir
         self._graph = graph
         self._every = every_n_steps or 0
@@ -77,6 +91,20 @@ class SummaryWriter:
     def scalar(self, step: int, tag: str, value: SupportsFloat) -> None:
         """Writes a number that was computed outside the graph, such as `global_step/sec`."""
         self._write(step, tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=float(value))]))
+
+    def logged(self, step: int, values: Mapping[str, SupportsFloat]) -> None:
+        """Writes the numbers of a log line, but for those that `op` writes at this step.
+
+        A tag of the program's own summaries is the program's.
+        """
+        other = self._tags | (self._automatic if self.due(step) else frozenset())
+        shown = [
+            tf.Summary.Value(tag=tag, simple_value=float(value))
+            for tag, value in values.items()
+            if tag not in other
+        ]
+        if shown:
+            self._write(step, tf.Summary(value=shown))
 
     def text(self, step: int, tag: str, markdown: str) -> None:
         """Writes text that TensorBoard shows as Markdown."""
@@ -145,15 +173,20 @@ def open_summaries(
         histograms: variables to show as histograms, unless the graph has a summary with their tag.
     """
     wanted = log_dir is not None and bool(every_n_steps)
-    op = _merge(graph, automatic or {}, histograms) if wanted else None
-    return SummaryWriter(log_dir, graph, op, every_n_steps)
+    own = _runnable(graph.get_collection(tf.GraphKeys.SUMMARIES)) if wanted else []
+    tags = {tag for summary in own if (tag := _tag(summary)) is not None}
+    op = _merge(graph, own, tags, automatic or {}, histograms) if wanted else None
+    return SummaryWriter(log_dir, graph, op, every_n_steps, tags=tags, automatic=automatic or ())
 
 
 def _merge(
-    graph: tf.Graph, automatic: Mapping[str, tf.Tensor], histograms: Sequence[tf.Variable]
+    graph: tf.Graph,
+    own: Sequence[tf.Tensor],
+    tags: Collection[str],
+    automatic: Mapping[str, tf.Tensor],
+    histograms: Sequence[tf.Variable],
 ) -> tf.Tensor | None:
-    summaries = _runnable(graph.get_collection(tf.GraphKeys.SUMMARIES))
-    tags = {_tag(summary) for summary in summaries}
+    summaries = list(own)
     with graph.as_default(), tf.name_scope(None), tf.control_dependencies(None):
         for name, tensor in automatic.items():
             number = tf.cast(tensor, tf.float32) if tensor.dtype == tf.bool else tensor
