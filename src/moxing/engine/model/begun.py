@@ -13,7 +13,7 @@ from tensorflow.python.ops import control_flow_util
 
 from moxing.engine.graph import ancestry
 
-_WAITS = ("IteratorGetNext", "Dequeue", "PyFunc", "Unstage", "ReaderRead", "Collective")
+_WAITS = ("IteratorGetNext", "Dequeue", "PyFunc", "Unstage", "ReaderRead")
 # Parts of the types of operations whose handles stand for data, not for state of a model.
 _DATA = ("Iterator", "Queue", "Reader", "TensorArray", "Stack", "SummaryWriter", "Stage")
 _READS = (
@@ -23,34 +23,26 @@ _READS = (
 )
 
 
-def mark(
-    step: tf.Operation, data: Sequence[tf.Operation], exchanges: bool = False
-) -> tf.Tensor | None:
+def mark(step: tf.Operation, data: Sequence[tf.Operation]) -> tf.Tensor | None:
     """Has each step count itself when its data has come, before it changes any state.
 
     Args:
         step: runs the last session call of a step.
         data: the operations that give the model its data.
-        exchanges: whether a step also waits for gradients of other processes before it changes
-            anything, if the graph allows that. On GPUs that would hold up the step.
 
     Returns:
         How many steps of the session may have changed state, an int64 scalar; None: a step waits
         for nothing, or changes state before its data has come.
     """
-    behind = list(ancestry.behind([step]))
-    changes = [op for op in behind if _changes_state(op)]
-    met = [op for op in behind if exchanges and "Collective" in op.type]
+    changes = [op for op in ancestry.behind([step]) if _changes_state(op)]
     if any(control_flow_util.GetContainingWhileContext(_context(op)) for op in changes):
         return None
-    for waited in ([*data, *met], data):
-        before = {op.name: op for op in ancestry.behind(waited)}
-        if not any(part in op.type for op in before.values() for part in _WAITS):
-            return None
-        if any(op.name in before for op in changes):
-            continue
-        return _counted(waited, changes)
-    return None
+    before = {op.name: op for op in ancestry.behind(data)}
+    if not any(part in op.type for op in before.values() for part in _WAITS):
+        return None
+    if any(op.name in before for op in changes):
+        return None
+    return _counted(data, changes)
 
 
 def _counted(waited: Iterable[tf.Operation], changes: Iterable[tf.Operation]) -> tf.Tensor:

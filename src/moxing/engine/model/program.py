@@ -173,10 +173,8 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
             other = inter_evaluation.build(job, job.inter_mode, _call_model_fn)
             hooks += other.model.inter_hooks
             second = other.inputs.initializers
-        marked = None
-        if job.training and not place.trial:
-            exchanges = place.size > 1 and not devices.has_gpu()
-            marked = begun.mark(step_op, sources(made), exchanges)
+        alone = not place.device and not place.trial
+        marked = begun.mark(step_op, sources(made)) if job.training and alone else None
     program = Program(
         built,
         made,
