@@ -65,11 +65,11 @@ def test_a_program_that_has_trained(tmp_path: Path) -> None:
     written = sorted(os.listdir(tmp_path / "out" / "1"))
     assert written == ["frozen_graph.json", "frozen_graph.pb", "saved_model.pb", "variables"]
 
-    done = _mox("export", "train.py", "--", "--train=False", cwd=tmp_path)
+    done = _mox("export", "train.py", "--train=False", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == (
-        "mox: error: train.py ended without calling mox.run: nothing was exported. Its flags stand"
-        " after --, as in mox export train.py -- --train=True"
+        "mox: error: train.py ended without calling mox.run: nothing was exported. Give it flags"
+        " with which it trains, as in mox export train.py --train=True"
     )
 
 
@@ -82,13 +82,19 @@ def test_own_options_and_the_programs_flags() -> None:
     assert flags == ["--to=e", "--", "--kind=f"]
 
 
+def test_other_flags_are_the_programs_too() -> None:
+    given, flags = export._parse(["x.py", "--checkpoint_dir=c", "--train_url", "e", "--to=d"])
+    assert (given.script, given.to) == ("x.py", "d")
+    assert flags == ["--checkpoint_dir=c", "--train_url", "e"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (
-            ["x.py", "--train_url=out"],
-            "mox: error: mox export has no option --train_url=out. The program's own flags stand"
-            " after --: mox export x.py -- --train_url=out\n",
+            ["x.py", "--knd=onnx"],
+            "mox: error: mox export has no option --knd. Did you mean '--kind'? A flag of this name"
+            " of the program's stands after --: mox export x.py -- --knd\n",
         ),
         (["none.py"], "mox: error: there is no file none.py in "),
         (["x.py", "--kind=pmml"], "usage: mox export SCRIPT.py [options]"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 
@@ -11,8 +12,9 @@ from moxing.errors import MoxError
 _DESCRIPTION = """\
 Runs SCRIPT.py up to its first mox.run, which then neither trains nor evaluates: it calls input_fn
 for the shapes of the inputs and model_fn in mode EXPORT, exports the model with the values of a
-checkpoint, and ends the program. What stands after -- are the program's own flags, as behind
-mox run SCRIPT.py."""
+checkpoint, and ends the program. Other flags are the program's own, as behind mox run SCRIPT.py;
+those that stand after -- are always."""
+_OPTIONS = ("--checkpoint", "--kind", "--to")
 _KINDS = {
     "tf_serving": "TF_SERVING",
     "frozen": "FROZEN_GRAPH",
@@ -50,8 +52,8 @@ def main(arguments: Sequence[str]) -> int:
         code = 0
     if code == 0:
         complaints.say(
-            f"error: {given.script} ended without calling mox.run: nothing was exported. Its flags"
-            f" stand after --, as in mox export {given.script} -- --train=True"
+            f"error: {given.script} ended without calling mox.run: nothing was exported. Give it"
+            f" flags with which it trains, as in mox export {given.script} --train=True"
         )
         return complaints.FAILED
     return code
@@ -65,7 +67,7 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         own, flags = arguments[:at], arguments[at + 1 :]
     parser = argparse.ArgumentParser(
         prog="mox export",
-        usage="mox export SCRIPT.py [options] [-- the program's flags]",
+        usage="mox export SCRIPT.py [options] [the program's flags]",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -90,12 +92,18 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help="what to write beside the SavedModel; may be given several times",
     )
     known, unknown = parser.parse_known_args(own)
-    if unknown:
-        flag = " ".join(unknown)
-        print(
-            f"mox: error: mox export has no option {flag}. The program's own flags stand after --:"
-            f" mox export {known.script} -- {flag}",
-            file=sys.stderr,
-        )
-        raise SystemExit(2)
-    return known, flags
+    for name in (word.partition("=")[0] for word in unknown if word.startswith("--")):
+        if meant := _near_option(name):
+            print(
+                f"mox: error: mox export has no option {name}. Did you mean {meant!r}? A flag of"
+                f" this name of the program's stands after --: mox export {known.script} -- {name}",
+                file=sys.stderr,
+            )
+            raise SystemExit(2)
+    return known, [*unknown, *flags]
+
+
+def _near_option(name: str) -> str | None:
+    """The option that a flag is a typo of; a longer name such as --checkpoint_dir is none."""
+    near = difflib.get_close_matches(name, _OPTIONS, n=1, cutoff=0.8)
+    return near[0] if near and not name.startswith(near[0] + "_") else None
