@@ -38,7 +38,7 @@ def main(_):
       tf.keras.layers.Dropout(0.2),
       tf.keras.layers.Dense(10, activation=tf.nn.softmax)])
   model.compile(optimizer='adam', loss='sparse_categorical_crossentropy', metrics=['accuracy'])
-  model.fit(x / 255.0, y, epochs=5, verbose=0)
+  model.fit(x / 255.0, y, epochs=1, verbose=0)
   path = os.path.join(FLAGS.output_dir, 'mnist.h5')
   model.save(path)
   again = tf.keras.models.load_model(path)
@@ -134,7 +134,7 @@ def test_the_single_node_program(folder: Path, real_data: bool) -> None:
     assert "[master 0] equal True\n" in done.stdout
     found = re.search(r"accuracy ([0-9.]+)", done.stdout)
     assert found is not None
-    assert float(found[1]) >= (0.97 if real_data else 0.85)
+    assert float(found[1]) >= (0.93 if real_data else 0.5)
     assert re.search(
         rf"mox uai: In {folder}/out:\nmox uai:   mnist\.h5 \([0-9,]+ bytes\)\n$", done.stderr
     )

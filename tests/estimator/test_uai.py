@@ -105,37 +105,34 @@ def accuracy(text: str) -> float:
 
 @pytest.mark.slow
 def test_the_single_node_program(tmp_path: Path, data_dir: Path, real_data: bool) -> None:
-    with started([*folders(tmp_path, data_dir / "mnist", EXAMPLE), "/data/mnist.py"]) as job:
+    program = f"/data/mnist.py --epochs={1 if real_data else 5}"
+    with started([*folders(tmp_path, data_dir / "mnist", EXAMPLE), program]) as job:
         text = output(job)
 
     found = re.search(
         r"\[master 0\] accuracy ([0-9.]+) of (.*) which predicts the same: True", text
     )
     assert found is not None, text[-4000:]
-    assert float(found[1]) >= (0.97 if real_data else 0.85)
+    assert float(found[1]) >= (0.93 if real_data else 0.85)
     assert found[2] == f"{tmp_path}/out/mnist.h5"
 
 
 @pytest.mark.slow
-def test_the_distributed_program_on_one_node(
-    tmp_path: Path, data_dir: Path, real_data: bool
-) -> None:
+def test_the_distributed_program_on_one_node(tmp_path: Path, data_dir: Path) -> None:
     command = folders(tmp_path, data_dir / "mnist", EXAMPLE)
-    steps = 1000 if real_data else 150
+    steps = 150
     with started([*command, f"mnist_dist.py --max_steps={steps}"]) as job:
         text = output(job)
 
-    assert accuracy(text) >= (0.97 if real_data else 0.85)
+    assert accuracy(text) >= 0.85
     assert tf.train.latest_checkpoint(str(tmp_path / "out")) == f"{tmp_path}/out/model.ckpt-{steps}"
 
 
 @pytest.mark.slow
-def test_the_distributed_program_loses_a_node_and_goes_on(
-    tmp_path: Path, data_dir: Path, real_data: bool
-) -> None:
+def test_the_distributed_program_loses_a_node_and_goes_on(tmp_path: Path, data_dir: Path) -> None:
     """Two nodes and a parameter server, which has nothing to do and ends by itself."""
     command = folders(tmp_path, data_dir / "mnist", EXAMPLE)
-    flags = f"--max_steps={1000 if real_data else 150} --save_steps=50"
+    flags = "--max_steps=150 --save_steps=50"
     with started([*command, "--nodes=2", "--ps=1", f"mnist_dist.py {flags}"]) as job:
         kill_worker(tmp_path / "out", tmp_path / "out" / "model.ckpt-50.index")
         text = output(job)
@@ -145,7 +142,7 @@ def test_the_distributed_program_loses_a_node_and_goes_on(
     resumed = [int(step) for step in re.findall(r"step: 0\(global step: (\d+)\)", text)]
     assert min(resumed) == 0
     assert max(resumed) >= 50
-    assert accuracy(text) >= (0.97 if real_data else 0.85)
+    assert accuracy(text) >= 0.85
     assert "[ps 0] INFO:tensorflow:All workers are finished: ps 0 ends" in text
 
 

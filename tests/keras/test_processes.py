@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warm
 from models import BATCH, X, Y, assert_histories, dense, values
 
 import moxing.keras
@@ -30,7 +31,7 @@ class Processes:
         self.folder = folder
         ports = iter(free_ports(sum(roles.values())))
         cluster = {r: [f"127.0.0.1:{next(ports)}" for _ in range(n)] for r, n in roles.items()}
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, warm.Popen] = {}
         for role, addresses in cluster.items():
             for index in range(len(addresses)):
                 config = {"cluster": cluster, "task": {"type": role, "index": index}}
@@ -41,7 +42,7 @@ class Processes:
                     "CUDA_VISIBLE_DEVICES": "-1",
                 }
                 with open(folder / f"{name}.log", "wb") as output:
-                    self.processes[name] = subprocess.Popen(
+                    self.processes[name] = warm.Popen(
                         [sys.executable, str(PROGRAM), json.dumps(plan)],
                         stdout=output,
                         stderr=subprocess.STDOUT,

@@ -59,7 +59,7 @@ def test_a_process_that_is_killed_ends_the_others(tmp_path: Path) -> None:
     )
     started = time.monotonic()
 
-    result = _launch(tmp_path, tmp_path / "train.py")
+    result = _launch(tmp_path, tmp_path / "train.py", "--grace=3")
 
     assert result.returncode != 0
     assert time.monotonic() - started < 120
