@@ -253,6 +253,19 @@ def test_small_functions(faces: Faces) -> None:
             contrib.framework.with_shape([3], x)
 
 
+def test_cells_and_linear_operators_by_their_first_paths(faces: Faces) -> None:
+    contrib = faces.load("tensorflow").contrib
+    cell = contrib.rnn.core_rnn_cell.BasicLSTMCell(3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        lower = contrib.linalg.LinearOperatorTriL([[2.0, 9.0], [1.0, 3.0]])
+        dense = contrib.linalg.LinearOperatorMatrix([[2.0, 1.0], [0.0, 3.0]])
+        vector = tf.constant([1.0, 2.0])
+        found = session.run([lower.matvec(vector), dense.matvec(vector)])
+    assert cell.state_size == (3, 3)
+    # The operator reads only the triangle below: 2 * 1, and 1 * 1 + 3 * 2.
+    np.testing.assert_allclose(found, [[2.0, 7.0], [4.0, 6.0]])
+
+
 def test_modes_and_eager_names(faces: Faces) -> None:
     contrib = faces.load("tensorflow").contrib
 
@@ -338,6 +351,7 @@ def test_distributions_say_what_to_install_or_are_those_of_probability(faces: Fa
         ("tensorrt", "NVIDIA"),
         ("memory_stats", "get_memory_info"),
         ("gan", "mox.ModelSpec"),
+        ("tfprof", "tf.profiler.profile"),
     ],
 )
 def test_what_cannot_be_had_says_what_to_do(faces: Faces, name: str, advice: str) -> None:

@@ -63,6 +63,13 @@ NAMES: dict[str, Any] = {
     ),
     "eager": _EAGER,
     "hooks": Spec(names={"ProfilerHook": f"{_V1}:train.ProfilerHook"}),
+    "linalg": Spec(
+        roots=(f"{_V1}.linalg",),
+        names={
+            "LinearOperatorMatrix": f"{_V1}:linalg.LinearOperatorFullMatrix",
+            "LinearOperatorTriL": f"{_V1}:linalg.LinearOperatorLowerTriangular",
+        },
+    ),
     "lite": Spec(roots=(f"{_V1}.lite",), deep=True),
     "lookup": _LOOKUP,
     "nccl": Spec(
@@ -115,6 +122,7 @@ GONE: dict[str, str] = {
     "session_bundle": "Use tf.saved_model.loader.load instead.",
     "tensor_forest": _TREES,
     "tensorrt": "Convert the exported SavedModel with NVIDIA's own tools, or serve it as it is.",
+    "tfprof": "Use tf.profiler.profile instead.",
     "timeseries": "Write a model_fn with tf.nn.dynamic_rnn instead.",
     "training_v2": "Use tf.contrib.training or mox.run instead.",
     "verbs": "Leave it out: processes meet by gRPC and collectives.",

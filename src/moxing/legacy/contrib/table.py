@@ -166,7 +166,10 @@ _RNN_FILES = (
 )
 _RNN = Spec(
     roots=(f"{_HERE}.rnn", f"{_V1}.nn.rnn_cell", f"{_V1}.nn"),
-    names={"python": _python("rnn", "ops", *_RNN_FILES)},
+    names={
+        "core_rnn_cell": "face:tensorflow.contrib.rnn",
+        "python": _python("rnn", "ops", *_RNN_FILES),
+    },
 )
 _LEGACY_SEQ2SEQ = Spec(
     roots=(f"{_HERE}.legacy_seq2seq",),
