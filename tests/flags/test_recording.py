@@ -56,9 +56,9 @@ def _tags(log_dir: Path) -> dict[str, list[int]]:
 @pytest.mark.parametrize(
     ("verbosity", "automatic"),
     [
-        (0, {}),
-        (1, {"loss": [0, 3]}),
-        (2, {"loss": [0, 3], "w": [0, 3]}),
+        (0, {"loss": [0, 2, 4]}),
+        (1, {"loss": [0, 2, 3, 4]}),
+        (2, {"loss": [0, 2, 3, 4], "w": [0, 3]}),
     ],
 )
 def test_verbosity_says_which_summaries_there_are(
@@ -71,6 +71,8 @@ def test_verbosity_says_which_summaries_there_are(
         "job": [0],
         "global_step/sec": [3, 6],
         "validation_metrics/loss": [3, 6],
+        "learning_rate": [0, 2, 4],
+        "sample/sec": [2, 4],
         **automatic,
     }
 
