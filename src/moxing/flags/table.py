@@ -116,6 +116,12 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         least=1,
         most=_MOST_BATCHES,
     ),
+    FlagSpec(
+        "recompute",
+        "boolean",
+        False,
+        "Compute activations again in back-propagation instead of keeping them.",
+    ),
     FlagSpec("gradient_clip_norm", "float", None, "Largest global norm of the gradients."),
     FlagSpec("gradient_clip_value", "float", None, "Largest absolute value in a gradient."),
     FlagSpec("gradient_clip", "float", None, "MoXing's name for one of these limits."),

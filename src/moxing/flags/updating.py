@@ -33,6 +33,7 @@ def updating() -> Updating:
         limits["gradient_clip_value"],
         accumulate=flags.get_flag("accumulate_steps"),
         average_decay=_decay(),
+        recompute=flags.get_flag("recompute"),
     )
 
 

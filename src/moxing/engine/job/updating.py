@@ -1,4 +1,4 @@
-"""The settings for gradients and weights around the optimizers' updates.
+"""The settings of a step around its optimizers: how gradients are computed and changed.
 
 No TensorFlow here: flags are read without it.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Updating:
-    """The changes of gradients on their way to the optimizers.
+    """How gradients are computed, and changed on their way to the optimizers.
 
     Attributes:
         clip_norm: the largest global norm of the gradients of a loss; None: any norm.
@@ -19,6 +19,7 @@ class Updating:
         average_decay: the decay of exponential moving averages of the trained variables; None: the
             run keeps no averages.
         parts: whether these batches are parts of what the input counts as one batch.
+        recompute: whether back-propagation computes activations again instead of keeping them.
     """
 
     clip_norm: float | None = None
@@ -26,6 +27,7 @@ class Updating:
     accumulate: int = 1
     average_decay: float | None = None
     parts: bool = False
+    recompute: bool = False
 
     @property
     def clips(self) -> bool:

@@ -15,6 +15,7 @@ from moxing.engine.checkpoint import ObjectRestorer, Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
 from moxing.engine.graph import blame, devices, tf_executor
 from moxing.engine.job.job import Job
+from moxing.engine.model import recompute
 from moxing.engine.process.solo import Solo
 from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW
@@ -114,6 +115,8 @@ def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:
         intra_op_parallelism_threads=job.threads.intra_op,
     )
     team.configure(config, job.group, job.placement.together)
+    if job.training and job.optimization.updating.recompute:
+        recompute.configure(config)
     if team.alone and not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = tf_executor.choose(graph.get_operations())
     return config

@@ -30,6 +30,7 @@ from moxing.engine.model import (
     begun,
     inter_evaluation,
     learning_rate,
+    recompute,
     streaming_metrics,
     train_op,
 )
@@ -167,6 +168,9 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
                 place.index,
             )
         stateless.tell_apart(own, place.index)
+        if job.training and job.optimization.updating.recompute:
+            losses = [loss.tensor for part in parts for loss in part.model.losses]
+            recompute.mark(losses, sources(made))
         hooks = _hooks(parts)
         second: tuple[tf.Operation, ...] = ()
         if job.inter_mode is not None:
