@@ -37,7 +37,7 @@ def test_memory_that_is_asked_for_and_the_largest_tensors() -> None:
     assert "40 KB" in note
     assert note.endswith(
         " To need less, lower the batch size, take it in parts (--accumulate_steps=N), or compute"
-        " in 16 bits (--use_bf16)."
+        " in 16 bits."
     )
 
 

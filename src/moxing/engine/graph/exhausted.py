@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.wording.option_names import option
+
 _ASKED = re.compile(r"allocating tensor with shape\[([\d,]*)\] and type (\w+)")
 _TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _MOST = 3  # Tensors that are named.
@@ -26,8 +28,8 @@ def told(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operatio
         return ""
     found = [f" {sentence}." for sentence in (_asked(error, graph, place), _largest(graph, place))]
     return "".join(text for text in found if text != " .") + (
-        " To need less, lower the batch size, take it in parts (--accumulate_steps=N), or compute"
-        " in 16 bits (--use_bf16)."
+        " To need less, lower the batch size, take it in parts"
+        f" ({option('--accumulate_steps')}=N), or compute in 16 bits."
     )
 
 

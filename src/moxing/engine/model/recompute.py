@@ -57,7 +57,7 @@ def mark(losses: Sequence[tf.Tensor], sources: Iterable[tf.Operation]) -> None:
     for op in marked:
         op._set_attr(_HINT, tf.AttrValue(i=1))
     TENSORFLOW.info(
-        "Back-propagation computes %d of %d activations again, in %d parts (--recompute).",
+        "Back-propagation computes %d of %d activations again, in %d parts.",
         len(marked),
         len(activations),
         len(cuts) + 1,
