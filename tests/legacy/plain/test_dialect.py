@@ -37,6 +37,9 @@ _TF = "import tensorflow as tf\n"
         (_TF + "import moxing.tensorflow as mox\nx.numpy()\n", False, True),
         ("import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\nx.numpy()\n", False, True),
         (_TF + "@tf.function\ndef f(): tf.compat.v1.train.cosine_decay\n", True, False),
+        (_TF + "import oneflow as flow\ntf.GradientTape()\n", True, False),
+        ("import oneflow as flow\nflow.math.relu\n", True, False),
+        (_TF + "import oneflow as flow\ntf.Session()\n", False, True),
     ],
 )
 def test_how_it_runs(tmp_path: Path, source: str, eager: bool, old_names: bool) -> None:

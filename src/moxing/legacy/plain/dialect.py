@@ -62,7 +62,7 @@ class _Marks:
 
 def of(script: str) -> Dialect:
     """Reads a program and the modules beside it."""
-    graph, session, switched, at_once, strategy = False, False, False, False, ""
+    graph, session, switched, at_once, flow, strategy = False, False, False, False, False, ""
     estimators, bare, horovod = False, False, False
     own, others = _Marks(), _Marks()
     shows: dict[int, str] = {}
@@ -73,7 +73,9 @@ def of(script: str) -> Dialect:
             if (version := _keras_of(rest.split("."), use)) and version not in shows:
                 shows[version] = str(use)
         horovod |= first == "horovod"
-        if first in ("moxing", "oneflow"):
+        # Jobs of OneFlow have a graph of their own, whatever mode TensorFlow is in beside them.
+        flow |= first == "oneflow"
+        if first == "moxing":
             graph |= not (rest == "keras" or rest.startswith("keras."))
         if first == "tensorflow":
             if rest.startswith("keras.") and _only_in_3(rest.split(".")[1:]):
@@ -106,7 +108,8 @@ def of(script: str) -> Dialect:
         graph = False
     # A program with sessions that also enables eager execution has an option for each of them: it
     # starts with graphs, as in TensorFlow 1.x, and its own call switches to the other.
-    eager = (switched and not session) or (not graph and (at_once or alone))
+    # OneFlow is as old as TensorFlow 2.0, with which its programs are commonly compared.
+    eager = (switched and not session) or (not graph and (at_once or alone or flow))
     return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph, horovod)
 
 
