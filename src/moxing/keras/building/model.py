@@ -14,7 +14,7 @@ from moxing.keras import misfit
 from moxing.keras.building.families import Family
 from moxing.keras.building.optimizer import KerasOptimizer
 from moxing.keras.building.step import Step
-from moxing.keras.building.trace import build, eager_mode
+from moxing.keras.building.trace import Built, build, eager_mode
 from moxing.keras.building.variables import METRIC, Variables
 from moxing.keras.pipeline import Pipeline
 
@@ -44,6 +44,7 @@ class TrainedModel:
         self._family, self._model, self._pipeline = family, model, pipeline
         self._shares = itertools.count(first)
         self._gradients: dict[str, Sequence[Any]] = {}
+        self._built: list[Built] = []
         self._step: Step | None = None
         self.variables: Variables | None = None
 
@@ -70,7 +71,9 @@ class TrainedModel:
             for eager in traced.variables
             for v in [mine[id(eager)]]
         }
-        updates = [op for op, v in built.writes if kinds[v.name] != METRIC]
+        state = {name for name, kind in kinds.items() if kind != METRIC}
+        updates = [op for op, v in built.writes if v.name in state]
+        self._order(built, state)
         for op in updates:
             tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, op)
         others = [op for op in built.effects if op not in updates and op.type != "ReadVariableOp"]
@@ -86,6 +89,23 @@ class TrainedModel:
         assert self._step is not None
         assert self.variables is not None
         return KerasOptimizer(self._step, self.variables, self._gradients)
+
+    def _order(self, built: Built, state: set[str]) -> None:
+        """Lets shares with one set of variables write them only after all shares have read them.
+
+        Each share advances the state of a seed generator, from the state that it read. Without an
+        order some shares would see the next state already, and the numbers would differ by chance.
+
+        Args:
+            built: a share.
+            state: the names of the variables to look at: not metrics, to which each share adds.
+        """
+        if self._built and self._built[0].graph is not built.graph:
+            self._built = []
+        for other in self._built:
+            _wait(other, built, state)
+            _wait(built, other, state)
+        self._built.append(built)
 
     def _ready(self, element: tuple[Any, ...]) -> tuple[Step, Variables]:
         """Builds the model's variables, as Keras does at the first batch, and collects them."""
@@ -103,6 +123,14 @@ class TrainedModel:
             self.variables = Variables(self._family, self._model)
             self._step = Step(self._family, self._model, self.variables.eager, self._fuses)
         return self._step, self.variables
+
+
+def _wait(writing: Built, reading: Built, state: set[str]) -> None:
+    """Lets one share's writes wait for another share's reads of the same variables."""
+    for write, written in writing.writes:
+        for read, variable in reading.reads:
+            if variable.handle is written.handle and variable.name in state:
+                write._add_control_input(read)
 
 
 def _behind_first(gradients: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ graph's variables in place of Keras' variables. All computations are Keras' own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -61,15 +61,20 @@ class Built:
     """A traced function in a graph.
 
     Attributes:
+        graph: the graph.
         result: the result, in the structure that the function returned.
         effects: the operations that must run for their side effects, such as writes of variables.
         writes: pairs of each operation in `effects` that uses a variable other than by a plain
             read, and that variable.
+        reads: pairs of each operation that reads a variable before the function writes the
+            variable, and that variable.
     """
 
+    graph: tf.Graph
     result: Any
     effects: list[tf.Operation]
     writes: list[tuple[tf.Operation, tf.Variable]]
+    reads: list[tuple[tf.Operation, tf.Variable]]
 
 
 def trace(
@@ -131,6 +136,7 @@ def build(
         given[name] = own[name].handle if name in own else tf.constant(behind)
     given |= dict(zip(traced.arguments, arguments, strict=True))
     wanted = [*traced.results, *traced.effects]
+    earlier = {op.name for v in own.values() for op in v.handle.consumers()}
     imported = tf.import_graph_def(
         _placed(traced.definition, own),
         input_map={f"{name}:0": tensor for name, tensor in given.items()},
@@ -147,7 +153,22 @@ def build(
         for tensor in op.inputs
         if tensor.name in handles
     ]
-    return Built(result, list(effects), writes)
+    return Built(
+        tf.get_default_graph(), result, list(effects), writes, _reads(own.values(), earlier)
+    )
+
+
+def _reads(
+    variables: Iterable[tf.Variable], earlier: Collection[str]
+) -> list[tuple[tf.Operation, tf.Variable]]:
+    """Returns the reads of variables, without earlier ones and those that wait for a write."""
+    found = []
+    for variable in variables:
+        new = [op for op in variable.handle.consumers() if op.name not in earlier]
+        reads = [op for op in new if op.type == "ReadVariableOp"]
+        writes = [op for op in new if op.type != "ReadVariableOp"]
+        found += [(op, variable) for op in reads if not set(op.control_inputs) & set(writes)]
+    return found
 
 
 def _packed(structure: Any, tensors: Sequence[tf.Tensor]) -> Any:
