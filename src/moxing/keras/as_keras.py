@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from moxing.engine.graph.structure import is_dataset
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.keras.generated import is_generated
 
 # A log interval that exceeds the steps of any run.
 _NEVER = 1 << 60
 # These arguments control prefetching in Keras; here, the pipeline prefetches by itself.
 _NO_EFFECT = ("max_queue_size", "use_multiprocessing", "workers")
+# After the model and two arguments for data, values without a name are those of Keras' own fit.
+_OWN = 3
+_POSITIONS = (
+    *("batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data"),
+    *("shuffle", "class_weight", "sample_weight"),
+)
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,31 @@ def taken(
     return Given(train_data, eval_data, eval_steps, log_every, given)
 
 
+def positions(fit: Callable[..., _R]) -> Callable[..., _R]:
+    """Lets `fit` be called as Keras' own: (x, y, batch_size, epochs, verbose, callbacks, ...).
+
+    Raises:
+        MoxTypeError: there are more values than Keras has arguments by position, or one is given
+            both by position and by name.
+    """
+
+    @functools.wraps(fit)
+    def called(*values: Any, **named: Any) -> _R:
+        further = values[_OWN:]
+        if len(further) > len(_POSITIONS):
+            raise MoxTypeError(
+                f"moxing.keras.fit has {len(values)} values without a name. Name them; those of"
+                f" Keras' own fit after x and y are {', '.join(_POSITIONS)}."
+            )
+        for name, value in zip(_POSITIONS, further, strict=False):
+            if name in named:
+                raise MoxTypeError(f"fit has {name} by position and by name; give one.")
+            named[name] = value
+        return fit(*values[:_OWN], **named)
+
+    return called
+
+
 def _one(name: str, value: Any, other: str, another: Any) -> Any:
     if value is not None and another is not None:
         raise MoxTypeError(f"fit has {name} and {other}=, which are the same; give one.")
@@ -82,11 +116,16 @@ def _one(name: str, value: Any, other: str, another: Any) -> Any:
 
 def _bare(data: Any) -> bool:
     """Whether data is x alone: not None, a tuple, a function or a dataset."""
-    return not (data is None or isinstance(data, tuple) or callable(data) or is_dataset(data))
+    return not (data is None or isinstance(data, tuple) or _made(data))
+
+
+def _made(data: Any) -> bool:
+    """Whether data gives its batches itself, so that fit sees no arrays."""
+    return callable(data) or is_dataset(data) or is_generated(data)
 
 
 def _joined(x: Any, y: Any, weight: Any) -> tuple[Any, ...]:
-    if x is None or isinstance(x, tuple) or callable(x) or is_dataset(x):
+    if x is None or isinstance(x, tuple) or _made(x):
         raise MoxTypeError(
             "fit has y= or sample_weight= beside train_data that is no array of samples alone. Give"
             " all of it together: fit(model, (x, y, sample_weight)), or in the dataset."
@@ -95,7 +134,7 @@ def _joined(x: Any, y: Any, weight: Any) -> tuple[Any, ...]:
 
 
 def _arrays(data: Any, name: str) -> tuple[Any, ...]:
-    if data is None or callable(data) or is_dataset(data):
+    if data is None or _made(data):
         raise MoxNotSupportedError(
             f"fit has {name}=, which needs train_data of arrays. Do it in the dataset, with take,"
             " skip and map."

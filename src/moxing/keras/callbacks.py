@@ -41,7 +41,7 @@ class Callbacks:
     """
 
     def __init__(self, given: Sequence[Any], model: Any, chief: bool, package: str) -> None:
-        given = [given] if not isinstance(given, list | tuple) else list(given)
+        given = list(given) if isinstance(given, list | tuple) else [given] if given else []
         for callback in given:
             _check(callback, package)
         self._model = model
@@ -74,7 +74,12 @@ class Callbacks:
         with eager_mode():
             for callback in self._called:
                 getattr(callback, method)(*arguments)
-        return bool(getattr(self._model, "stop_training", False))
+        return stopped(self._model)
+
+
+def stopped(model: Any) -> bool:
+    """Whether a callback ended the training of a model."""
+    return bool(getattr(model, "stop_training", False))
 
 
 def changed(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> bool:

@@ -12,12 +12,12 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.structure import is_dataset
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.keras import described
+from moxing.keras import described, generated
 from moxing.keras.building.trace import eager_mode
 
 _FORMS = (
-    "arrays (x, y) or (x, y, sample_weight), a tf.data.Dataset of them, or a function that returns"
-    " one of these"
+    "arrays (x, y) or (x, y, sample_weight), a tf.data.Dataset of them, a keras.utils.Sequence or"
+    " generator of such batches, or a function that returns one of these"
 )
 
 
@@ -95,12 +95,13 @@ def read(
     Raises:
         MoxTypeError, MoxValueError: the data has no supported form, or is empty.
     """
-    own = False
+    own, again = False, None
     if callable(data) and not is_dataset(data):
         own = any(
             parameter.default is parameter.empty and parameter.kind in _POSITIONAL
             for parameter in inspect.signature(data).parameters.values()
         )
+        again = data
         with eager_mode():
             data = data(*[tf2.distribute.InputContext(size, index, size)] if own else [])
         if own and not is_dataset(data):
@@ -108,6 +109,15 @@ def read(
                 f"{name} is a function of one argument (a tf.distribute.InputContext), so it must"
                 f" return a tf.data.Dataset, not {shown(data)}."
             )
+    if generated.is_generated(data):
+        if batch_size is not None and name == "train_data":
+            raise MoxValueError(
+                f"fit has batch_size={batch_size} beside a {type(data).__name__}, which gives whole"
+                " batches. Leave batch_size out."
+            )
+        batch_size = None
+        with eager_mode():
+            data = generated.dataset(data, name, again)
     if not is_dataset(data):
         return _arrays(data, 32 if batch_size is None else batch_size, name)
     with eager_mode():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from moxing.errors import MoxValueError
@@ -24,6 +24,11 @@ def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | 
     """
     if eval_data is None:
         return None
+    if steps is None and isinstance(eval_data, Generator):
+        raise MoxValueError(
+            "eval_data is a generator, whose end fit can't see. Pass eval_steps= or"
+            " validation_steps=."
+        )
     given = data.read(eval_data, batch_size, "eval_data")
     if steps is None and data.endless(given):
         raise MoxValueError(

@@ -22,19 +22,31 @@ from moxing.engine.run import execution
 from moxing.errors import MoxNotSupportedError
 from moxing.flags import hello
 from moxing.flags.updating import updating
-from moxing.keras import arguments, as_keras, checks, data, evaluation, foreign, misfit, place
+from moxing.keras import (
+    arguments,
+    as_keras,
+    checks,
+    data,
+    evaluation,
+    foreign,
+    generated,
+    misfit,
+    place,
+)
 from moxing.keras.building import families
 from moxing.keras.building.model import TrainedModel
-from moxing.keras.callbacks import Callbacks
+from moxing.keras.callbacks import Callbacks, stopped
 from moxing.keras.epochs import Epochs
 from moxing.keras.pipeline import Pipeline
 from moxing.keras.restored import restore
 from moxing.keras.result import FitResult
+from moxing.logs import TENSORFLOW
 
 _SAVE_SECS = 60.0
 _START_SECS = 300.0
 
 
+@as_keras.positions
 def fit(
     model: Any,
     train_data: Any = None,
@@ -78,6 +90,10 @@ def fit(
             arrays x, (x, y) or (x, y, sample_weight), where each is an array or a nest of arrays
             with the samples along the first axis;
             a tf.data.Dataset of such tuples, of batches unless `batch_size` is given;
+            a PyDataset or Sequence of Keras, or a generator, of such tuples as batches, without
+            `batch_size`. Several processes need the same batches in the same order, and each
+            takes its share of every batch. A generator object needs `steps_per_epoch` or `steps`;
+            a run that resumes reads it up to its place;
             a function that returns one of these. A function with one required argument gets a
             tf.distribute.InputContext, and returns a Dataset of its own process's batches only.
         eval_data: the evaluation data, in the same forms. The chief evaluates on it with the
@@ -206,6 +222,13 @@ def fit(
     )
     with misfit.told_in_steps("train_data", given.element, model):
         result = execution.execute(job)
+    if result.global_step < max_steps and generated.is_generated(train_data) and not stopped(model):
+        TENSORFLOW.warning(
+            "train_data ended at step %d, before step %d: the generator gave no further batch. Pass"
+            " a generator that goes on, or fewer epochs.",
+            result.global_step,
+            max_steps,
+        )
     if not result.steps and not pauses.ended:
         restore(family, model, result.checkpoint)
     arguments.finalize(model)
