@@ -395,6 +395,15 @@ def _choices() -> Iterator[Case]:
                lambda x, i: f.unsorted_batch_segment_sum(x, i, 2),
                lambda x, i: np.stack([[x[r][i[r] == s].sum(0) for s in (0, 1)] for r in (0, 1)]),
                (X, np.array([[0, 1, 0], [1, 1, 1]], np.int32)))  # fmt: skip
+    yield Case("unsorted_batch_segment_sum of two batch axes",
+               lambda x, i: f.unsorted_batch_segment_sum(f.reshape(x, (1, 2, 3)), i, 2),
+               lambda x, i: np.stack([[x[r][i[0, r] == s].sum(0) for s in (0, 1)]
+                                      for r in (0, 1)])[None],
+               (X, np.array([[[0, 1, 0], [1, 1, 1]]], np.int32)))  # fmt: skip
+    yield Case("unsorted_batch_segment_sum of rows",
+               lambda x, i: f.unsorted_batch_segment_sum(f.reshape(x, (1, 2, 3)), i, 4),
+               lambda x, i: np.stack([0 * x[0], x.sum(0), 0 * x[0], 0 * x[0]])[None],
+               (X, np.array([[1, 1]], np.int32)))  # fmt: skip
     yield Case("broadcast_like", lambda x, y: f.broadcast_like(y, x, (0,)),
                lambda x, y: np.broadcast_to(y, x.shape), (X, VECTOR))  # fmt: skip
     yield Case("broadcast_to_compatible_with", lambda x, y: f.broadcast_to_compatible_with(y, [x]),

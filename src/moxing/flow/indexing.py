@@ -191,20 +191,25 @@ def _segment_sums(values: tf.Tensor, ids: tf.Tensor, count: Any, axis: int, name
 def unsorted_batch_segment_sum(
     data: Blob, segment_ids: Blob, num_segments: int, name: str | None = None
 ) -> Blob:
-    """Sums, within each sample i, the `data[i, j]` with the same `segment_ids[i, j]`.
+    """Sums the slices of each sample that have the same segment id.
 
     Args:
-        data: [batch, n, ...].
-        segment_ids: [batch, n], from 0 to `num_segments` - 1.
-        num_segments: axis 1 of the result.
+        data: [batch..., n, ...].
+        segment_ids: int32 or int64 [batch..., n], from 0 to `num_segments` - 1; all of its axes but
+            the last are axes of the batch.
+        num_segments: the length of the result's axis of segments, which stands where n stood.
         name: of the operation.
+
+    Returns:
+        [batch..., num_segments, ...].
     """
     values, ids = (tensor_of(x, "flow.unsorted_batch_segment_sum") for x in (data, segment_ids))
     own = context.op_name(name, "unsorted_batch_segment_sum")
-    hot = tf.one_hot(ids, num_segments, dtype=values.dtype, axis=1)  # [batch, segments, n]
-    flat = tf.reshape(values, [*_sizes(values)[:2], -1])
-    sums = tf.matmul(hot, flat)
-    return Blob(tf.reshape(sums, [-1, num_segments, *values.shape.as_list()[2:]], name=own))
+    axis = ids.shape.rank - 1
+    hot = tf.one_hot(ids, num_segments, dtype=values.dtype, axis=axis)  # [batch..., segments, n]
+    sizes = _sizes(values)
+    sums = tf.matmul(hot, tf.reshape(values, [*sizes[: axis + 1], -1]))
+    return Blob(tf.reshape(sums, [*sizes[:axis], num_segments, *sizes[axis + 1 :]], name=own))
 
 
 def _sizes(tensor: tf.Tensor) -> list[Any]:
