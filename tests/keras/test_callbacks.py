@@ -1,56 +1,90 @@
-"""Callbacks that work in every batch are refused, however they are made."""
+"""Callbacks that work in batches are called as Keras calls them."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from models import BATCH, FAMILIES, X, Y, dense
+from models import BATCH, FAMILIES, X, Y, assert_equal, dense
 
 import moxing.keras
 from moxing.errors import MoxNotSupportedError
 from moxing.keras.callbacks import Callbacks
 
-IN_BATCHES = [
-    ("keras", "on_train_batch_end"),
-    ("keras", "on_train_batch_begin"),
-    ("keras", "on_batch_end"),
-    ("tf_keras", "on_batch_end"),
-    ("tf_keras", "on_train_batch_end"),
-]
+CALL: dict[str, Any] = {"batch_size": BATCH, "epochs": 2, "shuffle": False, "verbose": 0}
 
 
-@pytest.mark.parametrize(("package", "method"), IN_BATCHES)
-def test_a_lambda_callback_of_batches_is_refused(package: str, method: str) -> None:
+def _recorder(package: str, seen: list[tuple[Any, ...]], stop_at: int | None) -> Any:
     keras: Any = importlib.import_module(package)
-    called = keras.callbacks.LambdaCallback(**{method: lambda batch, logs: None})
 
-    with pytest.raises(MoxNotSupportedError) as caught:
-        Callbacks([called], None, True, package)
+    class Recorder(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        """Halves the learning rate after each batch, and notes the calls."""
 
-    assert str(caught.value) == (
-        f"The callback LambdaCallback has {method}, which would stop training after every step. Let"
-        " it do its work in on_epoch_end; values of every step are in output_dir, for TensorBoard."
-    )
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            seen.append(("epoch", epoch))
+
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            seen.append(("begin", batch, float(self.model.get_weights()[0].sum())))
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            seen.append(("end", batch, float(logs["loss"]), float(logs["accuracy"])))
+            rate = self.model.optimizer.learning_rate
+            rate.assign(rate * 0.5)
+            if stop_at is not None and len(seen) > stop_at:
+                self.model.stop_training = True
+
+    return Recorder()
 
 
 @pytest.mark.parametrize("package", FAMILIES)
-def test_fit_calls_one_of_epochs_and_refuses_one_of_batches_before_it_trains(package: str) -> None:
+@pytest.mark.parametrize(("devices", "stop_at"), [(1, None), (2, 8)])
+def test_batches_are_called_as_in_keras(package: str, devices: int, stop_at: int | None) -> None:
+    theirs, ours = dense(package), dense(package)
+    expected, found = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+    theirs.fit(X, Y, callbacks=[_recorder(package, expected, stop_at)], **CALL)
+    called = [_recorder(package, found, stop_at)]
+    moxing.keras.fit(ours, X, Y, callbacks=called, num_gpus=devices, **CALL)
+    assert [call[:2] for call in found] == [call[:2] for call in expected]
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine[2:], other[2:], rtol=1e-4, atol=1e-5)
+    assert_equal(theirs, ours)
+
+
+@pytest.mark.parametrize("package", FAMILIES)
+def test_a_checkpoint_every_second_batch(package: str, tmp_path: Path) -> None:
     keras: Any = importlib.import_module(package)
-    seen: list[int] = []
-    of_epochs = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
-    model = dense(package)
-    before = model.get_weights()[0]
+    path = str(tmp_path / "{epoch}-{batch}.weights.h5")
+    saving = keras.callbacks.ModelCheckpoint(path, save_weights_only=True, save_freq=2)
+    moxing.keras.fit(dense(package), X, Y, callbacks=[saving], **CALL)
+    ours = sorted(file.name for file in tmp_path.iterdir())
+    for file in tmp_path.iterdir():
+        file.unlink()
+    saving = keras.callbacks.ModelCheckpoint(path, save_weights_only=True, save_freq=2)
+    dense(package).fit(X, Y, callbacks=[saving], **CALL)
+    assert ours == sorted(file.name for file in tmp_path.iterdir())
+    assert len(ours) == 5
 
-    with pytest.raises(MoxNotSupportedError, match="LambdaCallback has on_train_batch_end"):
-        moxing.keras.fit(
-            model,
-            (X, Y),
-            batch_size=BATCH,
-            callbacks=[keras.callbacks.LambdaCallback(on_train_batch_end=print)],
-        )
-    assert (model.get_weights()[0] == before).all()
-    moxing.keras.fit(model, (X, Y), batch_size=BATCH, epochs=2, callbacks=[of_epochs])
 
-    assert seen == [0, 1]
+@pytest.mark.parametrize("package", FAMILIES)
+def test_tensorboard_gets_values_of_epochs_and_batches(package: str, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    keras: Any = importlib.import_module(package)
+    callbacks = [
+        keras.callbacks.TensorBoard(str(tmp_path / "epochs")),
+        keras.callbacks.TensorBoard(str(tmp_path / "batches"), update_freq=1),
+    ]
+    moxing.keras.fit(dense(package), X, Y, callbacks=callbacks, **CALL)
+    for folder, tag in (("epochs", b"epoch_loss"), ("batches", b"batch_loss")):
+        written = b"".join(f.read_bytes() for f in tmp_path.glob(f"{folder}/train/events*"))
+        assert tag in written
+
+
+def test_tensorboard_without_its_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    keras: Any = importlib.import_module("keras")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MoxNotSupportedError, match="pip install tensorboard"):
+        Callbacks([keras.callbacks.TensorBoard("folder")], None, True, "keras")

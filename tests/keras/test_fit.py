@@ -172,11 +172,6 @@ def test_what_is_refused_says_what_to_do() -> None:
         callbacks=[keras.callbacks.BackupAndRestore("folder")],
     )
 
-    class Each(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            del batch, logs
-
-    refused(MoxNotSupportedError, "on_train_batch_end", "on_epoch_end", callbacks=[Each()])
     old: Any = importlib.import_module("tf_keras")
     refused(
         MoxValueError,

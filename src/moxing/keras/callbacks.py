@@ -1,7 +1,8 @@
-"""Calls Keras callbacks around epochs."""
+"""Calls Keras callbacks around epochs, and around batches where a callback works in them."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,13 +13,9 @@ from moxing.keras.building.trace import eager_mode
 
 # These callbacks write files, so only the chief calls them.
 _WRITERS = ("ModelCheckpoint", "CSVLogger", "TensorBoard", "BackupAndRestore", "RemoteMonitor")
-_OF_BATCHES = (
-    *("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"),
-    *("on_predict_batch_begin", "on_predict_batch_end"),
-)
+_OF_BATCHES = (*("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"),)
 _INSTEAD = {
     "BackupAndRestore": "Leave it out: a run with output_dir resumes by itself.",
-    "TensorBoard": "Leave it out: summaries for TensorBoard are in output_dir.",
     "ProgbarLogger": "Leave it out: the console shows progress.",
     "SwapEMAWeights": "Compile with an optimizer that has use_ema=True.",
     "TerminateOnNaN": "Leave it out: a loss that is not finite ends the run with an error.",
@@ -37,7 +34,7 @@ class Callbacks:
     Raises:
         MoxTypeError: an object is not a Keras callback.
         MoxValueError: a callback is from the other Keras package.
-        MoxNotSupportedError: a callback works in every batch, or is not needed here.
+        MoxNotSupportedError: a callback is not needed here, or needs a package that is missing.
     """
 
     def __init__(self, given: Sequence[Any], model: Any, chief: bool, package: str) -> None:
@@ -45,16 +42,20 @@ class Callbacks:
         for callback in given:
             _check(callback, package)
         self._model = model
+        # The same in all processes, which pause together: also where only the chief calls it.
+        self.of_batches = [type(c).__name__ for c in given if _works_in_batches(c)]
+        self._in_batches = {id(c) for c in given if _works_in_batches(c)}
         self._called = [c for c in given if chief or type(c).__name__ not in _WRITERS]
 
     def __bool__(self) -> bool:
-        return bool(self._called)
+        return bool(self._called or self.of_batches)
 
     def begin(self, parameters: Mapping[str, Any]) -> None:
         """Calls `on_train_begin`, before the first epoch."""
-        for callback in self._called:
-            callback.set_params(dict(parameters))
-            callback.set_model(self._model)
+        with eager_mode():
+            for callback in self._called:
+                callback.set_params(dict(parameters))
+                callback.set_model(self._model)
         self._model.stop_training = False
         self._call("on_train_begin", {})
 
@@ -66,13 +67,23 @@ class Callbacks:
         """Calls `on_epoch_end`, where callbacks may add to the logs; returns whether to stop."""
         return self._call("on_epoch_end", epoch, logs)
 
+    def batch_begin(self, batch: int) -> bool:
+        """Calls `on_train_batch_begin` with the batch's number in its epoch; whether to stop."""
+        return self._call("on_train_batch_begin", batch, {}, of_batches=True)
+
+    def batch_end(self, batch: int, logs: Mapping[str, float]) -> bool:
+        """Calls `on_train_batch_end` with the epoch's metrics until now; whether to stop."""
+        return self._call("on_train_batch_end", batch, dict(logs), of_batches=True)
+
     def end(self, logs: Mapping[str, float]) -> None:
         """Calls `on_train_end`, after the last epoch."""
         self._call("on_train_end", dict(logs))
 
-    def _call(self, method: str, *arguments: Any) -> bool:
+    def _call(self, method: str, *arguments: Any, of_batches: bool = False) -> bool:
         with eager_mode():
             for callback in self._called:
+                if of_batches and id(callback) not in self._in_batches:
+                    continue
                 getattr(callback, method)(*arguments)
         return stopped(self._model)
 
@@ -100,21 +111,29 @@ def _check(callback: Any, package: str) -> None:
     name = type(callback).__name__
     if name in _INSTEAD:
         raise MoxNotSupportedError(f"The callback {name} is not supported. {_INSTEAD[name]}")
-    if name == "ModelCheckpoint" and callback.save_freq == "epoch":
-        return
-    if name in ("EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau", "CSVLogger"):
-        return
-    if name == "ModelCheckpoint":
+    if name == "TensorBoard" and importlib.util.find_spec("tensorboard") is None:
         raise MoxNotSupportedError(
-            "ModelCheckpoint with save_freq in batches is not supported. Use save_freq='epoch', or"
-            " save_every= of fit, which writes checkpoints that a run resumes from."
+            "The callback TensorBoard needs the package tensorboard, which is not installed."
+            " Install it (pip install tensorboard), or leave the callback out: summaries are in"
+            " output_dir."
         )
-    for method in _OF_BATCHES:
-        # LambdaCallback stores its functions in the instance.
-        own = vars(callback).get(method)
-        if own or getattr(type(callback), method, None) is not getattr(base, method, None):
-            raise MoxNotSupportedError(
-                f"The callback {name} has {method}, which would stop training after every step."
-                " Let it do its work in on_epoch_end; values of every step are in output_dir, for"
-                " TensorBoard."
-            )
+
+
+def _works_in_batches(callback: Any) -> bool:
+    """Whether a callback has work to do before or after a batch."""
+    name = type(callback).__name__
+    if name == "ModelCheckpoint":
+        return callback.save_freq != "epoch"
+    if name == "TensorBoard":
+        profiles = getattr(callback, "_start_batch", 0) or getattr(callback, "_stop_batch", 0)
+        steps = getattr(callback, "write_steps_per_second", False)
+        return callback.update_freq != "epoch" or bool(profiles or steps)
+    if name in ("EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau", "CSVLogger"):
+        return False
+    base = next(kind for kind in type(callback).__mro__ if kind.__name__ == "Callback")
+    # LambdaCallback stores its functions in the instance.
+    return any(
+        vars(callback).get(method)
+        or getattr(type(callback), method, None) is not getattr(base, method, None)
+        for method in _OF_BATCHES
+    )

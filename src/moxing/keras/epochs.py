@@ -37,6 +37,7 @@ class Epochs:
         evaluate: returns the metrics of the eager model, by name; None: no evaluation.
         callbacks: the program's callbacks.
         speaks: whether this process logs the metrics, which are the same in all processes.
+        last: the global step at which training ends; None: unknown.
     """
 
     def __init__(
@@ -49,10 +50,11 @@ class Epochs:
         evaluate: Callable[[], dict[str, float]] | None,
         callbacks: Callbacks,
         speaks: bool = True,
+        last: int | None = None,
     ) -> None:
         self._family, self._model, self._trained = family, model, trained
         self._epoch, self._every, self._evaluate = epoch, every, evaluate
-        self._callbacks, self._speaks = callbacks, speaks
+        self._callbacks, self._speaks, self._last_step = callbacks, speaks, last
         self.history: dict[str, list[float]] = {}
         self.epochs: list[int] = []
         self.ended = False
@@ -64,23 +66,31 @@ class Epochs:
         self._closed = self._evaluated = global_step
         if self._callbacks:
             first = global_step // self._epoch if self._epoch else 0
-            parameters = {"epochs": None, "steps": self._epoch, "verbose": 0}
+            epochs = -(-self._last_step // self._epoch) if self._epoch and self._last_step else None
+            parameters = {"epochs": epochs, "steps": self._epoch, "verbose": 0}
             with self._given_back(session):
                 self._callbacks.begin(parameters)
                 self._callbacks.epoch_begin(first)
+                self._callbacks.batch_begin(self._batch(global_step))
+            self._tell_of_batches()
 
     def next(self, global_step: int) -> int:
+        if self._callbacks.of_batches:
+            return global_step + 1
         due = [_multiple(global_step, self._epoch)] if self._epoch else []
         if self._evaluate is not None and self._every:
             due.append(_multiple(global_step, self._every))
         return min(due, default=1 << 62)
 
     def reached(self, session: tf.Session, global_step: int) -> bool:
-        stop = False
+        stop = bool(self._callbacks.of_batches) and self._end_batch(session, global_step)
         if self._every and global_step % self._every == 0:
             self._evaluation(session, global_step)
         if self._epoch and global_step % self._epoch == 0:
-            stop = self._close_epoch(session, global_step)
+            stop = self._close_epoch(session, global_step) or stop
+        if self._callbacks.of_batches and not stop and global_step != self._last_step:
+            with self._given_back(session):
+                stop = self._callbacks.batch_begin(self._batch(global_step))
         return stop
 
     def end(self, session: tf.Session, global_step: int) -> None:
@@ -90,6 +100,28 @@ class Epochs:
         self.ended = True
         if self._callbacks:
             self._callbacks.end(self._last())
+
+    def _batch(self, global_step: int) -> int:
+        """Returns the number, in its epoch, of the batch after this step."""
+        return global_step % self._epoch if self._epoch else global_step
+
+    def _end_batch(self, session: tf.Session, global_step: int) -> bool:
+        """Calls callbacks after a batch; returns whether to stop."""
+        logs = self._metrics(session, global_step, reset=False)
+        counter = getattr(self._model, "_train_counter", None)
+        with self._given_back(session):
+            if counter is not None:  # The step of tf_keras' own summaries.
+                with eager_mode():
+                    counter.assign(global_step)
+            return self._callbacks.batch_end(self._batch(global_step - 1), logs)
+
+    def _tell_of_batches(self) -> None:
+        if self._callbacks.of_batches and self._speaks:
+            TENSORFLOW.info(
+                "Training pauses at every step, which takes time, for callbacks that work in every"
+                " batch: %s.",
+                ", ".join(self._callbacks.of_batches),
+            )
 
     def _close_epoch(self, session: tf.Session, global_step: int) -> bool:
         logs = self._metrics(session, global_step)
@@ -101,12 +133,14 @@ class Epochs:
         self.epochs.append(number)
         self._closed = global_step
         self._say(f"[epoch {number + 1}]", global_step, logs)
-        stop = self._call_back(session, number, logs)
+        stop = self._call_back(session, number, logs, global_step == self._last_step)
         for name, value in logs.items():
             self.history.setdefault(name, []).append(value)
         return stop
 
-    def _call_back(self, session: tf.Session, number: int, logs: dict[str, float]) -> bool:
+    def _call_back(
+        self, session: tf.Session, number: int, logs: dict[str, float], ends: bool
+    ) -> bool:
         """Calls callbacks at an epoch's end and the next one's start; returns whether to stop.
 
         Changes that callbacks make to the model go into the graph; what they add to the logs, such
@@ -115,9 +149,8 @@ class Epochs:
         if not self._callbacks:
             return False
         with self._given_back(session):
-            return self._callbacks.epoch_end(number, logs) or self._callbacks.epoch_begin(
-                number + 1
-            )
+            stop = self._callbacks.epoch_end(number, logs)
+            return stop or (not ends and self._callbacks.epoch_begin(number + 1))
 
     @contextmanager
     def _given_back(self, session: tf.Session) -> Iterator[None]:
@@ -128,14 +161,18 @@ class Epochs:
         yield
         to_graph(session, held, before)
 
-    def _metrics(self, session: tf.Session, global_step: int) -> dict[str, float]:
-        """Returns the metrics of the epoch over all devices and processes, and resets them."""
+    def _metrics(
+        self, session: tf.Session, global_step: int, reset: bool = True
+    ) -> dict[str, float]:
+        """Returns the metrics of the epoch over all devices and processes; may reset them."""
         held = self._of_kind(METRIC)
         values = session.run([one.graph for one in held])
-        session.run([variable.initializer for one in held for variable in one.graph])
+        if reset:
+            session.run([variable.initializer for one in held for variable in one.graph])
         sums = [np.sum(np.stack(parts), axis=0) for parts in values]
         everyone = team.gathered(
-            f"metrics of step {global_step}", [value.tolist() for value in sums]
+            f"metrics of {'step' if reset else 'batch'} {global_step}",
+            [value.tolist() for value in sums],
         )
         sums = [
             np.sum([np.asarray(part[n], value.dtype) for part in everyone], axis=0)

@@ -117,8 +117,8 @@ def fit(
         save_every_secs: seconds between checkpoints; default 60 if `save_every` is not given.
         keep: the number of checkpoints to keep; None: all.
         log_every: the number of steps between log lines.
-        callbacks: Keras callbacks, called at the start and end of training and of epochs.
-            Callbacks that work in every batch are refused.
+        callbacks: Keras callbacks, called at the start and end of training, of epochs and, which
+            takes time, of training batches where a callback works in them.
         num_gpus: the number of devices in this process; without GPUs, logical devices that share
             the CPU. Default: the `--num_gpus=N` of the command line, else 1.
         accumulate_steps: the number of parts in which each device computes its share of a batch,
@@ -181,7 +181,7 @@ def fit(
     trained = TrainedModel(family, model, pipeline, index * devices, fuses, evaluated)
     called = Callbacks(callbacks, model, chief, family.package)
     every = arguments.count("eval_every", eval_every)
-    pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief)
+    pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief, max_steps)
     saves = arguments.count("save_every", save_every)
     save_secs = arguments.seconds("save_every_secs", save_every_secs)
     group = ProcessGroup(
