@@ -13,7 +13,7 @@ from moxing.engine.data import feed, order, step_groups
 from moxing.engine.data.fusion import Batch
 from moxing.engine.data.lift import CannotLiftError, Lifted, lift, uses_python
 from moxing.engine.graph import saveables, structure
-from moxing.engine.graph.rewrites import arrays
+from moxing.engine.graph.rewrites import arrays, fused_sums
 from moxing.engine.job.job import TRAIN
 from moxing.engine.wording import user_calls
 from moxing.errors import MoxNotSupportedError, MoxValueError
@@ -105,19 +105,9 @@ def build(
 
 
 def _single_outputs(inputs: Any) -> Any:
-    """The inputs, each made the only output of its operation.
-
-    When TensorFlow 2.21 fuses `matmul(a, b) * scale + c`, it always adds the first output of the
-    operation that makes `c`, even if `c` is another output of it.
-    """
+    """The inputs, each made the only output of its operation: see `fused_sums`."""
     leaves = [leaf for _, leaf in structure.leaves(inputs)]
-    return structure.replace(inputs, [_single_output(leaf) for leaf in leaves])
-
-
-def _single_output(tensor: Any) -> Any:
-    if not isinstance(tensor, tf.Tensor) or tensor.value_index == 0:
-        return tensor
-    return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.
+    return structure.replace(inputs, [fused_sums.single_output(leaf) for leaf in leaves])
 
 
 def _pipeline(

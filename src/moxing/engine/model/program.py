@@ -23,7 +23,12 @@ from moxing.engine.graph import (
     structure,
     updates,
 )
-from moxing.engine.graph.rewrites import convolution_gradients, precision, stateless
+from moxing.engine.graph.rewrites import (
+    convolution_gradients,
+    fused_sums,
+    precision,
+    stateless,
+)
 from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
 from moxing.engine.model import (
@@ -114,6 +119,7 @@ def build(
     devices.has_gpu()
     _check_averages(job)
     convolution_gradients.install()
+    fused_sums.install()
     with resource_variables():
         try:
             return _build(job, taken, order, place, may_lift=True)

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing import leaving
 from moxing.engine.graph import blame, devices, tf_executor
-from moxing.engine.graph.rewrites import convolution_gradients
+from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.runtime import exit_status, machine_group
@@ -66,6 +66,7 @@ class Session:
         self._built: dict[str, Built] = {}
         self._worker: Worker | None = None
         convolution_gradients.install()
+        fused_sums.install()
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
         self.native: tf.Session | None = None

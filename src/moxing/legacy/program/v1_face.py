@@ -35,7 +35,7 @@ def show_v1_face(
     with native_noise.dropped():
         import tensorflow.compat.v1 as tf
 
-        from moxing.engine.graph.rewrites import convolution_gradients
+        from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
         from moxing.legacy.face import catalog, marks
         from moxing.legacy.sessions import old_graphs
 
@@ -43,6 +43,7 @@ def show_v1_face(
     quiet.install()
     old_graphs.install()
     convolution_gradients.install()
+    fused_sums.install()
     with quiet_about_version():
         if not found.eager:
             tf.disable_v2_behavior()

@@ -18,7 +18,7 @@ import tensorflow.compat.v1 as tf
 import tensorflow.compat.v2 as tf2
 
 from moxing.engine.graph import ancestry
-from moxing.engine.graph.rewrites import mixed_types
+from moxing.engine.graph.rewrites import mixed_types, wide_penalties
 
 _STEPS_TO_GROW = 2000
 _LARGEST = 2.0**24
@@ -117,7 +117,8 @@ def stored_as(stored: tf.DType) -> Iterator[None]:
     """In the block, floating-point variables are stored as `stored` and read as the requested type.
 
     If the two types differ, `tf.get_variable` returns a tensor, not a variable. From here on the
-    graph's operations take both types at once: see `mixed_types`.
+    graph's operations take both types at once: see `mixed_types`. Regularization losses have the
+    stored type: see `wide_penalties`.
     """
     mixed_types.allow()
 
@@ -133,7 +134,8 @@ def stored_as(stored: tf.DType) -> Iterator[None]:
             return getter(name, *args, dtype=dtype, **kwargs)
         if isinstance(initial, tf.Tensor):
             kwargs["initializer"] = tf.cast(initial, stored)
-        return tf.cast(getter(name, *args, dtype=stored, **kwargs), asked)
+        variable = getter(name, *args, dtype=stored, **kwargs)
+        return wide_penalties.read(variable, asked)
 
     scope = tf.get_variable_scope()
     with tf.variable_scope(scope, custom_getter=getter, auxiliary_name_scope=False):

@@ -1,0 +1,61 @@
+"""Keeps TensorFlow from adding a wrong tensor where it fuses `matmul(a, b) * scale + c`.
+
+Where TensorFlow 2.21 has oneDNN's fused operation, it always adds the first output of the operation
+that makes `c`, even if `c` is another output of it, such as the second part of a `tf.split`. So a
+sum gets such a `c` through an operation with one output, which changes nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.framework.ops import SymbolicTensor
+
+_SUMS = ("Add", "AddV2")
+_PRODUCTS = ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "MatMul")
+# Operations that TensorFlow's optimizers take out of a graph, so that the next ones meet.
+_PASSING = ("Identity", "StopGradient", "PreventGradient", "Reshape", "Cast")
+
+
+def install() -> None:
+    """From here on, graphs of this process are made in the way of this module."""
+    original: Any = tf.Graph._create_op_internal  # type: ignore[attr-defined]
+    if getattr(original, "of_openmox", False):
+        return
+
+    @functools.wraps(original)
+    def create(self: tf.Graph, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if op_type in _SUMS and _may_fuse(inputs):
+            with self.as_default():
+                inputs = [single_output(item) for item in inputs]
+        return original(self, op_type, inputs, *args, **kwargs)
+
+    create.of_openmox = True  # type: ignore[attr-defined]
+    tf.Graph._create_op_internal = create  # type: ignore[attr-defined]
+
+
+def single_output(tensor: Any) -> Any:
+    """The tensor as the only output of an operation; others than tensors stay as they are."""
+    if not isinstance(tensor, SymbolicTensor) or _source(tensor).value_index == 0:
+        return tensor
+    return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.
+
+
+def _may_fuse(inputs: Sequence[Any]) -> bool:
+    if not all(isinstance(item, SymbolicTensor) for item in inputs):
+        return False
+    return any(_is_scaled_product(item) for item in inputs)
+
+
+def _is_scaled_product(tensor: tf.Tensor) -> bool:
+    op = _source(tensor).op
+    return op.type == "Mul" and any(_source(item).op.type in _PRODUCTS for item in op.inputs)
+
+
+def _source(tensor: tf.Tensor) -> tf.Tensor:
+    while tensor.op.type in _PASSING:
+        tensor = tensor.op.inputs[0]
+    return tensor
