@@ -1,4 +1,4 @@
-"""Computes the regularization losses of layers from the variables, not from what 16 bits hold of them.
+"""Computes the regularization losses of layers from the variables, not from their 16-bit copies.
 
 The layers of `tf.layers` and slim regularize what `tf.get_variable` gave them. With 16-bit
 computation that is a 16-bit tensor, in which the sum of squares of a large layer overflows, and
