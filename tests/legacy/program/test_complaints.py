@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -345,3 +346,39 @@ def test_files_that_python_cannot_read(source: bytes, message: str) -> None:
     with pytest.raises(SyntaxError) as raised:
         compile(source, "FILE", "exec")
     assert complaints.about_syntax(raised.value) == message.replace("ENCODING", encoding)
+
+
+@pytest.mark.slow
+def test_a_model_of_keras_2_names_the_library_that_loads_it(tmp_path: Path) -> None:
+    """Only Keras 3 itself can tell that its message is still the one that is recognized."""
+    source = f"""
+import json, h5py, keras, numpy, tf_keras
+from moxing.errors import MoxError
+from moxing.legacy.program.hints import hints
+
+path = {str(tmp_path / "old.h5")!r}
+model = tf_keras.Sequential([tf_keras.layers.Dense(2, input_shape=(3,))])
+model.compile(tf_keras.optimizers.legacy.SGD(0.1), "mse")
+model.save(path)
+with h5py.File(path, "r+") as file:
+    config = json.loads(file.attrs["training_config"])
+    config["optimizer_config"] = {{"class_name": "SGD", "config": {{"lr": 0.1}}}}
+    file.attrs["training_config"] = json.dumps(config)
+try:
+    keras.models.load_model(path)
+except ValueError as error:
+    [hint] = hints(error, "", False)
+assert "tf_keras.models.load_model" in hint and "compile=False" in hint, hint
+data = numpy.ones((2, 3), "f")
+right = tf_keras.models.load_model(path)(data).numpy()
+found = keras.models.load_model(path, compile=False)(data).numpy()
+numpy.testing.assert_allclose(found, right, rtol=1e-5)
+try:
+    keras.layers.Dense(2, lr=1)
+except ValueError as error:
+    assert hints(error, "", False) == []
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

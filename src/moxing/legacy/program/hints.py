@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
 import moxing
 from moxing.legacy import libraries
 from moxing.legacy.python2 import advice
 
 _STORES = ("s3://", "obs://")
+# From messages about arguments in a file's configuration that Keras 3 no longer has.
+_MARKS_OF_OLD_MODELS = (
+    *("Argument(s) not recognized", "Unrecognized keyword arguments", "batch_input_shape"),
+    *("Could not deserialize", "Could not locate", "Error when deserializing"),
+)
 
 
 def hints(error: BaseException, folder: str, users: bool) -> list[str]:
@@ -20,7 +26,7 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
         folder: the folder of the script, which is searched for modules.
         users: whether the user's own code, not a library, raised the error.
     """
-    found = [_about_store(error)]
+    found = [_about_store(error), _about_old_model(error)]
     if users:
         found += [advice.about(error), _about_module(error, folder), _about_relative(error)]
     return [sentence for sentence in found if sentence]
@@ -34,6 +40,27 @@ def _about_store(error: BaseException) -> str:
             " mox.file.* or mox.file.shift('os','mox')."
         )
     return ""
+
+
+def _about_old_model(error: BaseException) -> str:
+    """Returns how to load a model of Keras 1 or 2 that Keras 3 was asked to load."""
+    told = str(error)
+    if not isinstance(error, (TypeError, ValueError)) or not _loads_in_keras_3(error):
+        return ""
+    if not any(mark in told for mark in _MARKS_OF_OLD_MODELS):
+        return ""
+    return (
+        "The file may hold a model of Keras 2, and Keras 3 was asked to load it. Load it with"
+        " tf_keras.models.load_model (import tf_keras), whose models moxing.keras.fit trains too;"
+        " or, where training needs no state of its optimizer, with compile=False."
+    )
+
+
+def _loads_in_keras_3(error: BaseException) -> bool:
+    """Whether Keras 3's functions that load models raised an error."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    marks = (os.path.join("keras", "src", "saving"), os.path.join("keras", "src", "legacy"))
+    return any(f"{os.sep}{mark}" in name for name in files for mark in marks)
 
 
 def _about_relative(error: BaseException) -> str:
