@@ -67,6 +67,15 @@ def test_compressed_sums_keep_their_type() -> None:
         np.testing.assert_allclose(evaluated(total), np.array([1.0, 65504.0, 1e-3], np.float16))
 
 
+def test_bfloat16_travels_as_float32() -> None:
+    with tf.Graph().as_default() as graph:
+        total = AllReduce(1).sum(tf.constant([1.0, 3.0], tf.bfloat16))
+        assert total.dtype == tf.bfloat16
+        sent = [op for op in graph.get_operations() if op.type.startswith("Collective")]
+        assert [op.inputs[0].dtype for op in sent] == [tf.float32]
+        np.testing.assert_array_equal(evaluated(tf.cast(total, tf.float32)), [1.0, 3.0])
+
+
 def test_compressed_sums_send_half_the_bytes() -> None:
     with tf.Graph().as_default() as graph:
         AllReduce(1, compressed=True).sums([tf.zeros([3]), tf.zeros([3], tf.float64)])

@@ -90,7 +90,9 @@ class OneGroup:
 
     def _sum(self, tensor: tf.Tensor, device: str, key: int) -> tf.Tensor:
         compressed = self.compressed and tensor.dtype == tf.float32
-        sent = tf.cast(tensor, tf.float16) if compressed else tensor
+        # TensorFlow's collectives lack bfloat16.
+        other = tf.float16 if compressed else tf.float32 if tensor.dtype == tf.bfloat16 else None
+        sent = tensor if other is None else tf.cast(tensor, other)
         before = [self._last[device]] if device in self._last else []
         size, group = tf.constant(self.size), tf.constant(self.group)
         # Outside the block of control dependencies: the collective's own order is enough.
@@ -109,4 +111,4 @@ class OneGroup:
             )
         self._last[device] = total.op
         total.set_shape(tensor.shape)
-        return tf.cast(total, tensor.dtype) if compressed else total
+        return total if other is None else tf.cast(total, tensor.dtype)

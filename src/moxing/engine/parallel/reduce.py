@@ -88,10 +88,12 @@ class AllReduce:
     def sum(self, tensor: tf.Tensor) -> tf.Tensor:
         """Returns the sum of one tensor over all processes."""
         compressed = self.compressed and tensor.dtype == tf.float32
-        sent = tf.cast(tensor, tf.float16) if compressed else tensor
+        # TensorFlow's collectives lack bfloat16.
+        other = tf.float16 if compressed else tf.float32 if tensor.dtype == tf.bfloat16 else None
+        sent = tensor if other is None else tf.cast(tensor, other)
         total = self._sum_of_any_size(sent)
         total.set_shape(tensor.shape)
-        return tf.cast(total, tensor.dtype) if compressed else total
+        return total if other is None else tf.cast(total, tensor.dtype)
 
     def _sum_of_any_size(self, tensor: tf.Tensor) -> tf.Tensor:
         """Sums by the collective that is fastest for this size: see benchmarks/collectives.py."""
@@ -147,10 +149,14 @@ class AllReduce:
     def give(self, tensor: tf.Tensor, chief: bool) -> tf.Tensor:
         """Returns the chief's value of a tensor, in every process."""
         common = self._common()
+        # TensorFlow's collectives lack bfloat16.
+        dtype = tf.float32 if tensor.dtype == tf.bfloat16 else tensor.dtype
         if chief:
-            return tf.raw_ops.CollectiveBcastSendV2(input=tensor, **common)
+            sent = tf.raw_ops.CollectiveBcastSendV2(input=tf.cast(tensor, dtype), **common)
+            return tf.cast(sent, tensor.dtype)
         shape = tf.shape(tensor)
-        given = tf.raw_ops.CollectiveBcastRecvV2(T=tensor.dtype, shape=shape, **common)
+        given = tf.raw_ops.CollectiveBcastRecvV2(T=dtype, shape=shape, **common)
+        given = tf.cast(given, tensor.dtype)
         given.set_shape(tensor.shape)
         return given
 
