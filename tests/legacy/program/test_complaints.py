@@ -249,10 +249,24 @@ def test_missing_modules_say_where_they_were_looked_for(run: Run, tmp_path: Path
 
     assert "ModuleNotFoundError: No module named 'nets'\nThere is no module nets in DIR" in text
     assert (
-        "nor an installed one. The script's folder is on sys.path. It is in DIR/code: add"
-        " sys.path.insert(0, 'DIR/code') to the script.\nexit 1" in text
+        "nor an installed one. The script's folder is on sys.path. It is in DIR/code: set"
+        " PYTHONPATH=DIR/code, or add sys.path.insert(0, 'DIR/code') to the script.\nexit 1" in text
     )
     assert "importer.py" not in text
+
+
+@pytest.mark.parametrize("file", ["setup.py", "pyproject.toml"])
+def test_missing_modules_of_a_repository_can_be_installed(
+    run: Run, tmp_path: Path, file: str
+) -> None:
+    (tmp_path / "code" / "gcn").mkdir(parents=True)
+    (tmp_path / "code" / "gcn" / "__init__.py").touch()
+    (tmp_path / "code" / file).touch()
+
+    text = run("import gcn.layers\n")
+
+    assert "It is in DIR/code: set PYTHONPATH=DIR/code, or add" in text
+    assert text.endswith("`pip install -e DIR/code` does it for every script.\nexit 1")
 
 
 def test_modules_missing_in_libraries_get_no_hint(run: Run, tmp_path: Path) -> None:

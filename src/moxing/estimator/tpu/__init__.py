@@ -25,15 +25,25 @@ __all__ = [
 ]
 
 _NO_TPUS = "There are no TPUs here: leave it out, and pass use_tpu=False to TPUEstimator."
+_EXPORT = "Leave it out: TPUEstimator's export_saved_model writes a SavedModel for CPUs and GPUs."
+_QUEUES = "There are no TPUs here: pass the tensors to the function that computes with them."
 _OTHERS = {
     "AdagradParameters": _NO_TPUS,
     "AdamParameters": _NO_TPUS,
     "AsyncCheckpointSaverHook": "Leave it out: checkpoints are written beside the steps.",
+    "BatchConfig": _EXPORT,
     "EmbeddingConfigSpec": _NO_TPUS,
+    "ExportSavedModelApiVersion": _EXPORT,
     "KerasTPUModel": "Leave it out: train the model itself, with moxing.keras.fit.",
     "TPUDistributionStrategy": "Use tf.distribute.MirroredStrategy, or leave it out.",
     "experimental": _NO_TPUS,
+    "infeed_dequeue_tuple": _QUEUES,
+    "infeed_enqueue_tuple": _QUEUES,
     "keras_to_tpu_model": "Leave it out: train the model itself, with moxing.keras.fit.",
+    "model_fn_inference_on_tpu": _EXPORT,
+    "outfeed_dequeue_tuple": _QUEUES,
+    "outfeed_enqueue_tuple": _QUEUES,
+    "proto": _NO_TPUS,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
 
@@ -16,6 +17,7 @@ _MARKS_OF_OLD_MODELS = (
     *("Argument(s) not recognized", "Unrecognized keyword arguments", "batch_input_shape"),
     *("Could not deserialize", "Could not locate", "Error when deserializing"),
 )
+_INSTALLERS = ("setup.py", "pyproject.toml")
 
 
 def hints(error: BaseException, folder: str, users: bool) -> list[str]:
@@ -95,7 +97,12 @@ def _about_module(error: BaseException, folder: str) -> str:
     )
     place = _somewhere_near(top, folder)
     if place:
-        sentence += f" It is in {place}: add sys.path.insert(0, {place!r}) to the script."
+        sentence += (
+            f" It is in {place}: set PYTHONPATH={shlex.quote(place)}, or add"
+            f" sys.path.insert(0, {place!r}) to the script."
+        )
+        if any(os.path.isfile(os.path.join(place, file)) for file in _INSTALLERS):
+            sentence += f" `pip install -e {shlex.quote(place)}` does it for every script."
     return sentence
 
 
