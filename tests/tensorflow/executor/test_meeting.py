@@ -66,3 +66,19 @@ def test_elastic_workers_need_weights_of_their_own() -> None:
         "easgd lets each worker go its own way, which --dynamic_loss_scale does not. Leave the flag"
         " out."
     )
+
+
+def test_workers_that_update_alone_are_told_that_the_rate_is_not_scaled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def optimizer_fn() -> tf.train.Optimizer:
+        return tf.train.GradientDescentOptimizer(0.1)
+
+    second = Cluster(CLUSTER.workers, CLUSTER.ps, index=1)
+    for placed in (TOGETHER, ALONE, Placement(ProcessGroup(second, synchronous=False))):
+        checked([optimizer_fn], placed)[0]()
+    assert not caplog.records
+    for make_optimizer in checked([optimizer_fn, optimizer_fn], APART):
+        make_optimizer()
+    [record] = caplog.records
+    assert record.getMessage().startswith("With --sync_replicas=false each of the 2 workers")

@@ -1,4 +1,4 @@
-"""Refuses optimizers that keep per-worker variables if the workers share all variables."""
+"""Checks optimizers against the way in which workers meet: each alone, or with one update."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing import flags
 from moxing.engine.job.placement import Placement
 from moxing.errors import MoxNotSupportedError
+from moxing.logs import TENSORFLOW
 from moxing.tensorflow.optimizer.batch_gradients import BatchGradientsOptimizer
 from moxing.tensorflow.optimizer.dgc import DgcOptimizer
 from moxing.tensorflow.optimizer.easgd import EasgdOptimizer
@@ -23,13 +24,34 @@ _MakeOptimizer = Callable[[], tf.train.Optimizer]
 def checked(functions: Sequence[_MakeOptimizer], placed: Placement) -> Sequence[_MakeOptimizer]:
     """Returns optimizer functions that raise MoxNotSupportedError for unsuitable optimizers.
 
+    Where several workers update at different times, the first function also warns, in the chief,
+    that the learning rate is each worker's own.
+
     Args:
         functions: the program's optimizer functions.
         placed: where the run computes.
     """
     if placed.group.alone:
         return functions
-    return [_around(function, placed) for function in functions]
+    around = [_around(function, placed) for function in functions]
+    group = placed.group
+    if around and not group.synchronous and group.size > 1 and group.is_chief:
+        around[0] = _warning(around[0], group.size)
+    return around
+
+
+def _warning(function: _MakeOptimizer, workers: int) -> _MakeOptimizer:
+    @functools.wraps(function)
+    def make() -> tf.train.Optimizer:
+        TENSORFLOW.warning(
+            "With --sync_replicas=false each of the %d workers updates the variables by itself, at"
+            " the whole learning rate: it is not divided by the number of workers. A rate that was"
+            " found with one worker may be too high.",
+            workers,
+        )
+        return function()
+
+    return make
 
 
 def _around(function: _MakeOptimizer, placed: Placement) -> _MakeOptimizer:
