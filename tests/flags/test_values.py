@@ -38,6 +38,7 @@ FROZEN = {
     "num_inter_threads": ("integer", 0),
     "num_intra_threads": ("integer", 0),
     "accumulate_steps": ("integer", 1),
+    "recompute": ("boolean", False),
     "gradient_clip_norm": ("float", None),
     "gradient_clip_value": ("float", None),
     "gradient_clip": ("float", None),
