@@ -199,9 +199,8 @@ def test_what_is_no_array_says_how_to_make_one() -> None:
         "train_data holds an array of Python objects, of shape (130,); an array of numbers or"
         " strings is needed. Convert it: array.astype(...).": (X, Y.astype(object)),
         "train_data has None before other arrays; it must be arrays (x, y) or (x, y,"
-        " sample_weight), a tf.data.Dataset of them, or a function that returns one of these.": (
-            (X, None, Y)
-        ),
+        " sample_weight), a tf.data.Dataset of them, a keras.utils.Sequence or generator of such"
+        " batches, or a function that returns one of these.": (X, None, Y),
     }
     for expected, data in refusals.items():
         assert message(dense("keras"), data) == expected
