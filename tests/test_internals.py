@@ -51,6 +51,7 @@ TABLE = {
     "tensorflow.python.util": "deprecation dispatch",
     "tensorflow.python.util.dispatch": "GlobalOpDispatcher _GLOBAL_DISPATCHERS",
     "tensorflow.python.data.ops.iterator_ops": "_IteratorSaveable",
+    "tensorflow.python.framework.ops": "SymbolicTensor",
     "tensorflow.python.framework.registry:Registry": "_registry",
     "tensorflow.python.util.lazy_loader": "KerasLazyLoader LazyLoader",
     "tensorflow.python.tools": "module_util optimize_for_inference_lib strip_unused_lib",

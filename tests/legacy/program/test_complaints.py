@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph.rewrites import fused_sums
 from moxing.errors import MoxValueError
 from moxing.legacy.face import importer
 from moxing.legacy.face.faces import Faces, Spec
@@ -147,7 +149,14 @@ _MISTAKE = (
 )
 
 
-def test_frames_of_tensorflow_are_folded_and_the_users_line_is_last(run: Run) -> None:
+@pytest.mark.parametrize("hooked", [False, True])
+def test_frames_of_tensorflow_are_folded_and_the_users_line_is_last(
+    run: Run, monkeypatch: pytest.MonkeyPatch, hooked: bool
+) -> None:
+    if hooked:  # As in every run: operations are then made through a function of openmox.
+        monkeypatch.setattr(tf.Graph, "_create_op_internal", tf.Graph._create_op_internal)
+        fused_sums.install()
+
     text = run(_MISTAKE)
 
     assert "site-packages" not in text

@@ -65,7 +65,7 @@ def fold(error: BaseException, owns: Callable[[str], bool]) -> int:
     """Removes frames of openmox, TensorFlow and Keras from the tracebacks of an error.
 
     A traceback without a frame of the user keeps all, and so does one that ends in openmox's own
-    code: that is no mistake of the user's.
+    code, where the user's code called it: that is no mistake of the user's.
 
     Args:
         error: the error; its causes are folded too.
@@ -78,12 +78,22 @@ def fold(error: BaseException, owns: Callable[[str], bool]) -> int:
     for current in _chain(error):
         entries = list(_entries(current.__traceback__))
         files = [entry.tb_frame.f_code.co_filename for entry in entries]
-        if not any(map(owns, files)) or files[-1].startswith(_PACKAGE):
+        if not any(map(owns, files)) or _ends_in_openmox(files, owns):
             continue
         kept = [e for e, file in zip(entries, files, strict=True) if owns(file) or not _folds(file)]
         folded += len(entries) - len(kept)
         current.__traceback__ = _joined(kept)
     return folded
+
+
+def _ends_in_openmox(files: list[str], owns: Callable[[str], bool]) -> bool:
+    """Whether openmox raised the error, and not TensorFlow or Keras through a hook of openmox.
+
+    TensorFlow drops its own frames below such a hook, so that the hook seems to be the end.
+    """
+    last = max(number for number, file in enumerate(files) if owns(file))
+    called = files[last + 1 :]
+    return files[-1].startswith(_PACKAGE) and not any(file.startswith(_FOLDED) for file in called)
 
 
 def _folds(file: str) -> bool:
