@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,20 +116,18 @@ class Commits:
             holds: whether the step that waits has changed nothing yet.
 
         Returns:
-            What lets this run save again; None: the step went on meanwhile, and nothing was saved.
+            A function that lets this run save again; None: the step went on meanwhile, and nothing
+            was saved.
         """
-        self._lock.acquire()
-        try:
-            if holds():
+        with ExitStack() as held:
+            held.enter_context(self._lock)
+            if not holds():
+                return None
+            try:
                 self._commit(session, step, False, lambda: self._older_place(step, holds))
-                return self._lock.release
-        except _GoesOn:
-            pass
-        except BaseException:
-            self._lock.release()
-            raise
-        self._lock.release()
-        return None
+            except _GoesOn:
+                return None
+            return held.pop_all().close
 
     def end(self, session: tf.Session, step: int) -> None:
         """Calls the listeners after the last commit, which was at `step`."""
