@@ -46,9 +46,8 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
-        asked_before = bool(
-            request
-        )  # By a signal to this process, or to another one that reported it.
+        # An earlier signal came to this process, or to another one that reported it.
+        asked_before = bool(request)
         if not request.note(number, time.monotonic()):
             return
         if asked_before:

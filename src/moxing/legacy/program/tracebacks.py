@@ -13,7 +13,7 @@ _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _IMPORTER = os.path.join(_OURS, "face", "importer.py")
 _LONGEST = 160
 _PACKAGE = os.path.dirname(os.path.dirname(_OURS)) + os.sep
-# Whose frames say nothing of a mistake in a program that calls them.
+# Frames of these packages say nothing about a mistake in a program that calls the packages.
 _FOLDED = tuple(
     os.path.join(folder, name) + os.sep
     for folder in dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
