@@ -79,7 +79,7 @@ def injure(fault: dict[str, Any]) -> None:
 
 def fail_in_next_save(dies: bool) -> None:
     """At the next checkpoint that is written and not yet committed, dies or finds the disk full."""
-    from moxing.engine.checkpoint import saver
+    from moxing.engine.checkpoint.saving import saver
 
     def commit(*arguments: Any) -> None:
         if dies:

@@ -9,7 +9,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
-from moxing.engine.checkpoint import verify
+from moxing.engine.checkpoint.restoring import verify
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
 from moxing.framework import file
 from moxing.runs.checkpoints import listing, moving, source

@@ -6,11 +6,11 @@ from moxing.engine.checkpoint.directory import ensure_directory, refuse_file, re
 from moxing.engine.checkpoint.lock import Held, lock
 from moxing.engine.checkpoint.manifest import read_extra, read_input
 from moxing.engine.checkpoint.names import Checkpoint
-from moxing.engine.checkpoint.newest import newest
-from moxing.engine.checkpoint.object_restorer import ObjectRestorer
-from moxing.engine.checkpoint.restorer import Restorer
-from moxing.engine.checkpoint.saver import Saver
-from moxing.engine.checkpoint.source import choose, locate
+from moxing.engine.checkpoint.restoring.newest import newest
+from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
+from moxing.engine.checkpoint.restoring.restorer import Restorer
+from moxing.engine.checkpoint.restoring.source import choose, locate
+from moxing.engine.checkpoint.saving.saver import Saver
 
 __all__ = [
     "Checkpoint",

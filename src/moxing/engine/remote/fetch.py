@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from moxing.engine.checkpoint import manifest, pointer, verify
+from moxing.engine.checkpoint import manifest, pointer
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, POINTER, prefix_of
-from moxing.engine.checkpoint.newest import candidates
+from moxing.engine.checkpoint.restoring import verify
+from moxing.engine.checkpoint.restoring.newest import candidates
 from moxing.engine.wording.record_files import KEPT
 from moxing.errors import CheckpointError
 from moxing.framework import file

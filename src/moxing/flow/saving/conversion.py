@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint.saver import save_arrays
+from moxing.engine.checkpoint.saving.saver import save_arrays
 from moxing.engine.remote.fetch import fetch_path
 from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxValueError

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from moxing.engine.checkpoint import durable, stage
+from moxing.engine.checkpoint import durable
+from moxing.engine.checkpoint.saving import stage
 from moxing.errors import CheckpointError, MoxValueError
 from moxing.flow.saving import shapes
 from moxing.flow.trace.variables import DONE_FILE as DONE

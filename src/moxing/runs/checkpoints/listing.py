@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from moxing.engine.checkpoint import verify
 from moxing.engine.checkpoint.best import DIRECTORY as BEST
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, indexed_prefixes, step_of
+from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.remote.fetch import listing as remote_listing
 from moxing.engine.remote.scratch import room
 from moxing.engine.reporting.records import checkpoints as committed

@@ -7,8 +7,7 @@ import tempfile
 from collections.abc import Sequence
 
 from moxing.engine import checkpoint
-from moxing.engine.checkpoint import durable, manifest, pointer, stage, verify
-from moxing.engine.checkpoint.commit import remove as remove_files
+from moxing.engine.checkpoint import durable, manifest, pointer
 from moxing.engine.checkpoint.names import (
     INDEX,
     INPUT,
@@ -20,6 +19,9 @@ from moxing.engine.checkpoint.names import (
     prefix_of,
     present,
 )
+from moxing.engine.checkpoint.restoring import verify
+from moxing.engine.checkpoint.saving import stage
+from moxing.engine.checkpoint.saving.commit import remove as remove_files
 from moxing.engine.remote.fetch import listing
 from moxing.engine.remote.lease import Lease
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.reader import opened
-from moxing.engine.checkpoint.source import locate
+from moxing.engine.checkpoint.restoring.source import locate
 from moxing.engine.remote.fetch import fetch_path
 from moxing.engine.remote.scratch import room
 from moxing.errors import MoxValueError

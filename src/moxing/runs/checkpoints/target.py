@@ -10,12 +10,13 @@ import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
 from moxing.engine import checkpoint
-from moxing.engine.checkpoint import manifest, pointer, stage
-from moxing.engine.checkpoint.commit import commit
+from moxing.engine.checkpoint import manifest, pointer
 from moxing.engine.checkpoint.directory import ensure_directory
 from moxing.engine.checkpoint.manifest import Manifest
 from moxing.engine.checkpoint.names import present, step_of
-from moxing.engine.checkpoint.saver import save_arrays, settle
+from moxing.engine.checkpoint.saving import stage
+from moxing.engine.checkpoint.saving.commit import commit
+from moxing.engine.checkpoint.saving.saver import save_arrays, settle
 from moxing.errors import MoxValueError
 from moxing.framework import atomic, file
 from moxing.runs.checkpoints.source import NPZ, SAFETENSORS, Values, safetensors

@@ -76,7 +76,7 @@ def test_the_graph_is_written_once_and_linked(
 def test_a_graph_full_of_data_gets_no_meta_file(
     make_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moxing.engine.checkpoint.metagraph.LARGEST", 10)
+    monkeypatch.setattr("moxing.engine.checkpoint.saving.metagraph.LARGEST", 10)
     model = make_model()
     model.save(1)
     model.save(2)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from moxing.engine.checkpoint import newest
-from moxing.engine.checkpoint.verify import fault
+from moxing.engine.checkpoint.restoring.verify import fault
 from moxing.errors import CheckpointError
 from moxing.framework.owners import machine, started
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from moxing.engine.checkpoint import manifest, pointer, verify
+from moxing.engine.checkpoint import manifest, pointer
 from moxing.engine.checkpoint.names import MANIFEST, Checkpoint, indexed_prefixes, present, step_of
+from moxing.engine.checkpoint.restoring import verify
 from moxing.errors import CheckpointError
 from moxing.logs import TENSORFLOW
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moxing.engine.checkpoint.filters import Filter, some
+from moxing.engine.checkpoint.restoring.filters import Filter, some
 from moxing.errors import MoxValueError
 
 FLAG = "--checkpoint_exclude_patterns="

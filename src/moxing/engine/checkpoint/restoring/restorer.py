@@ -8,10 +8,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint.entries import Entry, entries, flat
-from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.names import Checkpoint
-from moxing.engine.checkpoint.plan import Match, resume_plan, warm_plan, with_averages
 from moxing.engine.checkpoint.reader import Stored, stored, unreadable
+from moxing.engine.checkpoint.restoring.filters import Filter, some
+from moxing.engine.checkpoint.restoring.plan import Match, resume_plan, warm_plan, with_averages
 from moxing.logs import TENSORFLOW
 
 

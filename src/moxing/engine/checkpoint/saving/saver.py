@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import durable, manifest, pointer, reader, stage
-from moxing.engine.checkpoint.commit import commit
+from moxing.engine.checkpoint import durable, manifest, pointer, reader
 from moxing.engine.checkpoint.entries import Entry, entries, flat
-from moxing.engine.checkpoint.failures import told_as
 from moxing.engine.checkpoint.manifest import FileRecord, Manifest
-from moxing.engine.checkpoint.metagraph import MetaGraph
 from moxing.engine.checkpoint.names import INDEX, INPUT, MANIFEST, Checkpoint, data_suffixes
-from moxing.engine.checkpoint.retention import clear_remains, retain
+from moxing.engine.checkpoint.saving import stage
+from moxing.engine.checkpoint.saving.commit import commit
+from moxing.engine.checkpoint.saving.failures import told_as
+from moxing.engine.checkpoint.saving.metagraph import MetaGraph
+from moxing.engine.checkpoint.saving.retention import clear_remains, retain
 from moxing.engine.graph import saveables
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxValueError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from moxing.engine.checkpoint import stage
+from moxing.engine.checkpoint.saving import stage
 from moxing.framework.owners import Owner, machine, started
 
 

@@ -6,7 +6,7 @@ import difflib
 import os
 from dataclasses import replace
 
-from moxing.engine.checkpoint import pointer, verify
+from moxing.engine.checkpoint import pointer
 from moxing.engine.checkpoint.names import (
     MANIFEST,
     Checkpoint,
@@ -16,7 +16,8 @@ from moxing.engine.checkpoint.names import (
     present,
     step_of,
 )
-from moxing.engine.checkpoint.newest import newest
+from moxing.engine.checkpoint.restoring import verify
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError
 from moxing.logs import TENSORFLOW

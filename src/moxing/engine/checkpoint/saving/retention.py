@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Sequence
 
-from moxing.engine.checkpoint.commit import remove
 from moxing.engine.checkpoint.names import prefix_of, present
+from moxing.engine.checkpoint.saving.commit import remove
 from moxing.logs import TENSORFLOW
 
 _OURS = re.compile(r"(replaced\.)?model\.ckpt-\d+\.")

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint.filters import Filter, some
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.reader import Stored, stored, unreadable
+from moxing.engine.checkpoint.restoring.filters import Filter, some
 from moxing.engine.graph import saveables
 from moxing.logs import TENSORFLOW
 

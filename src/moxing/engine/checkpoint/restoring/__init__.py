@@ -1,0 +1,1 @@
+"""Finds the checkpoint to read, verifies it, and restores variables from it."""
