@@ -35,16 +35,19 @@ from moxing.flow import regularizers as regularizers  # noqa: E402
 from moxing.flow import scope as scope  # noqa: E402
 from moxing.flow import train as train  # noqa: E402
 from moxing.flow import unittest as unittest  # noqa: E402
-from moxing.flow.accumulation import *  # noqa: E402, F403
-from moxing.flow.arrays import *  # noqa: E402, F403
 from moxing.flow.config import FunctionConfig as FunctionConfig  # noqa: E402
 from moxing.flow.config import config as config  # noqa: E402
 from moxing.flow.config import env as env  # noqa: E402
 from moxing.flow.deprecated import variable_scope as name_scope  # noqa: E402, F401
 from moxing.flow.functions import function as function  # noqa: E402
 from moxing.flow.functions import global_function as global_function  # noqa: E402
-from moxing.flow.indexing import *  # noqa: E402, F403
 from moxing.flow.math import add_n as add_n  # noqa: E402
+from moxing.flow.operations.accumulation import *  # noqa: E402, F403
+from moxing.flow.operations.arrays import *  # noqa: E402, F403
+from moxing.flow.operations.indexing import *  # noqa: E402, F403
+from moxing.flow.operations.watching import watch as watch  # noqa: E402
+from moxing.flow.operations.watching import watch_diff as watch_diff  # noqa: E402
+from moxing.flow.operations.watching import watch_scope as watch_scope  # noqa: E402
 from moxing.flow.placement import device_prior_placement as device_prior_placement  # noqa: E402
 from moxing.flow.placement import fixed_placement as fixed_placement  # noqa: E402
 from moxing.flow.runtime.session import clear_default_session as clear_default_session  # noqa: E402
@@ -57,9 +60,6 @@ from moxing.flow.trace.inputs import input_blob_def as input_blob_def  # noqa: E
 from moxing.flow.trace.variables import get_variable as get_variable  # noqa: E402
 from moxing.flow.user_ops import consistent_user_op_builder as consistent_user_op_builder  # noqa: E402
 from moxing.flow.user_ops import user_op_builder as user_op_builder  # noqa: E402
-from moxing.flow.watching import watch as watch  # noqa: E402
-from moxing.flow.watching import watch_diff as watch_diff  # noqa: E402
-from moxing.flow.watching import watch_scope as watch_scope  # noqa: E402
 
 function_config = FunctionConfig
 __getattr__, __dir__ = _absent.of("flow", globals(), _absent.FLOW)

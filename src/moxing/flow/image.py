@@ -9,10 +9,11 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import absent, arrays, data
+from moxing.flow import absent, data
 from moxing.flow.data import records
 from moxing.flow.data.conf import BlobConf
 from moxing.flow.data.records import Images
+from moxing.flow.operations import arrays
 from moxing.flow.trace import context, rules
 from moxing.flow.trace.blobs import Blob, tensor_of
 from moxing.flow.trace.parallel import by_sample

@@ -9,7 +9,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError, shown
-from moxing.flow import absent, arrays, nn
+from moxing.flow import absent, nn
+from moxing.flow.operations import arrays
 from moxing.flow.trace import context, initializers, parallel, rules
 from moxing.flow.trace.blobs import Blob, check, tensor_of
 from moxing.flow.trace.parallel import by_sample

@@ -13,8 +13,8 @@ from moxing.flow.trace import context, rules
 from moxing.flow.trace.blobs import TO_NCHW, Blob, number, quotient, tensor_of
 from moxing.flow.trace.parallel import by_sample
 
-from moxing.flow.arrays import clip_by_value, broadcast_to_compatible_with  # noqa: F401  # isort: skip
-from moxing.flow.indexing import (  # noqa: F401  # isort: skip
+from moxing.flow.operations.arrays import clip_by_value, broadcast_to_compatible_with  # noqa: F401  # isort: skip
+from moxing.flow.operations.indexing import (  # noqa: F401  # isort: skip
     unsorted_batch_segment_sum,
     unsorted_segment_sum,
     unsorted_segment_sum_like,

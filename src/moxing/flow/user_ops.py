@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
-from moxing.flow import accumulation, arrays, indexing, math, nn
+from moxing.flow import math, nn
+from moxing.flow.operations import accumulation, arrays, indexing
 from moxing.flow.trace.blobs import Blob
 
 _Inputs = dict[str, list[Blob]]
