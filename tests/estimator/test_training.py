@@ -204,6 +204,28 @@ def test_the_evaluator_ends_with_the_data(often: tfe.Estimator, read: Read) -> N
     assert followed(often, spec, Elsewhere())["global_step"] == 12
 
 
+def test_the_evaluator_ends_with_an_early_stop(often: tfe.Estimator, read: Read, said: Any) -> None:
+    """An hour of waiting for further checkpoints would end in an error."""
+
+    class Stop(tf.train.SessionRunHook):
+        def after_run(self, context: Any, values: Any) -> None:
+            context.request_stop()
+
+    spec = tfe.EvalSpec(read(epochs=1), start_delay_secs=0, throttle_secs=0)
+    often.train(read(), [Stop()], max_steps=30)
+    assert followed(often, spec, Elsewhere(), idle=3600.0)["global_step"] == 1
+    assert said("The training ended early") == ["The training ended early, at step 1."]
+
+    note = Path(often.model_dir, ".mox.lock.json")
+    elsewhere = Elsewhere(*[lambda: note.write_text("{}")] * 40, note.unlink)
+    assert followed(often, spec, elsewhere, idle=3600.0)["global_step"] == 1
+    assert elsewhere.now == pytest.approx(82, abs=3)  # While another training goes on, it waits.
+
+    often.train(read(), max_steps=12)  # Not the whole training, as far as the evaluator knows.
+    with pytest.raises(MoxRuntimeError, match="training is not at its end"):
+        followed(often, spec, Elsewhere())
+
+
 def test_the_evaluator_says_that_it_waits(often: tfe.Estimator, read: Read, said: Any) -> None:
     often.train(read(), max_steps=5)
     spec = tfe.EvalSpec(read(epochs=1), start_delay_secs=0, throttle_secs=0)

@@ -18,6 +18,8 @@ _LOOK_SECONDS = 2.0
 # a training commits one every 600 s.
 _IDLE_SECONDS = 3600.0
 _TELL_SECONDS = 60.0
+# A training that a hook ended early goes on if the next one starts within this time.
+_SETTLED_SECONDS = 60.0
 
 
 def follow(
@@ -65,6 +67,10 @@ def follow(
                 TENSORFLOW.info("%s", _still(estimator.model_dir, evaluated, told - waiting))
             sleep(_LOOK_SECONDS)
             if newest is not None and _is_last(newest, limit):
+                return values
+            settled = clock() - waiting >= _SETTLED_SECONDS
+            if newest and settled and checkpoints.ended_early(estimator.model_dir, newest, limit):
+                TENSORFLOW.info("The training ended early, at step %d.", checkpoints.step(newest))
                 return values
             continue
         started = clock()

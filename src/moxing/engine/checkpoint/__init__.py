@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moxing.engine.checkpoint.directory import ensure_directory, refuse_file, refuse_in_the_way
-from moxing.engine.checkpoint.lock import Held, lock
+from moxing.engine.checkpoint.lock import Held, is_held, lock
 from moxing.engine.checkpoint.manifest import read_extra, read_input
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.restoring.newest import newest
@@ -20,6 +20,7 @@ __all__ = [
     "Saver",
     "choose",
     "ensure_directory",
+    "is_held",
     "locate",
     "lock",
     "newest",

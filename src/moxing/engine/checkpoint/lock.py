@@ -96,6 +96,11 @@ def lock(directory: str | Path) -> Iterator[Held]:
         held.release()
 
 
+def is_held(directory: str | Path) -> bool:
+    """Whether a run trains in a directory, by its note there, which a killed run leaves."""
+    return os.path.exists(os.path.join(directory, _HOLDER))
+
+
 def _introduce(path: str) -> None:
     """Notes which process holds the lock, for the error of the next run; nothing depends on it."""
     since = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import names
 from moxing.engine.remote import local_path
+from moxing.engine.reporting.records import run_file
+from moxing.engine.wording.record_files import RUN
 from moxing.framework import file
 
 
@@ -39,6 +41,26 @@ def ended_with(prefix: str) -> int | None:
     extra = checkpoint.read_extra(names.Checkpoint(prefix, names.step_of(prefix)))
     value = extra.get("input_ended_with_max_steps")
     return None if value is None else int(value)
+
+
+def ended_early(model_dir: str, prefix: str, max_steps: int) -> bool:
+    """Whether the training to max_steps ended by itself at this checkpoint, and none goes on.
+
+    Hooks end a training like that. A training that a signal or an error ended is expected to go on.
+    """
+    where = local_path(model_dir)
+    if not file.is_remote(where) and checkpoint.is_held(where):
+        return False
+    try:
+        facts = run_file.decode(file.read(f"{where}/{RUN}", binary=True))
+    except OSError:
+        return False
+    return (
+        facts is not None
+        and facts["job"].get("max_steps") == max_steps
+        and facts["outcome"].get("end") == run_file.FINISHED
+        and facts["outcome"].get("last_step") == step(prefix)
+    )
 
 
 @contextmanager

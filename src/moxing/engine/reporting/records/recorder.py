@@ -96,7 +96,7 @@ class Recorder:
 
     def finish(self, result: Result, progress: Any) -> None:
         """Records the result of a run that ended well; in EVAL, also its metrics."""
-        self._outcome = {"end": "finished", "seconds": result.seconds}
+        self._outcome = {"end": run_file.FINISHED, "seconds": result.seconds}
         if result.export_dir is not None:
             self._outcome["export_dir"] = path_alias.named(result.export_dir)
         if self._job.mode == EVAL:

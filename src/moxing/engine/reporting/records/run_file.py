@@ -6,6 +6,9 @@ import json
 from typing import Any, Final
 
 FORMAT: Final = 1
+FINISHED: Final = (
+    "finished"  # The `end` in the outcome of a run that neither failed nor was stopped.
+)
 _TABLES: Final = ("job", "flags", "environment", "outcome")
 
 
