@@ -4,7 +4,9 @@
 
 PLAN is JSON: {"log_dir", "batch" (in all), "shares" (devices in all), "runs": [model/optimizer],
 "steps", "samples" (of the last worker; 0: endless), "seconds" (a sample of the "slow" workers),
-"late" (seconds by which the last worker's session is ready after the others')}.
+"late" (seconds by which the last worker's session is ready after the others'), "waits" (the sample
+at which each worker's input waits for ever; null: it does not), "patience" (seconds until the
+process leaves a step that waits)}.
 A model named m.WxD computes what W workers of D devices would, in one. What follows a dot in the
 name of an optimizer tells runs of it apart.
 A run model/optimizer@N ends at step N, and the next one of that name goes on from there. Those of
@@ -16,6 +18,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import threading
 import time
 from typing import Any
 
@@ -23,6 +26,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
+from moxing.engine.run import beside
 
 PLAN: dict[str, Any] = json.loads(sys.argv[1])
 OPTIMIZERS = {
@@ -55,10 +59,20 @@ def input_fn(mode: str) -> Any:
     data = tf.data.Dataset.from_tensor_slices((FEATURES, LABELS)).repeat().shard(count, index)
     if PLAN.get("samples") and index == count - 1:
         data = data.take(PLAN["samples"])
+    if PLAN.get("waits") and PLAN["waits"][index] is not None:
+        data = data.enumerate().map(lambda n, s: (tf.py_func(waiting, [n, s[0]], tf.float32), s[1]))
+        data = data.map(lambda x, y: (tf.ensure_shape(x, [8]), y))
     if PLAN.get("seconds") and index in PLAN.get("slow", range(count)):
         data = data.map(lambda x, y: (tf.py_func(slowly, [x], tf.float32), y))
         data = data.map(lambda x, y: (tf.ensure_shape(x, [8]), y))
     return tf.data.make_one_shot_iterator(data).get_next()
+
+
+def waiting(number: int, x: np.ndarray) -> np.ndarray:
+    if number == PLAN["waits"][workers()[1]]:
+        print("WAITS", flush=True)
+        threading.Event().wait()
+    return x
 
 
 def slowly(x: np.ndarray) -> np.ndarray:
@@ -159,6 +173,8 @@ def main() -> None:
     models = {"classifier": classifier, "two_losses": two_losses, "noise": noise}
     models |= {"slopes": slopes, "normalized": normalized}
     seed = mox.get_flag("seed")
+    if "patience" in PLAN:
+        beside.PATIENCE_TOGETHER = beside.PATIENCE_UNSAFE = PLAN["patience"]
     for entry in PLAN["runs"]:
         run, _, limit = entry.partition("@")
         model, optimizer = run.split("/")
@@ -177,6 +193,7 @@ def main() -> None:
             batch_size=PLAN["batch"] // PLAN["shares"],
             log_dir=f"{PLAN['log_dir']}/{run}",
             max_number_of_steps=int(limit or PLAN["steps"]),
+            log_every_n_steps=PLAN.get("log_every", 10),
             save_model_steps=PLAN.get("save_steps", 1_000_000),
             **given,
         )

@@ -49,7 +49,14 @@ def test_nothing_is_changed_while_a_step_waits() -> None:
         )
         count = begun.mark(step, [data.op])
         assert count is not None
-        state = [weight.read_value(), steps.read_value(), chosen.read_value(), table.size(), count]
+        assert count.guards
+        state = [
+            weight.read_value(),
+            steps.read_value(),
+            chosen.read_value(),
+            table.size(),
+            count.steps,
+        ]
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         thread = threading.Thread(target=session.run, args=(step,))
         thread.start()
@@ -62,7 +69,7 @@ def test_nothing_is_changed_while_a_step_waits() -> None:
 
 
 @pytest.mark.parametrize("kind", ["changed before", "in a loop", "constant"])
-def test_where_the_order_can_t_be_had_nothing_is_counted(
+def test_where_the_order_can_t_be_had_only_data_is_counted(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control_flow_util, "ENABLE_CONTROL_FLOW_V2", False)
@@ -77,6 +84,15 @@ def test_where_the_order_can_t_be_had_nothing_is_counted(
                 lambda i: i < 3, lambda i: i + tf.cast(weight.assign_add(data), tf.int32), [0]
             )
             step = tf.group(loop)
-        count = len(graph.get_operations())
-        assert begun.mark(step, [data.op]) is None
-        assert len(graph.get_operations()) == count
+        operations = len(graph.get_operations())
+        count = begun.mark(step, [data.op])
+        if kind == "constant":
+            assert count is None
+            assert len(graph.get_operations()) == operations
+            return
+        assert count is not None
+        assert not count.guards
+        with tf.Session() as session:
+            session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            session.run([step, data])
+            assert session.run(count.steps) == 1

@@ -27,7 +27,7 @@ from runs import execute, once
 from waiting import counting, halves
 logs.reset_logger()
 beside.PATIENCE = float(sys.argv[2])
-beside._PATIENCE_UNSAVED = 0.5
+beside.PATIENCE_UNSAVED = 0.5
 
 def wait():
     print("WAITS", flush=True)

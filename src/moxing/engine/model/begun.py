@@ -1,12 +1,14 @@
 """Marks in each step the point before which it changes no state: all that it waits for has come.
 
 A step that waits for data can't be told to give up. But while it has changed nothing, another call
-in the same session can save the variables as the last finished step left them.
+in the same session can save the variables as the last finished step left them. Among processes that
+update together, a step waits for the data of all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import control_flow_util
@@ -23,26 +25,42 @@ _READS = (
 )
 
 
-def mark(step: tf.Operation, data: Sequence[tf.Operation]) -> tf.Tensor | None:
+@dataclass(frozen=True)
+class Begun:
+    """The count of the steps of a session that have got all that they wait for.
+
+    Attributes:
+        steps: that count, an int64 scalar.
+        guards: whether a step changes no state before it is counted.
+    """
+
+    steps: tf.Tensor
+    guards: bool
+
+
+def mark(
+    step: tf.Operation, data: Sequence[tf.Operation], others: tf.Tensor | None = None
+) -> Begun | None:
     """Has each step count itself when its data has come, before it changes any state.
 
     Args:
         step: runs the last session call of a step.
         data: the operations that give the model its data.
+        others: known only when the other processes have data for the step too; None: the step does
+            not wait for other processes.
 
     Returns:
-        How many steps of the session may have changed state, an int64 scalar; None: a step waits
-        for nothing, or changes state before its data has come.
+        The count; None: a step waits for nothing.
     """
+    waited = [*data, *([others.op] if others is not None else [])]
+    before = {op.name: op for op in ancestry.behind(waited)}
+    if others is None and not any(part in op.type for op in before.values() for part in _WAITS):
+        return None
     changes = [op for op in ancestry.behind([step]) if _changes_state(op)]
-    if any(control_flow_util.GetContainingWhileContext(_context(op)) for op in changes):
-        return None
-    before = {op.name: op for op in ancestry.behind(data)}
-    if not any(part in op.type for op in before.values() for part in _WAITS):
-        return None
-    if any(op.name in before for op in changes):
-        return None
-    return _counted(data, changes)
+    in_loop = any(control_flow_util.GetContainingWhileContext(_context(op)) for op in changes)
+    guards = not in_loop and not any(op.name in before for op in changes)
+    held = {op.name: op for op in (step, *(changes if guards else ()))}
+    return Begun(_counted(waited, held.values()), guards)
 
 
 def _counted(waited: Iterable[tf.Operation], changes: Iterable[tf.Operation]) -> tf.Tensor:

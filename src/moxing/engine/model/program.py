@@ -40,6 +40,7 @@ from moxing.engine.model import (
     train_op,
 )
 from moxing.engine.model.accumulation import Accumulation, EarlierBatches
+from moxing.engine.model.begun import Begun
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import ALONE, Place, TeamOps, TrainStep, Update
 from moxing.engine.parallel.reduce import Spread
@@ -72,6 +73,7 @@ class Program:
         export_signature: its inputs and outputs.
         team: what a step does with other processes; None if this process is alone.
         earlier: takes the batches of a step before the last one; None if a step is one batch.
+        begun: counts the steps that have got all that they wait for; None: steps wait for nothing.
         shown: numbers for TensorBoard that are not in log lines.
     """
 
@@ -88,7 +90,7 @@ class Program:
     export_signature: export.ExportSignature | None = None
     team: TeamOps | None = None
     earlier: EarlierBatches | None = None
-    begun: tf.Tensor | None = None
+    begun: Begun | None = None
     shown: Mapping[str, tf.Tensor] = field(default_factory=dict)
 
     @property
@@ -183,8 +185,9 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
             other = inter_evaluation.build(job, job.inter_mode, _call_model_fn)
             hooks += other.model.inter_hooks
             second = other.inputs.initializers
-        alone = not place.device and not place.trial
-        marked = begun.mark(step_op, sources(made)) if job.training and alone else None
+        others = step.team.agreed if step.team is not None else None
+        counts = job.training and not place.trial
+        marked = begun.mark(step_op, sources(made), others) if counts else None
     program = Program(
         built,
         made,

@@ -93,9 +93,14 @@ class Escape:
         """Whether this process writes what it has."""
         return self._saves > 0
 
-    def leave(self, code: int) -> None:
-        """Ends the process from another thread than its main one, behind its last work."""
-        for work in reversed(self._last):
+    def leave(self, code: int, farewell: Callable[[], None] = lambda: None) -> None:
+        """Ends the process from another thread than its main one, behind its last work.
+
+        Args:
+            code: the exit code.
+            farewell: called last.
+        """
+        for work in (*reversed(self._last), farewell):
             try:
                 work()
             except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
@@ -15,6 +16,19 @@ from moxing.engine.process.escape import Escape
 
 if TYPE_CHECKING:
     from moxing.signals import StopRequest
+
+
+@dataclass(frozen=True)
+class Left:
+    """The end of a run whose step still waited: all processes leave.
+
+    Attributes:
+        step: the global step.
+        saved: whether it is saved.
+    """
+
+    step: int
+    saved: bool
 
 
 class Solo:
@@ -74,6 +88,23 @@ class Solo:
     def lost(self) -> str | None:
         """Returns a sentence that says which process was lost; None if none was."""
         return None
+
+    def tell_stop(self, number: int) -> None:
+        """Tells the other processes of a signal, where the main thread may not come to do so."""
+
+    def stop_signal(self) -> int | None:
+        """The number of the signal by which a process was asked to stop all; None if none was."""
+        return None
+
+    def tell_left(self, left: Left) -> None:
+        """In the chief: tells the others to leave a step that waits, as the chief does."""
+
+    def left(self) -> Left | None:
+        """The end of the run that the chief has told of; None: it has not."""
+        return None
+
+    def leave(self, error: BaseException) -> None:
+        """Tells the other processes about an error that ends this process's run."""
 
     def hear_of_stop(self, request: StopRequest) -> None:
         """Treats the signal for which all have stopped, which another process got, as its own."""

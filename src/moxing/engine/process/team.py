@@ -22,7 +22,7 @@ from moxing.cluster.serve import serve_ps, start_server
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.parallel.place import CollectivePlace, Place, ServerPlace
 from moxing.engine.process import farewell
-from moxing.engine.process.solo import Solo
+from moxing.engine.process.solo import Left, Solo
 from moxing.engine.process.stopping import stop_on_signals
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxError, MoxValueError
@@ -40,6 +40,7 @@ _PATIENCE = 5.0  # Seconds of waiting for the chief before a log line says so.
 _INPUT_ENDED = "input_ended"
 _STOP = "stop"
 _KEPT = "kept"
+_LEFT = "left"
 _SERVES = "serves"
 
 # A process is in one cluster, for all of its runs: TensorFlow's server can't be taken down.
@@ -230,6 +231,23 @@ class Team(Solo):
                 told = True
                 TENSORFLOW.info("Waiting for worker 0, until what it has saved is in its place.")
 
+    def tell_stop(self, number: int) -> None:
+        if not self.stop_was_asked():
+            self.member.announce(f"{_STOP} {self._runs}", signal=number)
+
+    def stop_signal(self) -> int | None:
+        number = (self._asked_to_stop() or {}).get("signal")
+        return None if number is None else int(number)
+
+    def tell_left(self, left: Left) -> None:
+        if self.cluster.is_chief:
+            self.member.announce(f"{_LEFT} {self._runs}", step=left.step, saved=left.saved)
+            self.tell_kept()
+
+    def left(self) -> Left | None:
+        event = self.member.event(f"{_LEFT} {self._runs}")
+        return None if event is None else Left(int(event["step"]), bool(event["saved"]))
+
     def hear_of_stop(self, request: StopRequest) -> None:
         event = self._asked_to_stop()
         if event is not None and event.get("signal") and not request:
@@ -275,7 +293,6 @@ class Team(Solo):
             raise SystemExit(request.exit_code)
 
     def leave(self, error: BaseException) -> None:
-        """Tells the other processes about an error that ends this process's run."""
         _current.clear()
         with contextlib.suppress(PeerFailureError):
             self.stack.__exit__(type(error), error, error.__traceback__)

@@ -1,19 +1,26 @@
-"""Keeps the last finished step where a signal finds the run in a step that may wait for ever."""
+"""Keeps the last finished step where a signal finds the run in a step that may wait for ever.
+
+The process that saves leaves first, and tells the others, which wait in the same step or for it.
+Where workers do not wait for each other, a worker that waits for its data stands aside, so that the
+others save without it.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
+from moxing.cluster.failure import PeerFailureError
 from moxing.engine.job.job import Job
 from moxing.engine.loop import stall
-from moxing.engine.loop.progress import Progress
-from moxing.engine.process.escape import Escape
+from moxing.engine.loop.step_loop import Loop
+from moxing.engine.model.program import Program
+from moxing.engine.process.solo import Left, Solo
 from moxing.engine.reporting.records.recorder import Recorder
 from moxing.engine.run.commits import Commits
 from moxing.engine.wording import report
@@ -21,7 +28,9 @@ from moxing.logs import TENSORFLOW
 from moxing.signals import StopRequest, name
 
 PATIENCE = 2.0  # Seconds that a step which waits may go on waiting after a signal.
-_PATIENCE_UNSAVED = 10.0  # Where nothing is to be saved, so that nothing is gained by haste.
+PATIENCE_TOGETHER = 5.0  # Among processes, whose steps also wait for the slowest of them.
+PATIENCE_UNSAVED = 10.0  # Where nothing is to be saved, so that nothing is gained by haste.
+PATIENCE_UNSAFE = 25.0  # Where the last finished step can't be saved; platforms kill after 30.
 _TURN = 0.1
 
 
@@ -30,8 +39,21 @@ class _Steps:
     """A loop that runs, and what tells how far its steps have come."""
 
     session: tf.Session
-    progress: Progress
-    begun: tf.Tensor | None
+    loop: Loop
+    built: Program
+
+    @property
+    def safe(self) -> bool:
+        """Whether the last finished step can be saved while the step after it waits."""
+        begun = self.built.begun
+        return begun is not None and begun.guards and self.loop.settled
+
+    def waits(self, done: int) -> bool:
+        """Whether step number `done` has not got what it waits for; True if that is not known."""
+        if self.loop.progress.step != done:
+            return False
+        begun = self.built.begun
+        return begun is None or int(self.session.run(begun.steps)) == done
 
 
 class Beside:
@@ -40,24 +62,27 @@ class Beside:
     Args:
         job: the job.
         commits: saves it.
-        escape: the way out.
+        team: the processes that train together.
         recorder: keeps the records of the run.
         stop: signals of this process.
     """
 
     def __init__(
-        self, job: Job, commits: Commits, escape: Escape, recorder: Recorder, stop: StopRequest
+        self, job: Job, commits: Commits, team: Solo, recorder: Recorder, stop: StopRequest
     ) -> None:
-        self._job, self._commits, self._escape = job, commits, escape
+        self._job, self._commits, self._team = job, commits, team
         self._recorder, self._stop = recorder, stop
         self._main = threading.get_ident()
         self._steps: _Steps | None = None
-        self._over = threading.Event()
+        self._over, self._asked = threading.Event(), threading.Lock()
+        self._patience = PATIENCE if team.alone else PATIENCE_TOGETHER
 
     @contextmanager
     def ready(self) -> Iterator[None]:
         """In the block, which opens a session and runs a loop, signals are acted on."""
         self._stop.later = self._leave
+        if not self._team.alone:
+            threading.Thread(target=self._hear, name="stop of others", daemon=True).start()
         try:
             yield
         finally:
@@ -65,70 +90,122 @@ class Beside:
             self._stop.later = None
 
     @contextmanager
-    def steps(
-        self, session: tf.Session, progress: Progress, begun: tf.Tensor | None
-    ) -> Iterator[None]:
-        """In the block a loop runs its steps.
-
-        Args:
-            session: the session of the loop.
-            progress: of the loop.
-            begun: how many of its steps may have changed variables; None: that is not known.
-        """
-        self._steps = _Steps(session, progress, begun)
+    def steps(self, session: tf.Session, loop: Loop, built: Program) -> Iterator[None]:
+        """In the block `loop` runs its steps of `built` in a session."""
+        self._steps = _Steps(session, loop, built)
         try:
             yield
         finally:
             self._over.set()
 
+    def _hear(self) -> None:
+        """Acts on a signal that another process got."""
+        while not self._over.wait(2 * _TURN):
+            if (number := self._team.stop_signal()) is not None:
+                self._leave(number)
+                return
+
     def _leave(self, number: int) -> None:
         """Waits until the process can leave with nothing lost, or its main thread acts."""
+        if not self._asked.acquire(blocking=False):
+            return
+        self._team.tell_stop(number)
         saves = self._job.training and self._commits.active
         began = time.monotonic()
         while not self._over.wait(_TURN):
             waited, steps = time.monotonic() - began, self._steps
-            if steps is None:
-                if waited >= _PATIENCE_UNSAVED and not self._escape.saves:
+            if (left := self._team.left()) is not None:
+                self._follow(number, left)
+            elif steps is None:
+                if waited >= PATIENCE_UNSAVED and not self._team.escape.saves:
                     self._end(number, report.stopped_before(name(number)))
             elif not stall.in_step(self._main):
                 began = time.monotonic()  # It saves, or evaluates between two steps.
-            elif saves and steps.begun is not None:
-                if waited >= PATIENCE:
-                    self._save(number, steps)
-            elif not saves and waited >= _PATIENCE_UNSAVED:
-                step = steps.progress.global_step
-                self._end(number, report.stopped(name(number), step, None))
+            elif self._team.apart and not self._team.is_chief:
+                if waited >= self._patience:
+                    self._stand_aside(number, steps)
+            elif self._team.is_chief:
+                self._lead(number, steps, waited, saves)
+
+    def _lead(self, number: int, steps: _Steps, waited: float, saves: bool) -> None:
+        """Leaves, in the process that saves, if its step has waited for too long."""
+        done, step = steps.loop.progress.step, steps.loop.progress.global_step
+        if saves and steps.safe:
+            if waited >= self._patience:
+                self._save(number, steps)
+        elif waited >= (PATIENCE_UNSAFE if saves else PATIENCE_UNSAVED) and steps.waits(done):
+            newest = self._commits.newest if saves else None
+            self._end(number, report.stopped_unsaved(name(number), step, newest), step)
 
     def _save(self, number: int, steps: _Steps) -> None:
         """Saves and leaves, if the step that runs has changed nothing yet."""
-        done, step = steps.progress.step, steps.progress.global_step
+        done = steps.loop.progress.step
 
         def holds() -> bool:
-            return steps.progress.step == done == int(steps.session.run(steps.begun))
+            return steps.waits(done)
 
-        release = None
+        release, step = None, steps.loop.progress.global_step
         try:
             if not holds():
                 return
-            TENSORFLOW.warning("%s", report.waits_for_data(step))
-            if done:
+            if self._team.apart:
+                self._team.barrier("end", None)  # By now all others have ended their steps.
+                step = int(steps.session.run(steps.built.global_step))
+            TENSORFLOW.warning("%s", report.waits_for_data(step, self._team.alone))
+            if step != self._commits.first:
                 release = self._commits.save_beside(steps.session, step, holds)
-                if release is None or not holds():
+                if not self._team.apart and (release is None or not holds()):
                     return
+            if self._team.apart:
+                self._team.barrier("closed", None)
             saved = self._commits.newest or None
-            self._end(number, report.stopped(name(number), step, saved))
+            self._end(number, report.stopped(name(number), step, saved), step)
+        except PeerFailureError:
+            return  # Another thread ends this process.
         except Exception as error:
             # Where the step has gone on meanwhile, the main thread saves it, or says the same.
             if not self._over.wait(1.0):
                 TENSORFLOW.error("Step %d could not be saved: %s", step, error)
-                self._over.set()
+                newest = self._commits.newest
+                self._end(number, report.stopped_unsaved(name(number), step, newest), step)
         finally:
             if release is not None:
                 release()
 
-    def _end(self, number: int, said: str) -> None:
+    def _stand_aside(self, number: int, steps: _Steps) -> None:
+        """Lets the others end and save a run whose step here waits, and leaves behind them."""
+        if not steps.waits(steps.loop.progress.step):
+            return
+        with suppress(PeerFailureError):
+            for point in ("end", "closed"):
+                self._team.barrier(point, None)
+            self._team.wait_kept()
+        step = steps.loop.progress.global_step
+        self._end(number, report.stopped(name(number), step, None, by_chief=True))
+
+    def _follow(self, number: int, left: Left) -> None:
+        """Leaves behind the process that saves, if the main thread does not."""
+        if not self._over.wait(1.0):
+            said = report.stopped(name(number), left.step, None, by_chief=left.saved)
+            self._end(number, said)
+
+    def _end(self, number: int, said: str, step: int | None = None) -> None:
+        """Ends the process.
+
+        Args:
+            number: of the signal.
+            said: the last line.
+            step: the global step at which the whole run ends; None: only this process ends.
+        """
         if self._job.training:
             TENSORFLOW.info("%s", said)
         code = 128 + number
         self._recorder.close(SystemExit(code))
-        self._escape.leave(code)
+        saved = self._commits.active
+
+        def farewell() -> None:
+            if step is not None:
+                self._team.tell_left(Left(step, saved))
+            self._team.leave(SystemExit(code))
+
+        self._team.escape.leave(code, farewell)

@@ -110,10 +110,9 @@ class Runner:
         """Trains, evaluates or predicts, until the job is done or `stop` is set."""
         job, built, team = self._job, self._program, self._team
         threads = _Threads(tf.train.Coordinator(), tf.train.Coordinator())
-        beside = Beside(job, self.commits, team.escape, self._recorder, stop)
+        beside = Beside(job, self.commits, team, self._recorder, stop)
         with ExitStack() as stack:
-            if team.alone:
-                stack.enter_context(beside.ready())
+            stack.enter_context(beside.ready())
             summaries = self._open_summaries(stack)
             stack.callback(self._profile.close)
             self._recorder.announce(summaries)
@@ -141,7 +140,7 @@ class Runner:
             with (
                 team.steps(opened, stop),
                 stall.told(job, loop.progress),
-                beside.steps(opened, loop.progress, built.begun),
+                beside.steps(opened, loop, built),
             ):
                 progress = loop.run()
             opened = team.alive(opened, job.group, stack)

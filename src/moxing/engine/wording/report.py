@@ -142,9 +142,32 @@ def stopped_before(signal: str) -> str:
     return f"Stopped by {signal} before the first step of this run."
 
 
-def waits_for_data(step: int) -> str:
-    """Said on a signal, where the step after this global step waits for its data."""
-    return f"The step after step {step} still waits for its data: leaving without it."
+def stopped_unsaved(signal: str, step: int, checkpoint: str | None) -> str:
+    """The last words of a run that left a step which waited, and could not save the one before.
+
+    Args:
+        signal: the name of the signal.
+        step: the last finished step.
+        checkpoint: prefix of the last checkpoint; empty if there is none; None: the run saves none.
+    """
+    if checkpoint is None:
+        return stopped(signal, step, None)
+    begins = f"from {checkpoint}" if checkpoint else "at its beginning"
+    return (
+        f"Stopped by {signal} at step {step}, which is not saved: the step after it still waits for"
+        f" data and may have changed variables already. The same command goes on {begins}."
+    )
+
+
+def waits_for_data(step: int, alone: bool = True) -> str:
+    """Said on a signal, where the step after this global step waits for data.
+
+    Args:
+        step: the global step.
+        alone: whether it can wait for no other process.
+    """
+    whose = "its data" if alone else "data, here or in another process"
+    return f"The step after step {step} still waits for {whose}: leaving without it."
 
 
 def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) -> str:
