@@ -92,14 +92,14 @@ def test_a_worker_that_trains_by_itself_stands_aside(tmp_path: Path, index: int)
 
 
 def test_an_optimizer_whose_state_is_spread_is_left_at_its_last_checkpoint(tmp_path: Path) -> None:
-    asked = plan(tmp_path, waits=[None, WAITS], runs=["classifier/elastic"], save_steps=3)
+    asked = plan(tmp_path, waits=[None, WAITS], runs=["classifier/batched"], save_steps=3)
     job = Job(tmp_path, asked, 2)
     codes = stopped(job, "worker1", ["worker0", "worker1"])
     assert set(codes.values()) == {143}, (codes, job.text("worker0"), job.text("worker1"))
-    log = tmp_path / "log" / "classifier" / "elastic"
+    log = tmp_path / "log" / "classifier" / "batched"
     found = checkpoint.newest(log)
     assert found is not None
-    assert found.step == 4  # Of two steps, between which no worker exchanges its weights.
+    assert found.step == 3  # Behind which the workers have exchanged their gradients.
     assert (
         "Stopped by SIGTERM at step 5, which is not saved: the step after it still waits for data"
         f" and may have changed variables already. The same command goes on from {found.prefix}."
