@@ -14,7 +14,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
 from moxing.errors import MoxNotSupportedError
-from moxing.legacy.contrib.hparams import HParams
+from moxing.legacy.contrib.training.hparams import HParams
 
 
 def _rate(params: Any) -> float:

@@ -183,7 +183,7 @@ def test_a_host_call_runs_with_every_step(model_fn: Any, read: Any, tmp_path: Pa
 
 
 def test_hparams_get_the_size_too(model_fn: Any, read: Any, told: Any, tmp_path: Path) -> None:
-    from moxing.legacy.contrib.hparams import HParams
+    from moxing.legacy.contrib.training.hparams import HParams
 
     estimator_of(model_fn, tmp_path, params=HParams(depth=3)).train(read(), max_steps=1)
     assert told == [("train", 60)]

@@ -11,8 +11,9 @@ import tensorflow.compat.v1 as tf
 from absl import flags as absl_flags
 
 from moxing.errors import MoxAttributeError
-from moxing.legacy.contrib import lookup, projector, vocabulary
+from moxing.legacy.contrib import lookup, projector
 from moxing.legacy.contrib.learn import data_files as learn
+from moxing.legacy.contrib.learn import vocabulary
 from moxing.legacy.face import catalog
 from moxing.legacy.face.faces import Faces
 from moxing.legacy.flags.command_line import CommandLine

@@ -117,20 +117,20 @@ _FRAMEWORK = Spec(
 _TRAINING = Spec(
     roots=("tf_slim.training.training", "tf_slim.training.evaluation"),
     names={
-        "HParams": f"{_HERE}.hparams:HParams",
-        "bucket": f"{_HERE}.bucketing:bucket",
-        "bucket_by_sequence_length": f"{_HERE}.bucketing:bucket_by_sequence_length",
-        "GreedyLoadBalancingStrategy": f"{_HERE}.placement:GreedyLoadBalancingStrategy",
-        "RandomStrategy": f"{_HERE}.placement:RandomStrategy",
-        "byte_size_load_fn": f"{_HERE}.placement:byte_size_load_fn",
+        "HParams": f"{_HERE}.training.hparams:HParams",
+        "bucket": f"{_HERE}.training.bucketing:bucket",
+        "bucket_by_sequence_length": f"{_HERE}.training.bucketing:bucket_by_sequence_length",
+        "GreedyLoadBalancingStrategy": f"{_HERE}.training.placement:GreedyLoadBalancingStrategy",
+        "RandomStrategy": f"{_HERE}.training.placement:RandomStrategy",
+        "byte_size_load_fn": f"{_HERE}.training.placement:byte_size_load_fn",
         "python": Spec(
             names={
                 "training": Spec(
                     roots=("tf_slim.training",),
                     names={
-                        "bucket_ops": f"{_HERE}.bucketing",
-                        "device_setter": f"{_HERE}.placement",
-                        "hparam": f"{_HERE}.hparams",
+                        "bucket_ops": f"{_HERE}.training.bucketing",
+                        "device_setter": f"{_HERE}.training.placement",
+                        "hparam": f"{_HERE}.training.hparams",
                     },
                     deep=True,
                 )
@@ -172,7 +172,7 @@ _RNN = Spec(
     },
 )
 _LEGACY_SEQ2SEQ = Spec(
-    roots=(f"{_HERE}.legacy_seq2seq",),
+    roots=(f"{_HERE}.seq2seq.legacy_seq2seq",),
     names={"python": _python("legacy_seq2seq", "ops", "seq2seq")},
 )
 _SEQ2SEQ_FILES = (

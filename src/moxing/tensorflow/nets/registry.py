@@ -11,11 +11,11 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, near_matches
 from moxing.tensorflow.nets.families.alexnet import alexnet_v2
-from moxing.tensorflow.nets.families.inception_resnet_v2 import inception_resnet_v2
-from moxing.tensorflow.nets.families.inception_v1 import inception_v1
-from moxing.tensorflow.nets.families.inception_v2 import inception_v2
-from moxing.tensorflow.nets.families.inception_v3 import inception_v3
-from moxing.tensorflow.nets.families.inception_v4 import inception_v4
+from moxing.tensorflow.nets.families.inception.inception_resnet_v2 import inception_resnet_v2
+from moxing.tensorflow.nets.families.inception.inception_v1 import inception_v1
+from moxing.tensorflow.nets.families.inception.inception_v2 import inception_v2
+from moxing.tensorflow.nets.families.inception.inception_v3 import inception_v3
+from moxing.tensorflow.nets.families.inception.inception_v4 import inception_v4
 from moxing.tensorflow.nets.families.lenet import cifarnet, lenet
 from moxing.tensorflow.nets.families.mobilenet_v1 import mobilenet_v1
 from moxing.tensorflow.nets.families.mobilenet_v2 import mobilenet_v2

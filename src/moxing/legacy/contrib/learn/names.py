@@ -16,7 +16,7 @@ _MODELS = tuple(
     for kind in ("Classifier", "Estimator", "Regressor")
 )
 _PREPROCESSING = Spec(
-    roots=(f"{_OWN}.contrib.vocabulary",),
+    roots=(f"{_OWN}.contrib.learn.vocabulary",),
     names={
         name: "face:tensorflow.contrib.learn.preprocessing"
         for name in ("categorical_vocabulary", "text")

@@ -34,6 +34,7 @@ from moxing.legacy.contrib.seq2seq.helpers import (
     ScheduledOutputTrainingHelper,
     TrainingHelper,
 )
+from moxing.legacy.contrib.seq2seq.losses import sequence_loss
 from moxing.legacy.contrib.seq2seq.monotonic import (
     BahdanauMonotonicAttention,
     LuongMonotonicAttention,
@@ -46,7 +47,6 @@ from moxing.legacy.contrib.seq2seq.wrapper import (
     AttentionWrapperState,
 )
 from moxing.legacy.contrib.seq2seq.wrapper import compute_attention as _compute_attention
-from moxing.legacy.contrib.seq2seq_losses import sequence_loss
 
 __all__ = [
     "AttentionMechanism",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.families.inception_module import convolutional_logits
+from moxing.tensorflow.nets.families.inception.modules import convolutional_logits
 from moxing.tensorflow.nets.layers import conv2d, depthwise_conv2d
 from moxing.tensorflow.nets.style import Style, truncated_normal
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.families.inception_module import (
+from moxing.tensorflow.nets.families.inception.modules import (
     Avg,
     Branch,
     Conv,

@@ -9,11 +9,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
-from moxing.legacy.contrib.legacy_attention import attention_decoder
 from moxing.legacy.contrib.rnn.linear import linear
 from moxing.legacy.contrib.rnn.wrappers import EmbeddingWrapper, OutputProjectionWrapper
-from moxing.legacy.contrib.seq2seq_losses import list_sequence_loss as sequence_loss
-from moxing.legacy.contrib.seq2seq_losses import sequence_loss_by_example
+from moxing.legacy.contrib.seq2seq.legacy_attention import attention_decoder
+from moxing.legacy.contrib.seq2seq.losses import list_sequence_loss as sequence_loss
+from moxing.legacy.contrib.seq2seq.losses import sequence_loss_by_example
 
 __all__ = [
     "attention_decoder",

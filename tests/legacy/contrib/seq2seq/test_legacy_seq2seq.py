@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.legacy.contrib import legacy_seq2seq
+from moxing.legacy.contrib.seq2seq import legacy_seq2seq
 
 BATCH, SYMBOLS, SIZE, UNITS = 2, 5, 3, 4
 

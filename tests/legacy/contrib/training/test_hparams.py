@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moxing.errors import MoxError, MoxKeyError, MoxValueError
-from moxing.legacy.contrib.hparams import HParams
+from moxing.legacy.contrib.training.hparams import HParams
 
 
 def _params() -> HParams:

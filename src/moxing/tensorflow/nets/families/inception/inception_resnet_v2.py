@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.families.inception_module import (
+from moxing.tensorflow.nets.families.inception.modules import (
     Avg,
     Branch,
     Conv,

@@ -1,0 +1,1 @@
+"""`tf.contrib.training`: hyper-parameters, buckets, and placement on parameter servers."""

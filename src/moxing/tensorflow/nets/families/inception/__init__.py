@@ -1,0 +1,1 @@
+"""The Inception networks, built of the same modules."""
