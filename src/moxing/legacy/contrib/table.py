@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from moxing.legacy.contrib import small
 from moxing.legacy.contrib.learn import names as learn_names
 from moxing.legacy.face.faces import Spec
@@ -148,10 +145,17 @@ _TRAINING = Spec(
 )
 
 
-def _python(face: str, package: str, *files: str, more: Mapping[str, Any] | None = None) -> Spec:
-    """Maps private files `contrib.X.python.PACKAGE.FILE`, which programs import, to all of X."""
+def _python(face: str, package: str, *files: str, module: str = "") -> Spec:
+    """Maps private files `contrib.X.python.PACKAGE.FILE`, which programs import, to all of X.
+
+    Args:
+        face: X.
+        package: PACKAGE.
+        files: names of the files, without `.py`.
+        module: the module of this folder that has X's names; empty: the module of that name.
+    """
     shown = {file: f"face:tensorflow.contrib.{face}" for file in files}
-    return Spec(names={package: Spec(roots=(f"{_HERE}.{face}",), names={**shown, **(more or {})})})
+    return Spec(names={package: Spec(roots=(f"{_HERE}.{module or face}",), names=shown)})
 
 
 _RNN_FILES = (
@@ -173,7 +177,9 @@ _RNN = Spec(
 )
 _LEGACY_SEQ2SEQ = Spec(
     roots=(f"{_HERE}.seq2seq.legacy_seq2seq",),
-    names={"python": _python("legacy_seq2seq", "ops", "seq2seq")},
+    names={
+        "python": _python("legacy_seq2seq", "ops", "seq2seq", module="seq2seq.legacy_seq2seq"),
+    },
 )
 _SEQ2SEQ_FILES = (
     "attention_wrapper",
