@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import feed
 from moxing.errors import MoxNotSupportedError
-from moxing.keras import shards
+from moxing.keras import imported, shards
 from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
 
@@ -24,7 +23,6 @@ class Pipeline:
 
     Args:
         data: the data to read.
-        epoch: the number of steps in an epoch; None: unknown.
         shuffle: whether arrays are read in a new order each epoch.
         devices: the number of devices of this process; each gets one share of a batch.
         index, size: the index of this process, and the number of processes.
@@ -34,14 +32,13 @@ class Pipeline:
     def __init__(
         self,
         data: Arrays | Made,
-        epoch: int | None,
         shuffle: bool,
         devices: int,
         index: int,
         size: int,
         parts: int = 1,
     ) -> None:
-        self._data, self._epoch, self._shuffle = data, epoch, shuffle
+        self._data, self._shuffle = data, shuffle
         self._devices, self._index, self._size, self._parts = devices, index, size, parts
         # The structure of train_step's argument; known once `input_fn` was called.
         self._structure: Any = None
@@ -65,11 +62,14 @@ class Pipeline:
         if isinstance(self._data, Arrays):
             dataset = self._of_arrays(self._data, start)
         else:
-            dataset = self._of_dataset(self._data, start)
+            dataset = self._of_dataset(self._data)
         iterator = tf.data.make_initializable_iterator(dataset.prefetch(_PREFETCH * self._devices))
         tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
         tensors = list(iterator.get_next())
-        feed.register(tensors[0].op, None)
+        if isinstance(self._data, Arrays):
+            feed.register(tensors[0].op, None)
+        elif self._data.batches is not None and not imported.draws():
+            feed.repeats_after(self._data.batches * self._parts)
         return tensors
 
     def pack(self, flat: Sequence[tf.Tensor]) -> Any:
@@ -91,7 +91,7 @@ class Pipeline:
 
     def _of_arrays(self, data: Arrays, start: int) -> Any:
         """Returns a dataset of shares of batches, gathered by the indices of their samples."""
-        arrays = [_held(array) for array in tf.nest.flatten(data.nest)]
+        arrays = [imported.held(array) for array in tf.nest.flatten(data.nest)]
         self._structure = data.nest
         batches, count = data.batches, data.samples
         order = feed.current().seed
@@ -119,8 +119,10 @@ class Pipeline:
 
         return shared.map(gather, num_parallel_calls=tf.data.experimental.AUTOTUNE)
 
-    def _of_dataset(self, data: Made, start: int) -> Any:
-        dataset = self._imported(data)
+    def _of_dataset(self, data: Made) -> Any:
+        with eager_mode():
+            batched = data.batched
+        dataset = imported.dataset(batched)
         self._structure = tf.data.experimental.get_structure(dataset)
         if (
             any(
@@ -134,8 +136,6 @@ class Pipeline:
                 " devices or processes, or in parts. Make them dense in the dataset, or train on"
                 " one device without accumulate_steps."
             )
-        if self._epoch is not None:
-            start %= self._epoch
         self._front = _front(self._structure)
 
         def flatten(*element: Any) -> tuple[tf.Tensor, ...]:
@@ -143,31 +143,7 @@ class Pipeline:
             return (tensors.pop(self._front), *tensors)
 
         flat = dataset.map(flatten)
-        return self._shared(flat.repeat().skip(start) if start else flat.repeat())
-
-    def _imported(self, data: Made) -> Any:
-        """Imports a dataset of the eager runtime into the current graph."""
-        with eager_mode():
-            dataset = data.batched
-            spec = dataset.element_spec
-            try:
-                serialized = tf.raw_ops.DatasetToGraphV2(
-                    input_dataset=dataset._variant_tensor,
-                    external_state_policy=1,  # Ignore it: Python functions stay in this process.
-                    strip_device_assignment=True,
-                ).numpy()
-            except tf.errors.OpError as error:
-                raise MoxNotSupportedError(
-                    "train_data is a dataset that TensorFlow can't take out of its eager runtime"
-                    f" ({error.message}). A dataset can have 2 GB of arrays: pass larger ones as"
-                    " arrays, not as a dataset."
-                ) from error
-        serialized = _anywhere(serialized)
-        with tf.device("/cpu:0"):
-            # A constant would be stored in the graph's definition, which is limited to 2 GB.
-            definition = tf.py_func(lambda: serialized, [], tf.string, name="dataset")
-        variant = tf.raw_ops.DatasetFromGraph(graph_def=definition)
-        return tf2.data.experimental.from_variant(variant, spec)
+        return self._shared(flat.repeat())
 
     def _shared(self, batches: Any) -> Any:
         """Returns a dataset of this process's shares of each batch in turn, with their factors."""
@@ -197,14 +173,6 @@ class Pipeline:
         )
 
 
-def _anywhere(serialized: bytes) -> bytes:
-    """Removes devices from a serialized graph: in a cluster, this process's device names change."""
-    graph = tf.GraphDef.FromString(serialized)
-    for node in (*graph.node, *(n for f in graph.library.function for n in f.node_def)):
-        node.device = ""
-    return graph.SerializeToString()
-
-
 def _front(structure: Any) -> int:
     """Returns the index of a flat tensor whose first dimension counts samples."""
     position = 0
@@ -218,11 +186,3 @@ def _front(structure: Any) -> int:
 def _element(arguments: Any) -> Any:
     """Returns the element that a map function got: a tuple's parts, or a single element."""
     return arguments if len(arguments) > 1 else arguments[0]
-
-
-def _held(array: np.ndarray) -> tf.Tensor:
-    """Returns an array as a tensor without storing it in the graph's definition."""
-    with tf.device("/cpu:0"):
-        tensor = tf.py_func(lambda: array, [], tf.as_dtype(array.dtype), name="array")
-    tensor.set_shape(array.shape)
-    return tensor

@@ -175,7 +175,7 @@ def fit(
     if examined is not None:
         arguments.check_rank(model, examined, "eval_data")
     evaluate = evaluation.maker(model, examined, eval_steps)
-    pipeline = Pipeline(given, per_epoch, bool(shuffle), devices, index, size, changes.accumulate)
+    pipeline = Pipeline(given, bool(shuffle), devices, index, size, changes.accumulate)
     evaluated = examined.element if examined is not None else None
     fuses = not parameter_server
     trained = TrainedModel(family, model, pipeline, index * devices, fuses, evaluated)

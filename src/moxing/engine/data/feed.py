@@ -87,6 +87,11 @@ def register(get_next: tf.Operation, sample_index: tf.Tensor | None) -> None:
         context.sample_indices[get_next.name] = sample_index
 
 
+def repeats_after(batches: int) -> None:
+    """Says that the input of the current graph is the same again after so many of its elements."""
+    run_context.current().period = batches
+
+
 def is_positioned(tensors: Sequence[tf.Tensor]) -> bool:
     """Whether every iterator behind these tensors belongs to a reader that honors the position."""
     known = run_context.current().positioned

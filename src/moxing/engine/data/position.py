@@ -60,6 +60,7 @@ class Place:
         pipelines: the fingerprints of the pipelines; None: unknown.
         ended: whether the data ended there.
         workers: how many processes took the data, and how many take it now; None: as many.
+        shared_anew: whether other numbers of processes or devices share each batch now.
     """
 
     steps: int
@@ -68,6 +69,7 @@ class Place:
     pipelines: tuple[str, ...] | None = None
     ended: bool = False
     workers: tuple[int, int] | None = None
+    shared_anew: bool = False
 
 
 class Position:
@@ -90,6 +92,7 @@ class Position:
         found = [] if positioned else [Pipeline(op) for op in iterators(targets, graph)]
         self._reasons = [reason for reason in (item.refusal() for item in found) if reason]
         self._writing: threading.Thread | None = None
+        self._period = run_context.current().period
         if positioned:
             self.kind = Kind.READER
             return
@@ -206,6 +209,8 @@ class Position:
         reason = self._reasons[0] if self._reasons else places.NO_STATE
         if place.workers is not None:
             reason = places.other_workers(*place.workers)
+        if place.shared_anew:
+            reason = places.SHARED_ANEW
         if place.state is not None:
             behind = self._restored(session, place.state)
             if behind is not None:
@@ -233,16 +238,17 @@ class Position:
             TENSORFLOW.info("%s", places.starts_over(place.steps, places.FED))
             return False
         began = said = time.monotonic()
+        batches = place.batches % self._period if self._period else place.batches
         done = 0
         try:
-            while done < place.batches and not stopped():
+            while done < batches and not stopped():
                 session.run(self._reads)
                 done += 1
                 if time.monotonic() - said > _SAY_AFTER:
                     said = time.monotonic()
-                    TENSORFLOW.info("%s", places.still_skipping(done, place.batches))
+                    TENSORFLOW.info("%s", places.still_skipping(done, batches))
         except tf.errors.OutOfRangeError:
-            TENSORFLOW.warning("%s", places.ended_before(done, place.batches))
+            TENSORFLOW.warning("%s", places.ended_before(done, batches))
             return True
         TENSORFLOW.info("%s", places.skipped(place.steps, time.monotonic() - began, reason))
         return True

@@ -25,6 +25,8 @@ class RunContext:
             is called; read by readers while input_fn builds.
         positioned: names of operations that start where `feed` says. Written by readers through
             `data.feed.register`; read by `data.inputs` when the input is complete.
+        period: number of elements after which an input is the same again; 0: unknown. Written by
+            dialects through `data.feed.repeats_after`; read where elements are read again.
         sample_indices: for each such operation, the tensor that numbers its samples. Written by
             readers through `data.feed.register`; read by augmentation for the seed of a sample.
         fusion_offers: tensors of readers that can take over a change. Written by readers through
@@ -62,6 +64,7 @@ class RunContext:
     graph: tf.Graph
     feed: object = None
     positioned: set[str] = field(default_factory=set)
+    period: int = 0
     sample_indices: dict[str, tf.Tensor] = field(default_factory=dict)
     fusion_offers: list[tuple[tf.Tensor, Callable[..., Any]]] = field(default_factory=list)
     fusion_changes: list[tuple[tf.Tensor, object, tf.Tensor]] = field(default_factory=list)

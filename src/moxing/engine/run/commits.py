@@ -78,6 +78,7 @@ class Commits:
     ) -> None:
         self._position, self._elements = position, start_state.elements(job)
         self._workers, self.goes_on = job.group.size, False
+        self._shares = start_state.shares(job)
         self._start, self._listeners, self._escape = start, listeners, escape
         self._lock, self._is_own = threading.Lock(), False
         self._batches_of_device = job.batches
@@ -182,6 +183,8 @@ class Commits:
             start_state.INPUT_WORKERS: self._workers,
             start_state.INPUT_PIPELINES: list(self._position.pipelines),
         }
+        if self._shares:
+            extra[start_state.INPUT_SHARES] = self._shares
         if self._position.kind not in (Kind.NONE, Kind.NOTHING):
             extra[start_state.INPUT_ORDER] = state.order
         if input_ended:

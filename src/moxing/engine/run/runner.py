@@ -189,13 +189,16 @@ class Runner:
             return True
         group = self._job.group
         saved: dict[str, Any] = {}
-        if state.workers not in (0, group.size):
+        shares = start_state.shares(self._job)
+        if shares and state.shares not in (0, shares):
+            saved["shared_anew"] = True
+        elif state.workers not in (0, group.size):
             saved["workers"] = (state.workers, group.size)
         elif start is not None:
             saved["state"] = None if state.ended else checkpoint.read_input(start)
             known = checkpoint.read_extra(start).get(start_state.INPUT_PIPELINES)
             saved["pipelines"] = None if known is None else tuple(known)
-        steps = state.taken // start_state.elements(self._job)
+        steps = state.input_steps if shares else state.taken // start_state.elements(self._job)
         place = PlaceInData(steps, steps * self._job.batches, ended=state.ended, **saved)
         return self._position.restore(opened, place, lambda: stop.signal is not None)
 

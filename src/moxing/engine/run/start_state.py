@@ -19,6 +19,7 @@ INPUT_TAKEN = "input_elements"
 INPUT_ORDER = "input_order"
 INPUT_PIPELINES = "input_pipelines"
 INPUT_WORKERS = "input_workers"
+INPUT_SHARES = "input_shares"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class StartState:
         input_steps: the number of steps whose data the resumed run took from its input.
         taken: the number of elements of that data, of all processes together.
         workers: how many processes took that data; 0 if unknown.
+        shares: the number of parts in which each batch was taken; 0 if unknown, or if it is whole.
         ended: whether that data ended, so that a run that goes on reads it once more.
         order: the seed of the order of data: the same as in the resumed run.
         saves: whether the run is saved.
@@ -41,6 +43,7 @@ class StartState:
     input_steps: int
     taken: int
     workers: int
+    shares: int
     ended: bool
     order: int
     saves: bool
@@ -56,8 +59,9 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> Sta
     taken = int(extra.get(INPUT_TAKEN, steps * elements(job))) if resumes else 0
     order = extra.get(INPUT_ORDER)
     order = secrets.randbits(62) if order is None else int(order)
-    workers = int(extra.get(INPUT_WORKERS, 0))
-    found = StartState(finished, step, steps, taken, workers, INPUT_ENDED in extra, order, saves)
+    workers, shares = int(extra.get(INPUT_WORKERS, 0)), int(extra.get(INPUT_SHARES, 0))
+    ended = INPUT_ENDED in extra
+    found = StartState(finished, step, steps, taken, workers, shares, ended, order, saves)
     return StartState(**team.agree(dataclasses.asdict(found)))
 
 
@@ -65,6 +69,11 @@ def elements(job: Job) -> int:
     """Returns how many elements all processes together take from their inputs for a step."""
     group = job.group
     return job.elements * (group.size if group.synchronous else 1)
+
+
+def shares(job: Job) -> int:
+    """Returns the number of parts in which processes share each batch; 0: each takes its own."""
+    return job.group.size * job.devices * job.batches if job.optimization.updating.parts else 0
 
 
 def already_finished(job: Job, start: Checkpoint | None) -> str | None:

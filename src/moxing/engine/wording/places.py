@@ -12,6 +12,7 @@ CHANGED = (
 FED = "a hook feeds its iterator"
 NO_STATE = "the checkpoint has no state of it"
 WAITED = "the earlier run was stopped while its input waited, and could not tell its state"
+SHARED_ANEW = "other numbers of processes, devices or parts share each batch now"
 ENDED = "that data had ended"
 _NO_REASON = "Graph execution error"
 
