@@ -32,12 +32,16 @@ _SCRIPT = """\
 # it started, as ProctrackType says; whether the canary is dead tells which.
 # srun returns the highest code of all its tasks. One that has lost a partner ends with 143, and
 # must not hide the error of that partner: the program's own codes, 1 to 94, become 161 to 254.
+# bash forgets a process that ends in the moment in which a signal ends `wait`: the next `wait`
+# lasts as long as there is another child, here the canary, and returns 0. The task then ends with
+# 143: after a restart, a program that had finished says so and ends with 0.
 task='told= early= signals=0 program=
 tell() {{
   signals=$((signals + 1))
   if [ -z "$program" ]; then early=$1; return; fi
   if [ -n "$told" ]; then return; fi
   told=$1
+  trap "" USR2 TERM INT
   if [ "$1" = USR2 ]; then kill -TERM "$program"; return; fi
   sleep 0.5
   if kill -0 "$canary" 2>/dev/null; then kill -"$1" "$program"; fi
@@ -51,13 +55,18 @@ disown "$canary"
 (trap "" USR2; trap - INT; exec "$@") &
 program=$!
 if [ -n "$early" ]; then tell "$early"; fi
-before=-1
+before=-1 unsure=
 while [ "$before" -ne "$signals" ]; do
   before=$signals
   wait "$program"
   code=$?
+  if [ "$before" -ne "$signals" ] && ! kill -0 "$program" 2>/dev/null; then
+    unsure=1
+    kill -KILL "$canary" 2>/dev/null
+  fi
 done
 kill -KILL "$canary" 2>/dev/null
+if [ -n "$unsure" ] && [ "$code" -eq 0 ]; then code=143; fi
 if [ "$code" -ge 1 ] && [ "$code" -le 94 ]; then exit $((code + 160)); fi
 if [ "$code" -ge 95 ] && [ "$code" -le 128 ] || [ "$code" -ge 160 ]; then exit 255; fi
 exit "$code"'
@@ -77,7 +86,8 @@ tell_tasks() {{
   telling=$!
 }}
 
-# A signal ends `wait`, and not what is waited for.
+# A signal ends `wait`, and not the process that is waited for. If that process ended in the same
+# moment, bash may have forgotten its end, and would wait for it without limit.
 await() {{
   if [ "$stopped" -gt 0 ]; then tell_tasks; fi
   before=-1
@@ -85,6 +95,7 @@ await() {{
     before=$stopped
     wait "$running"
     code=$?
+    if [ "$before" -ne "$stopped" ] && ! kill -0 "$running" 2>/dev/null; then break; fi
   done
   running=
   kill $telling 2>/dev/null
