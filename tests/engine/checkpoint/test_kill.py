@@ -31,7 +31,7 @@ def run(directory):
         zeros, ones = tf.zeros_initializer(), tf.ones([40])
         values = [tf.get_variable(f"v{n}", [40], initializer=zeros) for n in range(20)]
         found = choose(directory, None, mode_is_train=True)
-        restorer = Restorer(found, tf.global_variables(), resume=True) if found else None
+        restorer = Restorer(found, tf.global_variables(), foreign=None) if found else None
         saver = Saver(directory, tf.global_variables(), keep=2)
         advance = tf.group(step.assign_add(1), *(value.assign_add(ones) for value in values))
         start = tf.global_variables_initializer()

@@ -8,12 +8,13 @@ from moxing.engine.checkpoint.manifest import read_extra, read_input
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
-from moxing.engine.checkpoint.restoring.restorer import Restorer
+from moxing.engine.checkpoint.restoring.restorer import Foreign, Restorer
 from moxing.engine.checkpoint.restoring.source import choose, locate
 from moxing.engine.checkpoint.saving.saver import Saver
 
 __all__ = [
     "Checkpoint",
+    "Foreign",
     "Held",
     "ObjectRestorer",
     "Restorer",

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
-from moxing.engine.checkpoint import ObjectRestorer, Restorer, reader
+from moxing.engine.checkpoint import Foreign, ObjectRestorer, Restorer, reader
 from moxing.engine.data.position import Place as PlaceInData
 from moxing.engine.data.position import Position
 from moxing.engine.graph import average_names, blame, saveables
@@ -277,14 +277,13 @@ def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restor
             for variable in hooked
             if variable.op.name in saved and (found.resume or not belongs_to_run(variable))
         ]
+    restoring = job.restoring
+    foreign = Foreign(restoring.include, restoring.exclude, (*built.slots, built.global_step))
     return Restorer(
         found,
         own,
-        resume=found.resume,
-        include=job.restoring.include,
-        exclude=job.restoring.exclude,
-        optional=(*built.slots, built.global_step),
-        averaged=job.restoring.averaged and not job.training,
+        foreign=None if found.resume else foreign,
+        averaged=restoring.averaged and not job.training,
     )
 
 

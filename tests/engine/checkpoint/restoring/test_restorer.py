@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Restorer, locate
+from moxing.engine.checkpoint import Checkpoint, Foreign, Restorer, locate
 from moxing.errors import CheckpointError
 
 Shapes = dict[str, list[int]]
@@ -37,14 +37,15 @@ def _restored(
     optional: Collection[str] = (),
     dtype: tf.DType = tf.float32,
     resource: bool = True,
-    **options: Any,
+    resume: bool = False,
+    **patterns: Any,
 ) -> dict[str, Any]:
     """Restores into a fresh graph, and returns the values of what was restored."""
     with tf.Graph().as_default() as graph, tf.Session() as session:
         variables = _variables(shapes, dtype, resource)
         slots = [variable for variable in variables if variable.op.name in optional]
-        options.setdefault("resume", False)
-        restorer = Restorer(locate(prefix), variables, optional=slots, **options)
+        foreign = None if resume else Foreign(optional=slots, **patterns)
+        restorer = Restorer(locate(prefix), variables, foreign=foreign)
         start = tf.variables_initializer(restorer.initialized)
         graph.finalize()
         session.run(start)
@@ -258,7 +259,7 @@ def test_partitioned_variables(foreign: Callable[..., str]) -> None:
     prefix = foreign({"p": np.arange(10, dtype=np.float32).reshape(5, 2)})
     with tf.Graph().as_default(), tf.Session() as session:
         parts = tf.get_variable("p", [5, 2], partitioner=tf.fixed_size_partitioner(2))
-        restorer = Restorer(locate(prefix), [parts], resume=True)
+        restorer = Restorer(locate(prefix), [parts], foreign=None)
         restorer.run(session)
         assert restorer.restored == tuple(parts)
         assert session.run(parts.as_tensor()).tolist() == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
@@ -269,7 +270,7 @@ def test_partitions_of_another_shape(foreign: Callable[..., str]) -> None:
     with tf.Graph().as_default():
         parts = tf.get_variable("p", [5, 2], partitioner=tf.fixed_size_partitioner(2))
         with pytest.raises(CheckpointError) as caught:
-            Restorer(locate(prefix), [parts, *_variables({"a": []})], resume=False)
+            Restorer(locate(prefix), [parts, *_variables({"a": []})], foreign=Foreign())
     assert str(caught.value) == (
         f"Variable 'p' has shape [5, 2] in the graph but [6, 2] in {prefix}.\n"
         "To initialize what can't be restored, run with --checkpoint_exclude_patterns=p"
@@ -284,7 +285,7 @@ def test_a_variable_whose_shape_the_graph_does_not_know(foreign: Callable[..., s
             variable = tf.get_variable(
                 "w", initializer=start, validate_shape=False, use_resource=resource
             )
-            Restorer(locate(prefix), [variable], resume=True).run(session)
+            Restorer(locate(prefix), [variable], foreign=None).run(session)
             assert session.run(variable).tolist() == [1.0] * 4
 
 
@@ -300,7 +301,7 @@ def test_the_old_format(tmp_path: Path) -> None:
 
 def test_a_file_that_went_away(trained: str) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        restorer = Restorer(locate(trained), _variables(FULL), resume=True)
+        restorer = Restorer(locate(trained), _variables(FULL), foreign=None)
         os.remove(trained + ".data-00000-of-00001")
         with pytest.raises(CheckpointError) as caught:
             restorer.run(session)
@@ -310,7 +311,7 @@ def test_a_file_that_went_away(trained: str) -> None:
     )
     missing = Checkpoint("/nowhere/model.ckpt-1", 1)
     with tf.Graph().as_default(), pytest.raises(CheckpointError) as caught:
-        Restorer(missing, _variables(FULL), resume=True)
+        Restorer(missing, _variables(FULL), foreign=None)
     assert str(caught.value) == (
         "Checkpoint /nowhere/model.ckpt-1 can't be read: Unsuccessful TensorSliceReader"
         " constructor: Failed to find any matching files for /nowhere/model.ckpt-1."

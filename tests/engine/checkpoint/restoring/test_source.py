@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Restorer, choose, locate
+from moxing.engine.checkpoint import Checkpoint, Foreign, Restorer, choose, locate
 from moxing.errors import CheckpointError
 
 DATA = ".data-00000-of-00001"
@@ -164,7 +164,7 @@ def test_the_old_format_in_shards(tmp_path: Path) -> None:
         shard = f"{tmp_path}/model.ckpt-7-00000-of-00001"
         for path in (pattern, shard, str(tmp_path)):
             assert locate(path) == Checkpoint(pattern, 7)
-        restorer = Restorer(locate(shard), [b], resume=False)
+        restorer = Restorer(locate(shard), [b], foreign=Foreign())
         session.run(b.assign([0.0, 0.0]))
         restorer.run(session)
         assert session.run(b).tolist() == [1.0, 2.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -15,6 +16,21 @@ from moxing.engine.checkpoint.restoring.plan import Match, resume_plan, warm_pla
 from moxing.logs import TENSORFLOW
 
 
+@dataclass(frozen=True)
+class Foreign:
+    """Which variables a run takes from a checkpoint of another run.
+
+    Attributes:
+        include, exclude: patterns of variables to restore and not to restore: see `Filter`.
+        optional: variables that the checkpoint may lack: optimizer slots. It may always lack the
+            global step.
+    """
+
+    include: str | Iterable[str] = ()
+    exclude: str | Iterable[str] = ()
+    optional: Collection[Any] = ()
+
+
 class Restorer:
     """Operations that restore variables. Make it inside the graph, before the graph is finalized.
 
@@ -22,11 +38,8 @@ class Restorer:
         checkpoint: from `choose`, `locate` or `newest`.
         variables: variables of the current graph, each of which is restored or listed in
             `initialized`. Partitioned variables may be given whole or as slices.
-        resume: True: the run continues, so every variable must be in the checkpoint, and the
-            patterns are ignored. False: the run starts from another run's weights.
-        include, exclude: patterns of variables to restore and not to restore: see `Filter`.
-        optional: those of `variables` that a foreign checkpoint may lack: optimizer slots. The
-            global step always may.
+        foreign: the choice of variables where the run starts from another run's weights; None: the
+            run continues, so every variable must be in the checkpoint.
         averaged: whether variables get their moving averages where the checkpoint has them.
 
     Attributes:
@@ -43,19 +56,16 @@ class Restorer:
         checkpoint: Checkpoint,
         variables: Iterable[Any],
         *,
-        resume: bool,
-        include: str | Iterable[str] = (),
-        exclude: str | Iterable[str] = (),
-        optional: Collection[Any] = (),
+        foreign: Foreign | None,
         averaged: bool = False,
     ) -> None:
         self._prefix = checkpoint.prefix
         found, known = stored(checkpoint.prefix), entries(variables)
-        if resume:
+        if foreign is None:
             plan = resume_plan(found, known)
         else:
-            slots = {id(variable) for variable in flat(optional)}
-            plan = warm_plan(found, known, Filter(include, exclude), slots)
+            slots = {id(variable) for variable in flat(foreign.optional)}
+            plan = warm_plan(found, known, Filter(foreign.include, foreign.exclude), slots)
         if averaged:
             plan.matches = with_averages(found, plan.matches)
         self.restored: tuple[tf.Variable, ...] = tuple(m.entry.variable for m in plan.matches)
