@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import runpy
@@ -73,6 +74,12 @@ def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def same_randomness() -> None:
     """Every test starts from one seed; a graph of TensorFlow's needs `tf.set_random_seed` too."""
     _seed()
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is looked for among what tests make, not among all that was imported before."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
