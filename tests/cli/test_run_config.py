@@ -96,19 +96,19 @@ def test_secrets_that_a_record_leaves_out_are_asked_for(
 
 @pytest.mark.slow
 def test_a_run_is_repeated_from_its_record(tmp_path: Path) -> None:
-    import subprocess
     import sys
+
+    import warm
 
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "run.yaml").write_text("program: train.py\nrate: 0.25\nodd: true\nseed: 7\n")
 
     def mox(*arguments: str) -> str:
-        done = subprocess.run(
+        done = warm.run(
             [sys.executable, "-m", "moxing", "run", *arguments],
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            check=False,
             timeout=300,
         )
         assert done.returncode == 0, done.stderr[-3000:]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import warm
 
 from moxing.cli import uai
 from moxing.framework import idx
@@ -114,14 +115,14 @@ def folder(tmp_path: Path, data_dir: Path) -> Path:
 
 def trained(folder: Path, program: str, *flags: str) -> subprocess.CompletedProcess[str]:
     (folder / "code" / "mnist.py").write_text(program)
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "moxing", "uai", "train", f"--data={folder}/data"]
         + [f"--output={folder}/out", f"--code={folder}/code", f"--logs={folder}/logs", *flags]
         + ["/data/mnist.py"],
+        env=warm.forking(),
         capture_output=True,
         text=True,
-        timeout=200,
-        check=False,
+        timeout=400,
     )
 
 

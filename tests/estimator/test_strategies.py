@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 # Unlike the programs of that time it leaves `master` in TF_CONFIG as the platform wrote it.
 PROGRAM = """
@@ -40,13 +40,13 @@ def test_two_nodes_train_under_a_strategy_that_is_entered(tmp_path: Path) -> Non
     (tmp_path / "train.py").write_text(PROGRAM)
     folders = [f"--data={tmp_path}", f"--output={tmp_path}/out", f"--code={tmp_path}"]
 
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "moxing", "uai", "train", "--nodes=2", *folders]
         + [f"--logs={tmp_path}/logs", "train.py"],
+        env=warm.forking(),
         capture_output=True,
         text=True,
-        timeout=250,
-        check=False,
+        timeout=400,
     )
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+import warm
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "uai"
 LIMIT = 400.0
@@ -82,8 +83,14 @@ def folders(tmp_path: Path, data: Path, code: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def started(command: list[str]) -> Iterator[warm.Popen]:
+    job = warm.Popen(
+        command,
+        env=warm.forking(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
         yield job
     finally:
@@ -91,7 +98,7 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
         job.wait()
 
 
-def output(job: subprocess.Popen[str]) -> str:
+def output(job: warm.Popen) -> str:
     text, _ = job.communicate(timeout=LIMIT)
     assert job.returncode == 0, text[-4000:]
     return text
@@ -105,7 +112,7 @@ def accuracy(text: str) -> float:
 
 @pytest.mark.slow
 def test_the_single_node_program(tmp_path: Path, data_dir: Path, real_data: bool) -> None:
-    program = f"/data/mnist.py --epochs={1 if real_data else 5}"
+    program = f"/data/mnist.py --epochs={1 if real_data else 2}"
     with started([*folders(tmp_path, data_dir / "mnist", EXAMPLE), program]) as job:
         text = output(job)
 

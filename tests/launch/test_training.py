@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import warm
 
 pytestmark = pytest.mark.slow
 LIMIT = 150.0
@@ -84,9 +85,10 @@ def launched(
     script, log = folder / "train.py", folder / "launch.txt"
     script.write_text(TRAIN)
     with open(log, "wb") as output:
-        process = subprocess.Popen(
+        process = warm.Popen(
             [sys.executable, "-m", "moxing", "launch", f"--logs={folder}/logs", *flags]
             + [str(script), f"--train_url={folder}/train", *arguments],
+            env=warm.forking(),
             stdout=output,
             stderr=subprocess.STDOUT,
         )

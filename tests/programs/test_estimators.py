@@ -23,7 +23,7 @@ def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return warm.run(
         [sys.executable, "-m", "moxing", *map(str, arguments)],
         cwd=cwd,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
+        env={**warm.forking(), "TF_CPP_MIN_LOG_LEVEL": "2"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
