@@ -1,1 +1,1 @@
-"""Looks at runs from outside: which there are, how they ended, and how they compare."""
+"""Looks at runs from outside: finds them, says how they ended, and compares them."""

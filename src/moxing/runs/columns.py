@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> str:
-    """The rows as lines of text.
+    """Returns the rows as lines of text.
 
     Args:
-        rows: the head and the other rows, all with as many cells.
-        numbers: the positions of columns that stand at the right.
+        rows: the head and the other rows, all with the same number of cells.
+        numbers: the positions of the columns that are aligned at the right.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

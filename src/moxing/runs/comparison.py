@@ -1,4 +1,4 @@
-"""Shows runs side by side: their settings that differ, and their curves over each other."""
+"""Shows runs side by side: the settings that differ, and all curves of a value in one chart."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _HEAD: Final = ("run", "global step", "time", "ended", "end")
 
 
 def different(runs: Sequence[Run]) -> dict[str, list[Any]]:
-    """The settings that are not the same in all runs, each with its value in each run, or None.
+    """Returns the settings that differ between runs, each with its value or None for every run.
 
-    The log_dir is no setting here: each run has its own.
+    The log_dir is left out: each run has its own.
     """
     names = dict.fromkeys(name for run in runs for name in run.settings if name != "log_dir")
     values = {name: [run.settings.get(name) for run in runs] for name in names}
@@ -36,7 +36,7 @@ def different(runs: Sequence[Run]) -> dict[str, list[Any]]:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Short names of runs: their paths without the folders that all of them begin with."""
+    """Returns short names of runs: their paths without the folders that all paths begin with."""
     parts = [run.path.rstrip("/").split("/") for run in runs]
     shared = len(os.path.commonprefix([one[:-1] for one in parts]))
     return ["/".join(one[shared:]) for one in parts]

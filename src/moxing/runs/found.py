@@ -1,4 +1,4 @@
-"""Finds the runs below folders, and reads how far each came and how it ended."""
+"""Finds the runs below folders, and reads the last step and the end of each run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moxing.framework import file as mox_file
 RUNNING: Final = "running"
 CUT_OFF: Final = "cut off"
 EVALUATED: Final = "evaluated"
-_DEEPEST: Final = 8  # Folders inside each other that are looked through.
+_DEEPEST: Final = 8  # The depth of nested folders that are searched.
 # A run on another machine, whose lock cannot be seen here, counts as running for so many seconds
 # after its last line.
 _RECENT: Final = 120.0
@@ -58,7 +58,7 @@ class Run:
     def end(self) -> str:
         """`finished`, `failed`, `stopped by SIGTERM`, `running`, `cut off` or `evaluated`.
 
-        A run that was cut off left no word of its end: it was killed, or its machine failed. A
+        A run that was cut off recorded no end: the process was killed, or its machine failed. A
         folder in which only evaluations left records was evaluated.
         """
         if self.locked:
@@ -73,13 +73,13 @@ class Run:
 
     @property
     def end_told(self) -> str:
-        """The end, and the error of a run that failed."""
+        """Returns the end, with the error of a run that failed."""
         error = self.outcome.get("error")
         return f"{self.end}: {error}" if error and self.end == "failed" else self.end
 
     @property
     def duration(self) -> str:
-        """The time that the last training spent in its steps, as text; empty: not known."""
+        """The time that the last training spent in its steps, as text; empty if not known."""
         seconds = self.outcome.get("seconds")
         return report.duration(seconds) if isinstance(seconds, int | float) else ""
 
@@ -93,13 +93,13 @@ class Run:
 
     @property
     def when(self) -> float:
-        """When the run last did something, in seconds since 1970; 0: not known."""
+        """The time of the run's last action, in seconds since 1970; 0 if not known."""
         ended = self.outcome.get("ended")
         return max(self.history.trained, float(ended) if isinstance(ended, int | float) else 0.0)
 
 
 def find(roots: Sequence[str]) -> list[Run]:
-    """The runs in these folders and below them, each once, in the order of their paths.
+    """Returns the runs in these folders and below them, each run once, in the order of their paths.
 
     Args:
         roots: local folders or URLs.
@@ -112,7 +112,7 @@ def find(roots: Sequence[str]) -> list[Run]:
 
 
 def read(path: str) -> Run:
-    """The run of one folder.
+    """Reads the run of one folder.
 
     Raises:
         MoxValueError: the folder holds no records of a run.
@@ -150,15 +150,15 @@ def _content(path: str) -> bytes | None:
 
 
 def _has_lock(path: str) -> bool:
-    """Whether a lock would show here if a process trained in the folder: on this machine's disk."""
+    """Whether the folder is local and has the lock file of a training run."""
     return not mox_file.is_remote(path) and os.path.exists(os.path.join(path, LOCK))
 
 
 def _is_locked(path: str) -> bool:
     """Whether a process of this machine holds the lock of a run's folder.
 
-    The kernel's list of locks is read; taking the lock, even for a moment, could turn away a run
-    that starts now. File systems of several layers list another device, so only inodes count.
+    The kernel's list of locks is read, because taking the lock, even for a moment, could refuse a
+    run that starts now. Overlay file systems list another device, so only inodes are compared.
     """
     try:
         inode = os.stat(os.path.join(path, LOCK)).st_ino

@@ -13,18 +13,18 @@ from moxing.errors import MoxValueError, escaped, near_matches
 from moxing.runs.columns import aligned
 from moxing.runs.found import Run
 
-_COLUMNS = 4  # The most columns of values if the user names none.
+_COLUMNS = 4  # The maximum number of value columns if the user names no values.
 _MINUTES = len("2026-11-29 14:05")
 
 
 def ordered(runs: Iterable[Run], by: str | None, descending: bool = False) -> list[Run]:
-    """The runs by a value, or by their times where none is named, oldest first.
+    """Returns the runs sorted by a value; without a named value by their times, the oldest first.
 
     Args:
         runs: the runs.
         by: the name of a value (`loss`, `accuracy`), or `step`, `time` (of the last action) or
             `run` (the path).
-        descending: largest first. Runs without the value always come last.
+        descending: the largest first. Runs without the value always come last.
 
     Raises:
         MoxValueError: no run has a value of that name.
@@ -45,11 +45,11 @@ def ordered(runs: Iterable[Run], by: str | None, descending: bool = False) -> li
 
 
 def text(runs: Sequence[Run], shown: Sequence[str] = ()) -> str:
-    """A table with a line a run.
+    """Returns a table with one line for each run.
 
     Args:
         runs: in the order of their lines.
-        shown: the names of the values to show; none: those that most runs have.
+        shown: the names of the values to show; empty: the values that most runs have.
     """
     names = list(shown) or _usual(runs)
     rows = [["run", "step", *names, "time", "ended", "end"]]
@@ -58,7 +58,7 @@ def text(runs: Sequence[Run], shown: Sequence[str] = ()) -> str:
 
 
 def as_json(runs: Iterable[Run]) -> str:
-    """The runs as a list of JSON objects: path, step, end, error, times, values and settings."""
+    """Returns the runs as JSON objects with path, step, end, error, times, values and settings."""
     return json.dumps([_plain(run) for run in runs], indent=1, allow_nan=False)
 
 
@@ -107,5 +107,5 @@ def _plain(run: Run) -> dict[str, Any]:
 
 
 def minute(seconds: float) -> str:
-    """A time as `2026-11-29 14:05`, in this machine's time zone; empty for 0."""
+    """Returns a time as `2026-11-29 14:05`, in this machine's time zone; empty for 0."""
     return moment(seconds)[:_MINUTES] if seconds else ""

@@ -17,8 +17,8 @@ _SCALE = np.float32(1.0 / 255.0)
 class DataSet:
     """Images and labels in batches, epoch after epoch.
 
-    `next_batch` shuffles at the start of each epoch; a batch that reaches over the end of an epoch
-    holds the rest of it and the first samples of the next.
+    `next_batch` shuffles at the start of each epoch. A batch that crosses the end of an epoch holds
+    the last samples of this epoch and the first samples of the next epoch.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class DataSet:
 
         Args:
             images: uint8 of the shape [number, rows, columns, depth].
-            labels: as many labels.
-            fake_data: stand-ins of 784 ones instead; `images` and `labels` are not read.
+            labels: one label for each image.
+            fake_data: whether samples are 784 ones each, without a look at `images` and `labels`.
             one_hot: whether fake labels are one-hot.
             dtype: float32 scales images to [0, 1]; uint8 leaves them in [0, 255].
             reshape: [number, rows * columns] instead of [number, rows, columns, 1].
-            seed: of the shuffling, which uses NumPy's global generator; None leaves that alone
-                unless the default graph has a seed.
+            seed: the seed of NumPy's global generator, which shuffles; None: the default graph's
+                seed; if the graph has no seed, the generator is not seeded.
 
         Raises:
             MoxTypeError: another dtype.
@@ -90,8 +90,8 @@ class DataSet:
         """The next images and labels.
 
         Args:
-            batch_size: how many.
-            fake_data: stand-ins of 784 ones instead.
+            batch_size: the number of samples.
+            fake_data: whether to return samples of 784 ones.
             shuffle: whether an epoch that this call starts is shuffled.
 
         Returns:
@@ -108,7 +108,7 @@ class DataSet:
         return np.concatenate(images), np.concatenate(labels)
 
     def _take(self, count: int, shuffle: bool) -> list[Any]:
-        """Moves on by `count`; the indices or slices of those samples, one part an epoch."""
+        """Advances by `count` samples; returns their indices or slices, one part for each epoch."""
         if count < 0 or self._num_examples == 0:
             raise MoxValueError(f"cannot take a batch of {count} from {self._num_examples} images.")
         if self._epochs_completed == 0 and self._index == 0 and shuffle:

@@ -1,7 +1,7 @@
-"""`load_data` of `tf.keras.datasets`: a file that is there is read, whatever its hash.
+"""`load_data` of `tf.keras.datasets`: reads an existing file, whatever its hash.
 
-Keras takes one that differs from the published one for a broken download, and downloads that
-anew over it. Here only a damaged archive, which can't be read, is fetched again.
+Keras treats a file that differs from the published file as a broken download, and overwrites it
+with a new download. Here only a damaged archive, which can't be read, is downloaded again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from moxing.framework.file import urls
 from moxing.legacy.face.faces import Spec
 from moxing.logs import TENSORFLOW
 
-# Their functions that fetch a file.
+# The function of each Keras module that fetches a file.
 _FUNCTIONS = {
     "boston_housing": ("load_data",),
     "cifar10": ("load_data",),
@@ -52,7 +52,7 @@ def _maker(name: str, function: str) -> Callable[[], Any]:
 
 
 def reading(module: types.ModuleType, function: str) -> types.FunctionType:
-    """Keras' own function, but for where its file comes from."""
+    """Returns Keras' own function with another source of its file."""
     real, name = getattr(module, function), module.__name__.rpartition(".")[2]
 
     def get_file(
@@ -94,18 +94,18 @@ def _cache(cache_dir: str | None) -> str:
 def find(path: str, published: str, name: str, cache_dir: str | None) -> str | None:
     """Returns the file that a program means by `path`; None if Keras has to fetch it.
 
-    A program may name a file of its own, for each process one, so that processes don't fetch one
-    file at the same time; where there is no such file, the cache's published one is meant.
+    A program may name a different file in each process, so that processes don't download the same
+    file at the same time. If that file does not exist, the published file in the cache is meant.
 
     Args:
-        path: of a file, or of a folder that holds the published name; relative to Keras' cache or
-            to the current folder.
+        path: the path of a file, or of a folder that holds a file of the published name; relative
+            to Keras' cache or to the current folder.
         published: the name of the published file.
-        name: of the function, as in "mnist.load_data".
+        name: the name of the function, as in "mnist.load_data".
         cache_dir: Keras' cache, if not `~/.keras`.
 
     Raises:
-        MoxValueError: a path with a folder, at which there is no file.
+        MoxValueError: the path names a folder, and there is no such file.
     """
     cache = _cache(cache_dir)
     for folder in (cache, ""):
@@ -123,7 +123,7 @@ def find(path: str, published: str, name: str, cache_dir: str | None) -> str | N
 
 
 def _is_kept(path: str, expected: str | None, name: str) -> bool:
-    """Whether a file is read as it is; logs why, if it is not the published one."""
+    """Whether an existing file is read; logs a line if it differs from the published file."""
     if not os.path.isfile(path):
         return False
     kind = "md5" if len(expected or "") == _MD5_LENGTH else "sha256"
@@ -150,7 +150,7 @@ def _is_kept(path: str, expected: str | None, name: str) -> bool:
 
 
 def _is_whole(path: str) -> bool:
-    """Whether a file can be read as the archive, or the JSON, that it is."""
+    """Whether a file can be read as an archive, or as JSON."""
     try:
         if path.endswith(".json"):
             with open(path, encoding="utf-8") as file:

@@ -3,7 +3,7 @@
     mnist = input_data.read_data_sets("data", one_hot=True)
     images, labels = mnist.train.next_batch(100)    # [100, 784] float32, [100, 10] float64
 
-Images stay bytes until a batch is taken; nothing is ever downloaded.
+Images stay uint8 until a batch is taken. Nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def read_data_sets(
     """Reads MNIST from a directory, on the disk or in an object store.
 
     Args:
-        train_dir: directory of the four files, gzipped or not; a path or URL.
-        fake_data: data sets of stand-ins, without any file.
+        train_dir: the directory of the four files, compressed by gzip or not; a path or a URL.
+        fake_data: whether to return made-up samples, without reading files.
         one_hot: labels as rows of 10 float64 instead of uint8 numbers.
         dtype: float32 (scaled to [0, 1]) or uint8.
         reshape: images as rows of 784 instead of [28, 28, 1].
-        validation_size: how many of the 60,000 training images form the validation set.
-        seed: of the shuffling.
+        validation_size: the number of the 60,000 training images that form the validation set.
+        seed: the seed of the shuffling.
         source_url: accepted and not used.
 
     Returns:
@@ -75,7 +75,7 @@ def read_data_sets(
         return Datasets(*fake)
     image_type(dtype)
     magics = (idx.IMAGES, idx.LABELS) * 2
-    # zlib lets other threads run while it unzips.
+    # zlib releases Python's lock while it decompresses, so threads run in parallel.
     with _nearby(train_dir) as folder, ThreadPoolExecutor(len(FILES)) as pool:
         paths = _find(folder, os.fspath(train_dir))
         arrays = list(pool.map(idx.read, paths, magics))

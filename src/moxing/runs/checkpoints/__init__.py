@@ -7,4 +7,4 @@ from moxing import native_noise
 with native_noise.dropped():
     from moxing.engine.graph import devices
 
-devices.has_gpu()  # Asked here, TensorFlow's complaint about a missing driver is dropped.
+devices.has_gpu()  # Importing TensorFlow here drops its complaint about a missing driver.

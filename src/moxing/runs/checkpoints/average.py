@@ -11,10 +11,10 @@ from moxing.runs.checkpoints.source import Values
 
 
 def average(given: Sequence[Values]) -> Values:
-    """The mean of the values of checkpoints, of equal weight each, computed in float64.
+    """Returns the mean of the values of checkpoints, all of equal weight, computed in float64.
 
-    Only variables of floating point have a mean; others, such as the global step, are those of the
-    checkpoint with the highest step.
+    Only floating-point variables have a mean. Other variables, such as the global step, get the
+    values of the checkpoint with the highest step.
 
     Raises:
         MoxValueError: fewer than two checkpoints.

@@ -16,9 +16,9 @@ class Change:
 
     Attributes:
         name: the variable's name.
-        shapes: its two shapes as text; one of them where they are equal.
-        norm: the Euclidean norm of the difference; None where there is none: the shapes differ,
-            or the values are text.
+        shapes: the variable's two shapes as text; a single shape if they are equal.
+        norm: the Euclidean norm of the difference; None if the shapes differ or the values are
+            text.
         relative: that norm, divided by the norm of the first values; infinite where they are 0.
         largest: the largest difference of an element.
         not_finite: how many elements of the second values are NaN or infinite.
@@ -37,9 +37,9 @@ class Difference:
     """The difference between two checkpoints.
 
     Attributes:
-        only_first: names of variables that only the first one has.
-        only_second: names of variables that only the second one has.
-        changed: the variables of both that differ, the largest relative change first.
+        only_first: names of variables that only the first checkpoint has.
+        only_second: names of variables that only the second checkpoint has.
+        changed: the variables of both checkpoints that differ, the largest relative change first.
         equal: how many variables are equal, bit for bit.
     """
 
@@ -50,7 +50,7 @@ class Difference:
 
 
 def compare(first: Values, second: Values) -> Difference:
-    """The difference of two checkpoints, variable by variable."""
+    """Returns the difference between two checkpoints, variable by variable."""
     both = [name for name in first.arrays if name in second.arrays]
     found = [_change(name, first.arrays[name], second.arrays[name]) for name in both]
     changed = [change for change in found if change is not None]
@@ -64,7 +64,7 @@ def compare(first: Values, second: Values) -> Difference:
 
 
 def lines(difference: Difference, most: int = 0) -> Iterator[str]:
-    """The difference as lines of text.
+    """Returns the difference as lines of text.
 
     Args:
         difference: the difference.

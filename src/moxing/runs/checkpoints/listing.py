@@ -32,8 +32,8 @@ class Listed:
         step: the global step; None: not known.
         bytes: the size of its files; None: not known without reading a store.
         time: when it was written, in seconds since 1970.
-        note: such as `best accuracy: 0.912`, or that another program wrote the checkpoint.
-        fault: what is wrong with it; empty: nothing, or it was not verified.
+        note: a remark such as `best accuracy: 0.912`, or that another program wrote the checkpoint.
+        fault: the damage of the checkpoint; empty: no damage, or not verified.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Listed:
 
 
 def listed(folder: str, verified: bool = False) -> list[Listed]:
-    """The checkpoints of a folder and of its `best` folder, by step.
+    """Returns the checkpoints of a folder and of its `best` folder, in the order of steps.
 
     Args:
         folder: a local folder or a URL.
-        verified: whether every file is read, to see whether it is whole.
+        verified: whether every file is read and checked for damage.
 
     Raises:
         MoxValueError: there is no such folder.
@@ -67,7 +67,7 @@ def listed(folder: str, verified: bool = False) -> list[Listed]:
 
 
 def text(checkpoints: Sequence[Listed]) -> str:
-    """A table with a line a checkpoint."""
+    """Returns a table with one line for each checkpoint."""
     rows = [["checkpoint", "step", "size", "written", ""]]
     rows += [
         [
@@ -84,7 +84,7 @@ def text(checkpoints: Sequence[Listed]) -> str:
 
 @contextmanager
 def _at_hand(folder: str, whole: bool) -> Iterator[str]:
-    """In the block, a local folder with the checkpoints' files; without data unless `whole`."""
+    """Yields a local folder with the checkpoints' files; without data files unless `whole`."""
     if not file.is_remote(folder):
         yield folder
         return

@@ -107,7 +107,7 @@ def _remove(prefix: str) -> None:
 
 
 def _place(src: str, folder: str, name: str, aside: str) -> None:
-    """Copies the files of a checkpoint beside their places, then moves them; the manifest last."""
+    """Copies a checkpoint's files into a stage, then renames them into place, the manifest last."""
     final, staged = os.path.join(folder, name), os.path.join(aside, name)
     suffixes = [*_content(src), *_there(src, MANIFEST)]
     file.copy_files([(src + suffix, staged + suffix) for suffix in suffixes], _THREADS)
@@ -121,7 +121,7 @@ def _place(src: str, folder: str, name: str, aside: str) -> None:
 
 
 def _content(prefix: str) -> list[str]:
-    """The suffixes of a checkpoint's files, but for the manifest, which is moved last."""
+    """Returns the suffixes of a checkpoint's files except the manifest, which is moved last."""
     return [*data_suffixes(prefix), *_there(prefix, INPUT, META), INDEX]
 
 
@@ -130,7 +130,7 @@ def _there(prefix: str, *suffixes: str) -> list[str]:
 
 
 def _point(folder: str, aside: str, last: str | None = None) -> None:
-    """Writes the pointer of a folder anew: to its commits, and to the checkpoint `last`."""
+    """Rewrites a folder's pointer file: listed and committed checkpoints, `last` as the newest."""
     before = pointer.read(folder)
     listed = before.listed if before is not None and before.fault is None else ()
     names = [os.path.basename(prefix) for prefix in listed if present(prefix)]

@@ -1,4 +1,4 @@
-"""Reads the values of a checkpoint, in whichever format and place it is."""
+"""Reads the values of a checkpoint in any supported format, from the disk or a store."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Values:
 
 
 def read(path: str) -> Values:
-    """The values of a TensorFlow checkpoint, or of a `.npz` or `.safetensors` file.
+    """Reads the values of a TensorFlow checkpoint, or of a `.npz` or `.safetensors` file.
 
     Args:
         path: a prefix such as `out/model.ckpt-50`, any file of a checkpoint, a folder (its newest
@@ -78,7 +78,7 @@ def read(path: str) -> Values:
 
 @contextmanager
 def at_hand(path: str) -> Iterator[Checkpoint]:
-    """In the block, the whole checkpoint that a path means, on the local disk."""
+    """Yields the whole checkpoint that a path means, on the local disk."""
     if not file.is_remote(path):
         yield locate(path)
         return
@@ -125,7 +125,7 @@ def _safetensors(path: str) -> dict[str, np.ndarray]:
 
 
 def safetensors() -> Any:
-    """The package of that name.
+    """Returns the package `safetensors`.
 
     Raises:
         MoxValueError: the package is not installed.

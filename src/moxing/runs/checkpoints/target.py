@@ -31,7 +31,7 @@ def write(values: Values, path: str) -> str:
             existing folder, in which the checkpoint gets the name `model.ckpt-STEP`.
 
     Raises:
-        MoxValueError: there is something at the path, or values don't fit the format.
+        MoxValueError: the path exists, or values don't fit the format.
         OSError: the disk fails.
     """
     if file.is_remote(path):
@@ -61,7 +61,7 @@ def _file(values: Values, path: str) -> str:
                 " Write a TensorFlow checkpoint instead."
             )
     if path.endswith(NPZ):
-        # NumPy's format knows no bfloat16; float32 holds each of its values.
+        # NumPy's format has no bfloat16; float32 represents every bfloat16 value exactly.
         plain = {name: _without_bfloat16(array) for name, array in values.arrays.items()}
         with (
             atomic.replacing(path, sync=True) as descriptor,
@@ -86,7 +86,7 @@ def _without_bfloat16(array: np.ndarray) -> np.ndarray:
 
 def _commit(values: Values, prefix: str, folder: str, aside: str) -> None:
     staged = os.path.join(aside, os.path.basename(prefix))
-    with native_noise.dropped():  # TensorFlow's words on the first run of a session.
+    with native_noise.dropped():  # A session's first run prints lines.
         save_arrays(values.arrays, staged)
     others = manifest.manifests(folder)
     serial = others[0][1].serial + 1 if others else 1
