@@ -40,7 +40,9 @@ TABLE = {
     ),
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
-    "tensorflow.python.framework": ("convert_to_constants importer meta_graph op_def_registry ops"),
+    "tensorflow.python.framework": (
+        "convert_to_constants importer meta_graph op_def_registry ops tensor_util"
+    ),
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "tensorflow.python.eager": "context monitoring",
     "tensorflow.python": "tf2",
@@ -48,6 +50,7 @@ TABLE = {
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
     ),
     "tensorflow.python.client": "session device_lib",
+    "tensorflow.python.client.session": "register_session_run_conversion_functions",
     "tensorflow.python.util": "deprecation dispatch",
     "tensorflow.python.util.dispatch": "GlobalOpDispatcher _GLOBAL_DISPATCHERS",
     "tensorflow.python.data.ops.iterator_ops": "_IteratorSaveable",
@@ -108,6 +111,7 @@ OF_OBJECTS = {
     "models and optimizers of tf_keras": "_is_graph_network _hyper",
     "savers and their hooks": "_var_list _timer _every_steps _every_secs _listeners",
     "handlers of tf_slim": "_image_key _format_key _channels _dtype _shape _repeated",
+    "layers of tf.layers": "_trainable_weights _non_trainable_weights _scope",
     "parsers of argparse": "_actions _option_string_actions",
     "iterators of tf.data": "_iterator_resource",
     "functions of tf.py_func": "_unique_id",

@@ -301,6 +301,7 @@ CONTRIB = Spec(
                 "python": Spec(names={"ops": "face:tensorflow.contrib.metrics"}),
                 "set_difference": f"{_V1}:sets.difference",
                 "set_intersection": f"{_V1}:sets.intersection",
+                "set_ops": "face:tensorflow.contrib.metrics",
                 "set_size": f"{_V1}:sets.size",
                 "set_union": f"{_V1}:sets.union",
             },

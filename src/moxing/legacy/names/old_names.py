@@ -1,4 +1,4 @@
-"""The table of what TensorFlow 1.0 renamed: what each module of the face shows besides."""
+"""The table of names that TensorFlow 1.0 renamed and of functions that changed since."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from moxing.legacy.face.faces import Spec
 
 _V1 = "tensorflow.compat.v1"
 _OLD = "moxing.legacy.names.before_1_0"
+_RESTORED = "moxing.legacy.names.restored"
 _LEGACY = "face:tensorflow.contrib.legacy_seq2seq"
 
 # Renamed, with the same arguments.
@@ -74,7 +75,8 @@ NN = Spec(
     names={
         **{name: f"{_OLD}:{name}" for name in _OWN_NN},
         "bidirectional_rnn": f"{_V1}:nn.static_bidirectional_rnn",
-        "deconv2d": f"{_V1}:nn.conv2d_transpose",
+        "conv2d_transpose": f"{_RESTORED}:conv2d_transpose",
+        "deconv2d": f"{_RESTORED}:conv2d_transpose",
         "rnn": f"{_V1}:nn.static_rnn",
         # Until 1.0 these were here; contrib.rnn got them then.
         "rnn_cell": Spec(roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn")),
@@ -83,9 +85,18 @@ NN = Spec(
     },
 )
 
+_GFILES = {
+    "FastGFile": f"{_RESTORED}:FastGFile",
+    "GFile": f"{_RESTORED}:GFile",
+    "Open": f"{_RESTORED}:GFile",
+}
+GFILE = Spec(roots=(f"{_V1}.gfile",), names=_GFILES)
+PLATFORM_GFILE = Spec(roots=("tensorflow.python.platform.gfile",), names=_GFILES)
+
 RENAMED = {
     **{name: f"{_V1}:{path}" for name, path in _SAME.items()},
     **{name: f"{_OLD}:{name}" for name in _OWN},
+    "gfile": GFILE,
     "image": Spec(
         roots=(f"{_V1}.image",),
         names={
@@ -110,6 +121,10 @@ RENAMED = {
         otherwise=" Only tensorflow.models.rnn was a part of TensorFlow, until 0.12.",
     ),
     "nn": NN,
+    "test": Spec(
+        roots=(f"{_V1}.test",),
+        names={"is_built_with_cuda": f"{_RESTORED}:is_built_with_cuda"},
+    ),
     "train": Spec(
         roots=(f"{_V1}.train",),
         names={

@@ -10,7 +10,7 @@ from typing import Any
 
 from moxing.errors import MoxImportError
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.names import estimator_paths
+from moxing.legacy.names import estimator_paths, old_names
 
 _V1 = "tensorflow.compat.v1"
 _PYTHON = "tensorflow.python"
@@ -42,7 +42,11 @@ def _of_tensorboard(name: str) -> ModuleType:
         ) from error
 
 
-_PLATFORM = {"flags": "face:tensorflow.flags", "app": "face:tensorflow.app"}
+_PLATFORM = {
+    "app": "face:tensorflow.app",
+    "flags": "face:tensorflow.flags",
+    "gfile": old_names.PLATFORM_GFILE,
+}
 
 _FRAMEWORK = {
     "graph_util": _module("framework.graph_util", {}, f"{_V1}.graph_util"),

@@ -215,3 +215,28 @@ def test_a_decoder_needs_inputs_and_heads() -> None:
             legacy_seq2seq.attention_decoder([tf.zeros([1, 3])], None, states, cell, num_heads=0)
         with pytest.raises(ValueError, match="must be the same: 1, 2, 1"):
             legacy_seq2seq.sequence_loss([1], [1], [1, 2])
+
+
+def test_buckets_take_a_cell_that_all_of_them_call() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(UNITS), gru()])
+        inputs, weights = ids(3, 1), [tf.ones([BATCH])] * 3
+
+        def model(encoder: Any, decoder: Any) -> Any:
+            return legacy_seq2seq.embedding_attention_seq2seq(
+                encoder, decoder, cell, SYMBOLS, SYMBOLS, SIZE
+            )
+
+        _, losses = legacy_seq2seq.model_with_buckets(
+            inputs, inputs, inputs, weights, [(1, 1), (2, 2), (3, 3)], model
+        )
+        kernels = sorted(name for name in names() if name.endswith("lstm_cell/kernel"))
+        inside = "multi_rnn_cell/cell_0/basic_lstm_cell/kernel"
+        assert len(kernels) == 2
+        assert kernels[0].endswith(f"attention_decoder/output_projection_wrapper/{inside}")
+        assert kernels[1].endswith(f"rnn/embedding_wrapper/{inside}")
+        for loss in losses:
+            gradients = tf.gradients(loss, tf.trainable_variables())
+            assert all(gradient is not None for gradient in gradients)
+        session.run(tf.global_variables_initializer())
+        assert all(value > 0 for value in session.run(losses))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
+from moxing.legacy.contrib.rnn.cell import unbuilt
 from moxing.legacy.contrib.rnn.linear import linear
 from moxing.legacy.contrib.rnn.wrappers import EmbeddingWrapper, OutputProjectionWrapper
 from moxing.legacy.contrib.seq2seq.legacy_attention import attention_decoder
@@ -97,7 +97,7 @@ def basic_rnn_seq2seq(
 ) -> Decoded:
     """Runs an RNN encoder, and from its last state an `rnn_decoder` with separate weights."""
     with tf.variable_scope(scope or "basic_rnn_seq2seq"):
-        _, state = tf.nn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
+        _, state = tf.nn.static_rnn(unbuilt(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
 
 
@@ -170,7 +170,7 @@ def embedding_rnn_seq2seq(
     with tf.variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
             opened.set_dtype(dtype)
-        encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
+        encoder = EmbeddingWrapper(unbuilt(cell), num_encoder_symbols, embedding_size)
         _, state = tf.nn.static_rnn(encoder, encoder_inputs, dtype=opened.dtype)
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols)
@@ -271,7 +271,7 @@ def embedding_attention_seq2seq(
 ) -> Decoded:
     """Runs an encoder of ids, and a decoder that attends to its outputs (Vinyals et al. 2014)."""
     with tf.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
-        encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
+        encoder = EmbeddingWrapper(unbuilt(cell), num_encoder_symbols, embedding_size)
         outputs, state = tf.nn.static_rnn(encoder, encoder_inputs, dtype=opened.dtype)
         attention_states = tf.stack(outputs, 1)
         output_size = None

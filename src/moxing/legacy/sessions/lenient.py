@@ -1,0 +1,43 @@
+"""Lets sessions of a program run what TensorFlow 1.x ran where the program was written.
+
+Programs name `/gpu:0` because their authors had one, and Python 2 gave lists where Python 3 gives
+views and iterators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import KeysView, ValuesView
+from typing import Any
+
+from moxing.engine.graph import devices
+
+_ONCE_LISTS = (KeysView, ValuesView, map, filter, zip)
+
+
+def install() -> None:
+    """From now on sessions place operations on the CPU where there is no GPU, and fetch views."""
+    import tensorflow.compat.v1 as tf
+    from tensorflow.python.client import session
+
+    start: Any = session.BaseSession.__init__
+    if hasattr(start, "mox_placed"):
+        return
+
+    def __init__(self: Any, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        if isinstance(config, (tf.ConfigProto, type(None))) and not devices.has_gpu():
+            placed = tf.ConfigProto(allow_soft_placement=True)
+            if config is not None:
+                placed.MergeFrom(config)
+                placed.allow_soft_placement = True
+            config = placed
+        start(self, target, graph, config)
+
+    __init__.mox_placed = start  # type: ignore[attr-defined]
+    session.BaseSession.__init__ = __init__
+    for kind in _ONCE_LISTS:
+        session.register_session_run_conversion_functions(kind, _fetch_all)
+
+
+def _fetch_all(fetches: Any) -> tuple[list[Any], Any]:
+    """The elements of a view or iterator, and what makes one list of their values."""
+    return list(fetches), list

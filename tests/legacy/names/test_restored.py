@@ -1,0 +1,52 @@
+"""Functions that TensorFlow 2 kept by name do what they did in 1.x."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
+
+import pytest  # noqa: E402
+import tensorflow.compat.v1 as tf  # noqa: E402
+
+from moxing.legacy.names import restored  # noqa: E402
+
+PICTURE = b"\xff\xd8\xff\xe0 no text"
+
+
+def test_a_deconvolution_has_the_static_shape_that_was_asked_for() -> None:
+    with tf.Graph().as_default():
+        any_batch = tf.placeholder(tf.float32, [None, 4, 4, 8])
+        filters = tf.ones([5, 5, 3, 8])
+        whole = restored.conv2d_transpose(any_batch, filters, [16, 8, 8, 3], [1, 2, 2, 1])
+        assert whole.shape.as_list() == [16, 8, 8, 3]
+        batch = tf.stack([tf.shape(any_batch)[0], 8, 8, 3])
+        partly = restored.conv2d_transpose(any_batch, filters, batch, strides=[1, 2, 2, 1])
+        assert partly.shape.as_list() == [None, 8, 8, 3]
+        named = restored.conv2d_transpose(
+            input=any_batch, filters=filters, output_shape=[16, 8, 8, 3], strides=2, name="up"
+        )
+        assert named.op.name == "up"
+        assert named.shape.as_list() == [16, 8, 8, 3]
+
+
+def test_cuda_is_built_in_where_there_is_a_gpu() -> None:
+    assert restored.is_built_with_cuda() == bool(tf.config.list_physical_devices("GPU"))
+
+
+@pytest.mark.parametrize("kind", [restored.GFile, restored.FastGFile])
+def test_binary_files_that_are_opened_as_text_are_bytes(kind: type, tmp_path: Path) -> None:
+    (tmp_path / "picture").write_bytes(PICTURE)
+    (tmp_path / "text").write_text("größer\nkleiner\n", encoding="utf-8")
+    with kind(str(tmp_path / "picture"), "r") as file:
+        assert file.read() == PICTURE
+    with kind(str(tmp_path / "picture"), "rb") as file:
+        assert file.read(2) == PICTURE[:2]
+    with kind(str(tmp_path / "text"), "r") as file:
+        assert file.read() == "größer\nkleiner\n"
+    with kind(str(tmp_path / "text")) as file:
+        assert list(file) == ["größer\n", "kleiner\n"]
+    with kind(str(tmp_path / "new"), "w") as file:
+        file.write("text")
+    assert (tmp_path / "new").read_text() == "text"
