@@ -44,6 +44,7 @@ FROZEN = {
     "gradient_clip": ("float", None),
     "gradient_clip_type": ("string", "norm"),
     "ema_decay": ("float", None),
+    "keep_checkpoint_every_n_hours": ("float", None),
     "use_ema": ("boolean", False),
     "seed": ("integer", None),
     "compress_gradients": ("boolean", False),

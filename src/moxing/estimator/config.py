@@ -17,6 +17,7 @@ from moxing.framework.file import urls
 
 _UNSET: Any = object()
 _SAVE_SECS = 600
+NEVER_HOURS = 10000  # TensorFlow's default, which no run reaches.
 _NUMBER = int | float | np.integer | np.floating
 
 
@@ -33,6 +34,8 @@ class RunConfig:
             schedules may be given. If both are None, only the first and last step are saved.
         session_config: a `tf.ConfigProto`; only the sizes of its thread pools are used.
         keep_checkpoint_max: checkpoints to keep; None or 0: all.
+        keep_checkpoint_every_n_hours: hours after which another checkpoint is kept for good,
+            beside these; the flag of this name overrides it.
         log_step_count_steps: steps between log lines; None or 0: no lines.
         train_distribute: a strategy of `tf.distribute`. Each process trains on as many devices as
             the strategy or `--num_gpus` asks for; with neither, on all its GPUs. None: one device.
@@ -41,8 +44,8 @@ class RunConfig:
         experimental_distribute: an object whose `train_distribute` replaces that argument.
         session_creation_timeout_secs: seconds to wait for the other processes;
             `--session_timeout` overrides it.
-        keep_checkpoint_every_n_hours, protocol, experimental_max_worker_delay_secs,
-            checkpoint_save_graph_def: kept for programs that read them; not used.
+        protocol, experimental_max_worker_delay_secs, checkpoint_save_graph_def: kept for programs
+            that read them; not used.
         **others: none is accepted.
 
     Raises:
@@ -59,7 +62,7 @@ class RunConfig:
         save_checkpoints_secs: float | None = _UNSET,
         session_config: Any = None,
         keep_checkpoint_max: int | None = 5,
-        keep_checkpoint_every_n_hours: float = 10000,
+        keep_checkpoint_every_n_hours: float = NEVER_HOURS,
         log_step_count_steps: int | None = 100,
         train_distribute: Any = None,
         device_fn: Any = None,
@@ -89,7 +92,7 @@ class RunConfig:
         self.save_checkpoints_secs = seconds
         self.session_config = session_config
         self.keep_checkpoint_max = _count("keep_checkpoint_max", keep_checkpoint_max)
-        self.keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self.keep_checkpoint_every_n_hours = _hours(keep_checkpoint_every_n_hours)
         self.log_step_count_steps = _count("log_step_count_steps", log_step_count_steps)
         self.train_distribute: Strategy | Any = check(train_distribute)
         self.eval_distribute = eval_distribute
@@ -213,6 +216,14 @@ def _schedule(steps: Any, seconds: Any) -> tuple[int | None, float | None]:
         if value is not None and not (isinstance(value, _NUMBER) and value > 0):
             raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be above 0, or None.")
     return (None if steps is None else int(steps)), (None if seconds is None else float(seconds))
+
+
+def _hours(value: Any) -> float:
+    if not (isinstance(value, _NUMBER) and not isinstance(value, bool) and value > 0):
+        raise MoxValueError(
+            f"RunConfig(keep_checkpoint_every_n_hours={shown(value)}): it must be a number above 0."
+        )
+    return float(value)
 
 
 def _count(name: str, value: Any) -> int | None:

@@ -131,6 +131,12 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
     FlagSpec("ema_decay", "float", None, "Decay of moving averages of the trained weights."),
     FlagSpec("use_ema", "boolean", False, "Evaluate and export these averages, not the weights."),
     FlagSpec(
+        "keep_checkpoint_every_n_hours",
+        "float",
+        None,
+        "Hours after which another checkpoint is kept for good.",
+    ),
+    FlagSpec(
         "checkpoint_include_patterns", "string", None, "Restore variables that match a pattern."
     ),
     FlagSpec(

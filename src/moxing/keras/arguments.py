@@ -36,8 +36,8 @@ def count(name: str, value: Any) -> int | None:
     return int(value)
 
 
-def seconds(name: str, value: Any) -> float | None:
-    """Returns a number of seconds above 0 as a float, or None for None.
+def seconds(name: str, value: Any, unit: str = "seconds") -> float | None:
+    """Returns a number of seconds, or of another unit, above 0 as a float, or None for None.
 
     Raises:
         MoxTypeError, MoxValueError: anything else.
@@ -45,7 +45,7 @@ def seconds(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise MoxTypeError(f"fit has {name}={shown(value)}; it must be a number of seconds.")
+        raise MoxTypeError(f"fit has {name}={shown(value)}; it must be a number of {unit}.")
     if not float(value) > 0:
         raise MoxValueError(f"fit has {name}={value}; it must be above 0.")
     return float(value)

@@ -20,7 +20,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
 from moxing.errors import MoxNotSupportedError
-from moxing.flags import hello
+from moxing.flags import hello, saving
 from moxing.flags.updating import updating
 from moxing.keras import (
     arguments,
@@ -67,6 +67,7 @@ def fit(
     save_every: int | None = None,
     save_every_secs: float | None = None,
     keep: int | None = 5,
+    keep_every_hours: float | None = None,
     log_every: int = 100,
     callbacks: Any = (),
     num_gpus: int | None = None,
@@ -116,6 +117,8 @@ def fit(
             always saved.
         save_every_secs: seconds between checkpoints; default 60 if `save_every` is not given.
         keep: the number of checkpoints to keep; None: all.
+        keep_every_hours: hours after which another checkpoint is kept for good, beside these.
+            Default: `--keep_checkpoint_every_n_hours` of the command line, else none is.
         log_every: the number of steps between log lines.
         callbacks: Keras callbacks, called at the start and end of training, of epochs and, which
             takes time, of training batches where a callback works in them.
@@ -214,6 +217,8 @@ def fit(
             every_steps=saves,
             every_secs=save_secs if save_secs is not None or saves else _SAVE_SECS,
             keep=arguments.count("keep", keep),
+            hours=arguments.seconds("keep_every_hours", keep_every_hours, "hours")
+            or saving.hours(),
         ),
         pauses=pauses,
         summaries=Summaries(automatic=True),

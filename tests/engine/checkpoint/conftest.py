@@ -41,7 +41,10 @@ def make_model(tmp_path: Path) -> Iterator[Callable[..., Model]]:
     with ExitStack() as stack:
 
         def make(
-            values: Values | None = None, directory: Path = tmp_path, keep: int | None = 5
+            values: Values | None = None,
+            directory: Path = tmp_path,
+            keep: int | None = 5,
+            hours: float | None = None,
         ) -> Model:
             graph = stack.enter_context(tf.Graph().as_default())
             values = values or {"w": np.zeros((3, 4), np.float32), "b": np.zeros(4, np.float32)}
@@ -49,7 +52,7 @@ def make_model(tmp_path: Path) -> Iterator[Callable[..., Model]]:
                 name: tf.get_variable(name, initializer=value, use_resource=True)
                 for name, value in values.items()
             }
-            saver = Saver(directory, variables.values(), keep=keep)
+            saver = Saver(directory, variables.values(), keep=keep, hours=hours)
             start = tf.global_variables_initializer()
             graph.finalize()
             session = stack.enter_context(tf.Session(graph=graph))

@@ -303,3 +303,14 @@ def test_a_full_local_disk_is_not_taken_for_a_full_store(cache_dir: Path) -> Non
     with pytest.raises(CheckpointError) as error, standing("s3://bucket/out", local):
         raise CheckpointError(f"No checkpoint in {local}.")
     assert str(error.value) == "No checkpoint in s3://bucket/out."
+
+
+def test_checkpoints_for_good_stay_in_the_store(bucket: str) -> None:
+    def steps() -> set[int]:
+        return {int(n.split("-")[1].split(".")[0]) for n in names(bucket) if n.endswith(".index")}
+
+    out = f"{bucket}/out"
+    runs.execute(log_dir=out, max_steps=3, save_steps=1, keep=1, hours=1e-9)
+    assert steps() == {0, 1, 2, 3}
+    runs.execute(log_dir=out, max_steps=6, save_steps=1, keep=1)
+    assert steps() == {0, 1, 2, 3, 6}

@@ -88,6 +88,7 @@ class Saving:
         every_secs, every_steps: seconds or steps between saves; both None: only first and last.
         keep: how many checkpoints of log_dir to keep; None: all.
         listeners: listeners called around every commit of a checkpoint.
+        hours: a checkpoint every so many hours is kept for good, beside these; None: none is.
         cached: whether log_dir is written to a local cache first; one in a remote store always is.
     """
 
@@ -95,6 +96,7 @@ class Saving:
     every_steps: int | None = None
     keep: int | None = 5
     listeners: tuple[tf.train.CheckpointSaverListener, ...] = ()
+    hours: float | None = None
     cached: bool = False
 
 

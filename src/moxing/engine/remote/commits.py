@@ -10,6 +10,7 @@ from contextlib import suppress
 from moxing.engine.checkpoint import durable, manifest
 from moxing.engine.checkpoint.manifest import Manifest
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, META
+from moxing.engine.checkpoint.saving.retention import is_for_good
 from moxing.engine.remote.fetch import Fetched
 from moxing.errors import MoxRuntimeError
 from moxing.framework import file
@@ -119,14 +120,15 @@ class Commits:
 
         The newest remote checkpoint stays even if its local files are deleted: the local
         checkpoints may all be newer and not yet uploaded, and if the run is killed now, the next
-        run resumes from it.
+        run resumes from it. Checkpoints that are kept for good stay and do not count.
         """
         here = {os.path.basename(prefix) for prefix, _ in manifest.manifests(self._local)}
-        spare = [name for name in self._there if name not in here.union(self.own()[-1:])]
+        counted = [name for name, record in self._there.items() if not is_for_good(record)]
+        spare = [name for name in counted if name not in here.union(self.own()[-1:])]
         spare.sort(key=self._age)
         gone = [name for name in spare if name in self._held]
         others = [name for name in spare if name not in self._held]
-        return gone + others[: max(0, len(self._there) - len(gone) - self._keep)]
+        return gone + others[: max(0, len(counted) - len(gone) - self._keep)]
 
     def retain(self) -> None:
         """Deletes the `surplus`, the oldest first.

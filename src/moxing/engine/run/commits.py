@@ -91,7 +91,8 @@ class Commits:
         self._saver = None
         if directory:
             objects = saveables.of_graph()
-            self._saver = Saver(directory, variables, job.saving.keep, objects)
+            saving = job.saving
+            self._saver = Saver(directory, variables, saving.keep, objects, saving.hours)
         self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
 
     def save(self, session: tf.Session, step: int, input_ended: bool = False) -> None:

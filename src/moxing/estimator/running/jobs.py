@@ -69,7 +69,13 @@ def training(
         seed=runtime.seed(config),
         log_dir=estimator.model_dir,
         placement=placed,
-        saving=Saving(saving.seconds, saving.steps, config.keep_checkpoint_max, saving.listeners),
+        saving=Saving(
+            saving.seconds,
+            saving.steps,
+            config.keep_checkpoint_max,
+            saving.listeners,
+            runtime.hours(config),
+        ),
         restoring=runtime.restoring(
             None if estimator.latest_checkpoint() else estimator.warm_start, again
         ),

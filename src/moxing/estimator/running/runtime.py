@@ -23,8 +23,9 @@ from moxing.engine.job.job import (
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.errors import MoxNotSupportedError
+from moxing.estimator.config import NEVER_HOURS
 from moxing.estimator.strategies import asked_devices
-from moxing.flags import command, hello, recording
+from moxing.flags import command, hello, recording, saving
 from moxing.flags.placement import placement
 from moxing.flags.updating import updating
 
@@ -140,6 +141,14 @@ def seed(config: RunConfig) -> int | None:
     """Returns the random seed of a run: the flag's, or else the RunConfig's."""
     flagged = flags.get_flag("seed")
     return config.tf_random_seed if flagged is None else flagged
+
+
+def hours(config: RunConfig) -> float | None:
+    """Returns the hours after which another checkpoint stays for good; None: none does."""
+    flagged, own = saving.hours(), config.keep_checkpoint_every_n_hours
+    if flagged is None:
+        return own if own < NEVER_HOURS else None
+    return flagged
 
 
 def threads(session_config: Any) -> Threads:

@@ -27,7 +27,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement
 from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.flags import command, hello, idle, recording
+from moxing.flags import command, hello, idle, recording, saving
 from moxing.flags.placement import placement
 from moxing.flags.updating import updating
 from moxing.tensorflow.executor import (
@@ -162,7 +162,9 @@ def run(
             automatic=verbosity >= 1,
             histograms=verbosity >= 2,
         ),
-        saving=Saving(every_secs=seconds, every_steps=steps, cached=cache.wanted()),
+        saving=Saving(
+            every_secs=seconds, every_steps=steps, hours=saving.hours(), cached=cache.wanted()
+        ),
         export=Export(bool(exporting), exporting),
         precision=_precision(),
         threads=Threads(flags.get_flag("num_inter_threads"), flags.get_flag("num_intra_threads")),

@@ -15,6 +15,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint import Checkpoint, Saver, newest, read_extra
 from moxing.engine.checkpoint import reader as reader_module
 from moxing.engine.checkpoint.reader import Stored
+from moxing.engine.checkpoint.saving import retention
 from moxing.errors import CheckpointError, MoxValueError
 
 
@@ -176,6 +177,34 @@ def test_the_newest_are_kept(make_model: Callable[..., Any], tmp_path: Path) -> 
         "model.ckpt-4",
     ]
     assert not list(tmp_path.glob("model.ckpt-[12].*"))
+
+
+def test_one_every_so_many_hours_stays_for_good_over_all_runs(
+    make_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps() -> list[int]:
+        return sorted(int(path.stem.split("-")[1]) for path in tmp_path.glob("*.index"))
+
+    now = 1e9
+    monkeypatch.setattr(retention.time, "time", lambda: now)
+    model = make_model(keep=2, hours=3.0)
+    for step in range(6):
+        model.save(step)
+        now += 3600.0
+    assert steps() == [3, 4, 5]
+    # Five hours and a half after the one at step 3, in a run that began two hours later.
+    now += 3600.0 * 2
+    model = make_model(keep=2, hours=3.0)
+    for step in (6, 7, 8):
+        now += 1800.0
+        model.save(step)
+        model.save(step, extra={"again": True})
+    assert steps() == [3, 6, 7, 8]
+    # Those that were chosen stay where later runs choose none.
+    model = make_model(keep=1)
+    model.save(9)
+    assert steps() == [3, 6, 9]
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-9")
 
 
 def test_the_first_save_of_a_run_keeps_what_it_resumed_from(

@@ -21,7 +21,7 @@ from moxing.engine.checkpoint.saving import stage
 from moxing.engine.checkpoint.saving.commit import commit
 from moxing.engine.checkpoint.saving.failures import told_as
 from moxing.engine.checkpoint.saving.metagraph import MetaGraph
-from moxing.engine.checkpoint.saving.retention import clear_remains, retain
+from moxing.engine.checkpoint.saving.retention import ForGood, clear_remains, retain
 from moxing.engine.graph import saveables
 from moxing.engine.wording import report
 from moxing.errors import CheckpointError, MoxValueError
@@ -43,6 +43,7 @@ class Saver:
         keep: how many of the newest checkpoints to keep; None: all. Only checkpoints with a
             manifest are counted and deleted.
         objects: saveable objects of the current graph, such as tables, to save with the variables.
+        hours: a checkpoint every so many hours stays for good, beside the newest; None: none does.
 
     Raises:
         MoxValueError: `keep` is below 1.
@@ -54,13 +55,14 @@ class Saver:
         variables: Iterable[Any],
         keep: int | None = 5,
         objects: Sequence[Any] = (),
+        hours: float | None = None,
     ) -> None:
         if keep is not None and keep < 1:
             raise MoxValueError(
                 f"keep={keep}: at least one checkpoint must be kept; None keeps all of them."
             )
         self._directory = os.fspath(directory)
-        self._keep = keep
+        self._keep, self._for_good = keep, ForGood(hours)
         listed = flat(variables)
         self._entries = entries(listed)
         self._states = saveables.names(objects)
@@ -122,7 +124,8 @@ class Saver:
         self._take_stock(aside)
         staged = os.path.join(aside, os.path.basename(prefix))
         self._serial += 1
-        record = Manifest(step, self._serial, {}, self._names(), extra)
+        facts = self._for_good.facts(prefix)
+        record = Manifest(step, self._serial, {}, self._names(), {**extra, **facts})
         manifest.encode(record)  # Fails on a bad `extra` before anything is written.
         session.run(self._fetch, {self._feed: staged})
         if (state := input_state()) is not None:
@@ -131,6 +134,7 @@ class Saver:
         _verify(staged, prefix, self._entries, self._states)
         self._meta.put(staged, prefix)
         commit(staged, prefix, dataclasses.replace(record, files=settle(staged)))
+        self._for_good.take(prefix, facts)
 
     def _point(self, prefix: str, aside: str) -> None:
         """Updates the pointer file for TensorFlow's tools, then deletes surplus checkpoints."""
@@ -138,7 +142,7 @@ class Saver:
         surplus = len(kept) - self._keep if self._keep is not None else 0
         names = [os.path.basename(other) for other in kept[max(surplus, 0) :]]
         pointer.write(self._directory, names, aside)
-        self._kept = retain(kept, self._keep)
+        self._kept = retain(kept, self._keep, self._for_good.prefixes)
 
     def _take_stock(self, aside: str) -> None:
         if self._kept is None:
@@ -147,6 +151,7 @@ class Saver:
             found = manifest.manifests(self._directory)
             self._serial = found[0][1].serial if found else 0
             self._kept = [prefix for prefix, _ in reversed(found)]
+            self._for_good.find(found)
 
     def _names(self) -> tuple[str, ...]:
         return tuple(sorted({entry.name for entry in self._entries} | self._states))
