@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import KeysView, ValuesView
 from typing import Any
 
+from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
+
 from moxing.engine.graph import devices
 
+_TO_NHWC = RewriterConfig.NCHW_TO_NHWC
 _ONCE_LISTS = (KeysView, ValuesView, map, filter, zip)
 
 
 def install() -> None:
-    """From now on sessions place operations on the CPU where there is no GPU, and fetch views."""
+    """From now on sessions take programs of GPUs where there is none, and fetch views.
+
+    Operations are placed on the CPU, and those of the layout NCHW, which its kernels lack, are
+    rewritten to NHWC as TensorFlow optimizes the graph.
+    """
     import tensorflow.compat.v1 as tf
     from tensorflow.python.client import session
 
@@ -25,10 +32,11 @@ def install() -> None:
 
     def __init__(self: Any, target: Any = "", graph: Any = None, config: Any = None) -> None:
         if isinstance(config, (tf.ConfigProto, type(None))) and not devices.has_gpu():
-            placed = tf.ConfigProto(allow_soft_placement=True)
+            placed = tf.ConfigProto()
+            placed.graph_options.rewrite_options.cpu_layout_conversion = _TO_NHWC
             if config is not None:
                 placed.MergeFrom(config)
-                placed.allow_soft_placement = True
+            placed.allow_soft_placement = True
             config = placed
         start(self, target, graph, config)
 
