@@ -59,14 +59,14 @@ def _app(module: str, run: Callable[..., Any]) -> Spec:
 
 
 def _show_keras_2() -> None:
-    """`tf.layers` is there whatever the process did with TensorFlow before the program came."""
+    """Provides `tf.layers`, whatever the process did with TensorFlow before the program."""
     from moxing.engine.graph import graph_keras
 
     graph_keras.show_in_v1()
 
 
 def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
-    """The TensorFlow 1.x that a program imports.
+    """Returns the TensorFlow 1.x that a program imports.
 
     Args:
         flags: `tf.flags`.
@@ -112,7 +112,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
 
 
 def current_spec() -> Spec:
-    """The TensorFlow 2.x that a program of its first years imports."""
+    """Returns the TensorFlow 2.x that a program written for 2.0 and its next versions imports."""
     return Spec(
         roots=("tensorflow",),
         names={
@@ -131,12 +131,12 @@ def make_faces(
     absl_values: absl_flags.FlagValues = absl_flags.FLAGS,
     dialect: Dialect = _V1_PROGRAM,
 ) -> Faces:
-    """The table of everything that the user's modules see in place of the real modules.
+    """Returns the table of all faces that the user's modules see in place of the real modules.
 
     Args:
-        command_line: of the program.
-        absl_values: where the flags are that `tf.flags` shows.
-        dialect: of the program.
+        command_line: the program's command line.
+        absl_values: the flags that `tf.flags` shows.
+        dialect: the program's dialect.
     """
     values = TolerantFlags(command_line, absl_values)
     flags = Spec(roots=("absl.flags",), names=flags_face.names(values))

@@ -1,8 +1,8 @@
 """Module objects that stand in front of real modules: a face shows them with names added.
 
-A face lives in a table of its own, never in `sys.modules`, so that only who asks the table for
-`tensorflow` gets it. What a face shows is plain data, a `Spec`; modules behind it are imported when
-one of their names is first read.
+A face lives in a table of its own, never in `sys.modules`, so only a module that asks this table
+for `tensorflow` gets the face. A `Spec`, which is plain data, describes the names of a face. The
+modules behind a face are imported when one of their names is first read.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ class Spec:
     """The description of a face.
 
     Attributes:
-        roots: real modules; a name is read from the first that has it, and a submodule of the face
-            is the submodule of that name of each root that has one.
+        roots: real modules; a name is read from the first module that has the name, and a submodule
+            of the face shows the submodules of that name of all roots.
         names: names added or replaced. A text is `"module"`, `"module:attribute"` or
             `"face:name.of.face"`; a `Spec` is a further face; a function is called for the value
             when it is first read.
-        fallback: real modules that are asked for names no root has.
+        fallback: real modules that are searched for names that no root has.
         deep: whether submodules of the roots are shown as faces with the same `fallback`.
-        gone: names that nothing can stand in for, each with a sentence on what to do.
+        gone: names without a replacement, each with a sentence that says what to do.
         otherwise: a sentence for every other unknown name.
         arrive: called when the face is first loaded.
-        library: whether the face shows one library as it was: that is imported with the face, and
-            an attribute that the program sets on the face is set on the library.
-        live: whether names of the roots are read anew each time, as others may change them.
+        library: whether the face shows one library as it was: the library is imported with the
+            face, and an attribute that the program sets on the face is set on the library.
+        live: whether names of the roots are read again each time, because other code may change
+            them.
     """
 
     roots: tuple[str, ...] = ()
@@ -51,7 +52,7 @@ class Spec:
 
 
 class _Library(types.ModuleType):
-    """A face of one library; who assigns to it assigns to the library."""
+    """A face of one library; an assignment to the face is an assignment to the library."""
 
     def __init__(self, name: str, real: types.ModuleType) -> None:
         super().__init__(name, real.__doc__)
@@ -81,10 +82,10 @@ class Faces:
         return name.partition(".")[0] in self._roots
 
     def load(self, name: str) -> types.ModuleType:
-        """The module to show for the dotted name.
+        """Returns the module to show for a dotted name.
 
         Raises:
-            ImportError: there is no such module, neither ours nor a real one.
+            ImportError: there is neither a face nor a real module of that name.
         """
         known = self._modules.get(name)
         if known is not None:
@@ -93,11 +94,11 @@ class Faces:
         if not parent_name:
             return self._make(name, self._roots[name])
         parent = self.load(parent_name)
-        # A face may be known under several names; its parts are made under its own.
+        # A face may have several names; its submodules are made under the face's own name.
         own = parent.__name__
         if own in self._specs and self._modules[own] is parent:
             module = self._child(own, leaf)
-            # A function may have the name of its module, as in packages that import it with *.
+            # A function may have its module's name, as in packages that import with *.
             named = self._specs[own].names
             if leaf not in named or isinstance(getattr(parent, leaf), types.ModuleType):
                 parent.__dict__[leaf] = module
@@ -123,7 +124,7 @@ class Faces:
         return self._modules.setdefault(name, module)
 
     def _read(self, name: str, attribute: str) -> Any:
-        """The value of an attribute that the face does not hold yet; it will from now on."""
+        """Returns the value of an attribute that the face does not hold yet, and stores it."""
         spec = self._specs[name]
         if attribute == "__all__":
             return [item for item in self._list(name) if not item.startswith("_")]
@@ -187,7 +188,7 @@ class Faces:
         return sorted(found)
 
     def missing(self, name: str, attribute: str) -> str:
-        """The sentence for a name that the face of `name` cannot show."""
+        """Returns the sentence for a name that the face of `name` cannot show."""
         spec = self._specs[name]
         if attribute in spec.gone:
             top = name.partition(".")[0]
@@ -202,7 +203,7 @@ class Faces:
 
 
 def resolve(target: str) -> Any:
-    """The module, or the attribute of a module, that `"module:attribute.attribute"` names."""
+    """Returns the module, or the attribute of a module, named `"module:attribute.attribute"`."""
     module_name, _, path = target.partition(":")
     value: Any = importlib.import_module(module_name)
     for part in path.split(".") if path else ():
@@ -216,7 +217,7 @@ def _present(names: tuple[str, ...]) -> Iterator[types.ModuleType]:
 
 
 def _own_words(roots: tuple[str, ...], attribute: str) -> str:
-    """The error text of openmox's own module for a name it lacks, which may name an alternative."""
+    """Returns the error text of openmox's module for a missing name; it may name an alternative."""
     for source in _present(roots):
         try:
             getattr(source, attribute)
@@ -240,7 +241,7 @@ def _is_child(parent: types.ModuleType, module: types.ModuleType) -> bool:
 
 
 def _real_child(parent: types.ModuleType, leaf: str) -> types.ModuleType:
-    """The submodule `leaf` of a real module, also where it is only an attribute of it."""
+    """Returns the submodule `leaf` of a real module, or the attribute of that name."""
     name = f"{parent.__name__}.{leaf}"
     value = getattr(parent, leaf, None)
     if isinstance(value, types.ModuleType):

@@ -1,4 +1,4 @@
-"""The module `imp`, which Python 3.12 no longer has, on top of what replaced it.
+"""The module `imp`, which Python 3.12 no longer has, built on `importlib`.
 
 https://docs.python.org/3.11/library/imp.html says what each function does.
 """
@@ -25,7 +25,7 @@ source_from_cache = importlib.util.source_from_cache
 
 
 def new_module(name: str) -> types.ModuleType:
-    """An empty module that is not in `sys.modules`."""
+    """Returns an empty module that is not in `sys.modules`."""
     return types.ModuleType(name)
 
 
@@ -35,7 +35,7 @@ def get_magic() -> bytes:
 
 
 def get_suffixes() -> list[tuple[str, str, int]]:
-    """Ends of file names of modules, each with the mode to open the file and its kind."""
+    """Returns suffixes of module files, each with the mode to open the file and the kind."""
     kinds = (
         (importlib.machinery.EXTENSION_SUFFIXES, "rb", C_EXTENSION),
         (importlib.machinery.SOURCE_SUFFIXES, "r", PY_SOURCE),
@@ -50,7 +50,7 @@ def find_module(
     """Finds a module that is no part of a package.
 
     Returns:
-        An open file or None, its path, and its suffix, mode and kind: what `load_module` takes.
+        An open file or None, its path, and its suffix, mode and kind, for `load_module`.
 
     Raises:
         MoxImportError: there is no such module.
@@ -71,10 +71,10 @@ def find_module(
 def load_module(
     name: str, file: Any, filename: str, details: tuple[str, str, int]
 ) -> types.ModuleType:
-    """Loads what `find_module` found, again if it is loaded already.
+    """Loads a module that `find_module` found, again if the module is already loaded.
 
     Raises:
-        MoxImportError: it is of a kind that there is not.
+        MoxImportError: the kind of the module is unknown.
     """
     kind = details[2]
     with file or contextlib.nullcontext():
@@ -92,7 +92,7 @@ def load_module(
 
 
 def load_source(name: str, pathname: str, file: Any = None) -> types.ModuleType:
-    """Runs a source file as the module `name`, also where that is loaded already."""
+    """Runs a source file as the module `name`, even if that module is already loaded."""
     del file
     return _load(name, importlib.machinery.SourceFileLoader(name, pathname))
 
@@ -122,7 +122,7 @@ release_lock = acquire_lock
 
 
 def lock_held() -> bool:
-    """False, as there is no such lock."""
+    """Returns False: there is no such lock."""
     return False
 
 

@@ -1,9 +1,9 @@
 """Gives the user's own modules an import function of their own.
 
 CPython looks up `__import__` in the builtins of the importing frame, which come from the module's
-`__builtins__`. So a module that is created with builtins whose `__import__` is ours sees the faces,
-and no other module does. Everything else in those builtins is the real thing, and later changes to
-the real builtins (`unittest.mock.patch`, functions that replace `open`) reach them too.
+`__builtins__`. So only modules that are created with openmox's `__import__` in their builtins see
+the faces. All other entries of those builtins are the real objects, and later changes to the real
+builtins (`unittest.mock.patch`, functions that replace `open`) apply to them too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UserCode:
     """The files that belong to the program, and the builtins of its modules."""
 
     def __init__(self, faces: Faces, named: Collection[str] = ()) -> None:
-        """Args: faces: what the modules see. named: packages whose modules see it too."""
+        """Args: faces: the faces. named: installed packages whose modules also see the faces."""
         self._not_ours = tuple(_real(folder) + os.sep for folder in _foreign_folders())
         self._named = (*_ALSO_OURS, *named)
         self.faces = faces
@@ -41,7 +41,7 @@ class UserCode:
     def owns(self, path: str) -> bool:
         """Whether a source file is one of the user's own.
 
-        Those are all files but Python's, openmox's, and those in a folder of installed libraries.
+        All files are the user's except those of Python, of openmox and of installed libraries.
         """
         if not path or path.startswith("<"):
             return False
@@ -56,7 +56,7 @@ class UserCode:
 
     def prepare(self, module: types.ModuleType) -> types.ModuleType:
         """Lets a new module see the faces."""
-        # As in Python itself, the main program gets a module and every other module a dict.
+        # As in Python, `__builtins__` is a module in the main program and a dict in other modules.
         main = module.__name__ == "__main__"
         module.__dict__["__builtins__"] = self.builtins if main else self.builtins.__dict__
         return module
@@ -67,11 +67,11 @@ class UserCode:
 
 
 class MainLoader(importlib.machinery.SourceFileLoader):
-    """The loader of the main program; `startup` knows by it that `mox run` has its own words."""
+    """The loader of the main program; by its type, `startup` knows that `mox run` prints errors."""
 
 
 class _MirroredBuiltins(types.ModuleType):
-    """The real builtins, which pass on attributes that are set from now on."""
+    """The real builtins, which copy attributes that are set later to the user's builtins."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -91,9 +91,9 @@ _MIRROR = "__mox_mirror__"
 
 
 def install(faces: Faces, named: Collection[str] = ()) -> UserCode:
-    """From now on the user's modules, and packages that are `named`, see the faces.
+    """Makes the user's modules, and the `named` packages, see the faces from now on.
 
-    Modules that were imported before keep what they have.
+    Modules that were imported earlier do not change.
     """
     code = UserCode(faces, named)
     loading.install(code)
@@ -103,7 +103,7 @@ def install(faces: Faces, named: Collection[str] = ()) -> UserCode:
 
 
 def uninstall() -> None:
-    """Takes back what `install` did; modules that are loaded keep what they see."""
+    """Undoes `install`; loaded modules keep their faces."""
     loading.uninstall()
     builtins.__class__ = types.ModuleType
     builtins.__dict__.pop(_MIRROR, None)
@@ -119,8 +119,8 @@ def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> types.ModuleType:
-        # An empty list is what C code passes that imports for itself while the user's frame runs
-        # (PyImport_Import); no import statement does.
+        # C code that imports for itself while the user's frame runs (PyImport_Import) passes an
+        # empty list; import statements never do.
         if level or fromlist == [] or not faces.covers(name):
             return real_import(name, globals, locals, fromlist or (), level)
         module = faces.load(name)
@@ -144,7 +144,7 @@ def _import_item(faces: Faces, name: str, item: str) -> None:
 
 
 def _why(module: types.ModuleType, item: str) -> str:
-    """The error text of openmox's own module for a name it lacks; empty for other modules."""
+    """Returns the error text of openmox's module for a missing name; empty for other modules."""
     try:
         getattr(module, item)
     except (AttributeError, NotImplementedError) as error:

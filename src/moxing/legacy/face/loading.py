@@ -1,8 +1,8 @@
-"""Gives the user's modules their builtins, by whichever loader of Python's they are loaded.
+"""Gives the user's modules their builtins, whichever of Python's loaders loads them.
 
 Import statements, `importlib.util.spec_from_file_location`, `SourceFileLoader(...).load_module()`,
 `imp.load_source`, development installs and zipped modules all end at three classes of Python's own;
-`runpy` is the fourth way to run a file. They are changed here, and only for files of the user's.
+`runpy` is the fourth way to run a file. All four are changed here, only for the user's files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Owner(Protocol):
     builtins: types.ModuleType
 
     def has(self, name: str, path: str) -> bool:
-        """Whether the module `name`, in the file `path`, is to see the faces."""
+        """Whether the module `name`, in the file `path`, sees the faces."""
         ...
 
     def owns(self, path: str) -> bool:
@@ -44,7 +44,7 @@ class Owner(Protocol):
 
 
 def install(owner: Owner) -> None:
-    """From now on the loaders prepare the owner's modules."""
+    """Makes the loaders prepare the owner's modules from now on."""
     for loader in _CLASSES:
         loader.create_module = _create_module(owner, loader.create_module)  # type: ignore[attr-defined]
         loader.exec_module = _ExecModule(owner, loader.exec_module)  # type: ignore[attr-defined]
@@ -54,7 +54,7 @@ def install(owner: Owner) -> None:
 
 
 def uninstall() -> None:
-    """Takes back what `install` did."""
+    """Undoes `install`."""
     for loader in _CLASSES:
         for name in ("create_module", "exec_module", "get_code"):
             # All three are inherited, or, in zipimport, had been set for the class itself.
@@ -96,10 +96,10 @@ def _get_code(owner: Owner, before: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _ExecModule:
-    """`exec_module`, which prepares a module that the user's own code made and hands in.
+    """An `exec_module` that prepares modules that the user's own code created.
 
-    Python's import makes modules by `create_module` and gets the plain method, so that no frame of
-    this file is in the tracebacks of modules that fail.
+    Python's import system creates modules by `create_module` and gets the original method, so that
+    tracebacks of failing modules have no frame of this file.
     """
 
     def __init__(self, owner: Owner, before: Callable[..., Any]) -> None:
@@ -122,7 +122,7 @@ class _ExecModule:
 
 
 class _Runpy:
-    """`runpy` runs files without a loader of theirs."""
+    """Prepares files that `runpy` runs without a loader."""
 
     _before: dict[str, Any] = {}
 

@@ -1,8 +1,8 @@
-"""Leaves out a mark on operations that makes TensorFlow warn programs of Keras at every turn.
+"""Omits a mark on operations that makes TensorFlow warn Keras programs again and again.
 
-Who names an operation in `tf.control_dependencies` gets it marked, for a compiler that only TPUs
-need. Keras in graph mode does so with operations that have run already, and TensorFlow's native
-code then says on standard error that an error may follow some day. Nobody can act on that.
+`tf.control_dependencies` marks the operations that it gets, for a compiler that only TPUs need.
+Keras in graph mode passes operations that have already run, and TensorFlow's native code then
+warns on standard error of a possible later error. Users can't act on that warning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MARK = "_has_manual_control_dependencies"
 
 
 def leave_out() -> None:
-    """From now on operations do not get the mark."""
+    """Keeps operations from getting the mark from now on."""
     original = tf.Operation._set_attr
     if getattr(original, "leaves_out_marks", False):
         return

@@ -10,16 +10,16 @@ from moxing.legacy.python2 import port
 
 
 def compiled(source: bytes, path: str, in_package: bool = False) -> types.CodeType | None:
-    """The code of a file of the user's; None where Python's own compiler makes the same.
+    """Returns the code of a user's file; None if Python's own compiler makes the same code.
 
     Args:
         source: the contents of the file.
-        path: of the file, as tracebacks name it.
-        in_package: whether it is imported as part of a package.
+        path: the path of the file, as tracebacks show it.
+        in_package: whether the file is imported as part of a package.
 
     Raises:
-        SyntaxError: it is neither Python 3 nor Python 2.
-        MoxValueError: it is Python 2 that can't be ported.
+        SyntaxError: the file is neither Python 3 nor Python 2.
+        MoxValueError: the file is Python 2 and can't be ported.
     """
     tree = port.parse_ported(source, path, in_package)
     changed = tree is not None

@@ -1,4 +1,4 @@
-"""Changes that are made when a program's modules first import Keras 2."""
+"""Makes the changes that are due when a program's modules first import Keras 2."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _done: list[bool] = []
 
 
 def prepare() -> None:
-    """Lets tf_keras take what Keras 1 and 2 took; once a process."""
+    """Makes tf_keras accept the arguments of Keras 1 and 2; once in a process."""
     if _done:
         return
     _done.append(True)
-    # Programs of that time cannot act on either.
+    # Programs of that time cannot act on either warning.
     warnings.filterwarnings("ignore", "The `lr` argument is deprecated", UserWarning)
     warnings.filterwarnings("ignore", "You are saving your model as an HDF5 file", UserWarning)
     from tf_keras.api._v1.keras import layers
@@ -29,7 +29,7 @@ def prepare() -> None:
 
 
 def told(found: Dialect) -> str:
-    """The sentence on which Keras a program's `import keras` is; empty where it has none."""
+    """Returns the sentence that says which Keras `import keras` means, or an empty text."""
     if not found.bare:
         return ""
     shown = f"it uses {found.why}" if found.why else "nothing in it is of Keras 3 alone"

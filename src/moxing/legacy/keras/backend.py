@@ -1,4 +1,4 @@
-"""Functions and arguments of Keras 1's and 2's backend that tf_keras' no longer has."""
+"""Functions and arguments of Keras 1's and 2's backend that tf_keras' backend lacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORMATS = {"th": "channels_first", "tf": "channels_last"}
 
 
 def image_dim_ordering() -> str:
-    """Keras 1's name of the order of an image's axes: "th" or "tf"."""
+    """Returns Keras 1's name for the order of an image's axes: "th" or "tf"."""
     from tf_keras import backend
 
     return {new: old for old, new in _FORMATS.items()}[backend.image_data_format()]
@@ -35,12 +35,12 @@ def set_image_dim_ordering(dim_ordering: str) -> None:
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """log(sum(exp(x))) over `axis`, without overflow."""
+    """Returns log(sum(exp(x))) over `axis`, without overflow."""
     return tf.reduce_logsumexp(x, axis=axis, keepdims=keepdims)
 
 
 def set_session_if_graph(session: Any) -> None:
-    """`set_session`, which has nothing to do where operations run at once."""
+    """`set_session`, which does nothing in eager mode."""
     from tf_keras.src import backend
 
     if not tf.executing_eagerly():
@@ -111,7 +111,7 @@ def slice_arrays(arrays: Any, start: Any = None, stop: int | None = None) -> Any
 
 
 def batch_dot(module: str) -> Callable[..., Any]:
-    """Returns `batch_dot` as Keras had it until 2.2.4: of 4 axes it multiplies matrices.
+    """Returns the `batch_dot` of Keras up to 2.2.4, which multiplies matrices if there are 4 axes.
 
     Args:
         module: the module that shows the newer function, which agrees for up to 3 axes.

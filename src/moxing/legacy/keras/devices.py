@@ -1,4 +1,4 @@
-"""Layers and functions of Keras 2 that were made for GPUs, on the devices that there are."""
+"""Layers and functions of Keras 2 that were made for GPUs, on the available devices."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from moxing.logs import TENSORFLOW
 def multi_gpu_model(
     model: Any, gpus: Any = None, cpu_merge: bool = True, cpu_relocation: bool = False
 ) -> Any:
-    """A model that computes each batch in parts on several GPUs, or on one device all of it.
+    """Returns a model that splits each batch over several GPUs, or computes it on one device.
 
     Args:
-        model: whose weights the new model shares.
-        gpus: how many, or the numbers of the GPUs; None: all.
+        model: the model, whose weights the new model shares.
+        gpus: the number of GPUs, or a list of the GPUs' indices; None: all.
         cpu_merge, cpu_relocation: not used: TensorFlow places the weights.
 
     Raises:
-        MoxValueError: less than 2, or GPUs that are not there.
+        MoxValueError: fewer than 2 GPUs, or GPUs that do not exist.
     """
     del cpu_merge, cpu_relocation
     there = len(tf.config.list_physical_devices("GPU"))
@@ -71,7 +71,7 @@ def _parallel(model: Any, numbers: list[int]) -> Any:
 
 
 def cudnn(name: str, plain: str) -> Callable[[], Any]:
-    """Returns `CuDNNLSTM` or `CuDNNGRU` for the face: on a CPU, a layer of the same formula."""
+    """Returns `CuDNNLSTM` or `CuDNNGRU` for the face: on a CPU, a layer with the same formula."""
 
     def load() -> Any:
         from tf_keras.api._v1.keras import layers

@@ -31,10 +31,10 @@ def merge(
     Args:
         inputs: tensors.
         mode: sum, mul, concat, ave, max, dot, cos, or a function of the list of tensors.
-        dot_axes: of dot and cos.
-        concat_axis: of concat.
+        dot_axes: the axes of dot and cos.
+        concat_axis: the axis of concat.
         output_shape: the shape of a function's result; None to read it from the result.
-        name: of the layer.
+        name: the name of the layer.
         **others: not used; Keras 1's node_indices and masks.
 
     Raises:
@@ -57,7 +57,7 @@ def merge(
 
 
 def merge_layer() -> Callable[..., Any]:
-    """Returns a stand-in for `Merge`, which took models and can't work as it did."""
+    """Returns a stand-in for `Merge`, which took models and is not supported."""
 
     def Merge(*given: Any, **named: Any) -> Any:  # noqa: N802
         raise MoxNotSupportedError(
@@ -70,7 +70,7 @@ def merge_layer() -> Callable[..., Any]:
 
 
 class _Callable(types.ModuleType):
-    """A module that Keras 1's programs call."""
+    """A module that programs of Keras 1 call like a function."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         return merge(*given, **named)

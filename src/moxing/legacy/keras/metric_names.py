@@ -1,4 +1,4 @@
-"""Values of an epoch under both names of accuracy: "acc" until Keras 2.2, "accuracy" since 2.3."""
+"""Gives an epoch's values both names of accuracy: "acc" up to Keras 2.2, "accuracy" since 2.3."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONG, _SHORT = "accuracy", "acc"
 
 
 class Values(dict[str, Any]):
-    """A dict that finds a value under the other name of accuracy too; it lists its own names."""
+    """A dict that also finds a value by the other name of accuracy; it lists only its own names."""
 
     def __missing__(self, key: str) -> Any:
         other = _other(key)
@@ -24,14 +24,14 @@ class Values(dict[str, Any]):
         return other is not None and dict.__contains__(self, other)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As of a dict."""
+        """`dict.get`."""
         try:
             return self[key]
         except KeyError:
             return default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """As of a dict, by a value's own name."""
+        """`dict.setdefault`, by a value's own name."""
         if not dict.__contains__(self, key):
             self[key] = default
         return dict.__getitem__(self, key)
@@ -46,7 +46,7 @@ def _other(name: str) -> str | None:
 
 
 def install(callbacks: Iterable[Any]) -> None:
-    """From now on callbacks and the history of `fit` find accuracy under both names.
+    """Makes callbacks and the history of `fit` find accuracy by both names from now on.
 
     Args:
         callbacks: modules with Keras' CallbackList and History.

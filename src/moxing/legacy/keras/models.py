@@ -18,7 +18,7 @@ _GENERATOR = {
     "max_q_size": "max_queue_size",
     "pickle_safe": "use_multiprocessing",
 }
-# Arguments of Keras 1 that count samples, and what counts batches instead.
+# Arguments of Keras 1 that count samples -> the arguments that count batches.
 _SAMPLES = {
     "samples_per_epoch": ("generator", "steps_per_epoch"),
     "nb_val_samples": ("validation_data", "validation_steps"),
@@ -28,7 +28,7 @@ _OF_GENERATORS = ("fit_generator", "evaluate_generator", "predict_generator")
 
 
 def install() -> None:
-    """From now on tf_keras' models take what Keras 1 and 2 took."""
+    """Makes tf_keras' models accept the arguments of Keras 1 and 2 from now on."""
     from tf_keras.src.engine import functional, sequential, training, training_v1
 
     for kind in (training.Model, training_v1.Model):
@@ -87,7 +87,7 @@ def _count_batches(kind: type, name: str) -> None:
 
 
 def _first_size(batches: Any) -> tuple[Any, int]:
-    """The samples in a generator's first batch, and the generator with that batch in front."""
+    """Returns the batches, and the number of samples in the first batch; 1 if it is not known."""
     size = getattr(batches, "batch_size", None)
     if isinstance(size, int) and size:
         return batches, size
@@ -113,13 +113,13 @@ def _add(kind: type, name: str, function: Callable[..., Any]) -> None:
 
 
 def _predict_proba(self: Any, x: Any, batch_size: int | None = None, verbose: int = 0) -> Any:
-    """The predictions of a Sequential model."""
+    """Returns the predictions of a Sequential model."""
     return self.predict(x, batch_size=batch_size, verbose=verbose)
 
 
 def _predict_classes(self: Any, x: Any, batch_size: int | None = None, verbose: int = 0) -> Any:
-    """The number of the class of each sample: the largest output, or whether the only one is
-    above 0.5."""
+    """Returns the class of each sample: the index of the largest output; of a single output,
+    1 if the output is above 0.5, else 0."""
     probabilities = self.predict(x, batch_size=batch_size, verbose=verbose)
     if probabilities.shape[-1] > 1:
         return np.argmax(probabilities, axis=-1)

@@ -1,6 +1,6 @@
-"""Names of arguments that Keras 1 had and Keras 2 still understood, for tf_keras, which does not.
+"""Makes tf_keras accept the argument names of Keras 1, which Keras 2 still accepted.
 
-The table is the same as in Keras 2's own conversion: the new name of each argument of Keras 1.
+The table maps each argument of Keras 1 to its new name, as Keras 2's own conversion does.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _EMBEDDING = {
     "dropout": "",
 }
 _RATE = {"p": "rate"}
-# Class of tf_keras.layers -> argument of Keras 1 -> argument of Keras 2; "" for one that is
-# converted together with others, or that has no effect any more.
+# Class of tf_keras.layers -> argument of Keras 1 -> argument of Keras 2; "" for an argument that is
+# converted together with other arguments, or that has no effect any more.
 TABLE: dict[str, Mapping[str, str]] = {
     "Dense": {**_COMMON, "output_dim": "units"},
     "Dropout": _RATE,
@@ -97,14 +97,14 @@ _PARTS = {2: ("nb_row", "nb_col"), 3: ("kernel_dim1", "kernel_dim2", "kernel_dim
 
 
 def install(layers: Any) -> None:
-    """From now on tf_keras' layers take arguments of Keras 1 too.
+    """Makes tf_keras' layers accept arguments of Keras 1 too, from now on.
 
     Args:
-        layers: the module that shows them.
+        layers: the module of the layers.
     """
     for name, table in TABLE.items():
         kind = getattr(layers, name)
-        # The newer LSTM and BatchNormalization derive from the ones of TensorFlow 1.x.
+        # The newer LSTM and BatchNormalization derive from the classes of TensorFlow 1.x.
         for each in {k for k in kind.__mro__ if k.__name__ in (name, f"{name}V1", f"{name}Base")}:
             _accept(each, name, table)
 
@@ -126,15 +126,15 @@ def _accept(kind: type, name: str, table: Mapping[str, str]) -> None:
 def converted(
     name: str, table: Mapping[str, str], given: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a layer in Keras 2's names.
+    """Returns the arguments of a layer by their names in Keras 2.
 
     Args:
-        name: of the layer's class.
-        table: its part of `TABLE`.
-        given, named: as the program calls it.
+        name: the name of the layer's class.
+        table: the class's part of `TABLE`.
+        given, named: the positional and the keyword arguments of the program's call.
 
     Raises:
-        MoxTypeError: an argument under both its names.
+        MoxTypeError: an argument is given by both its names.
     """
     found = dict(named)
     size = _SIZES.get(name, 0)
@@ -154,10 +154,10 @@ def converted(
 
 
 def _sizes(name: str, given: tuple[Any, ...], found: dict[str, Any], size: int) -> tuple[Any, ...]:
-    """Takes the sides of a kernel together, which Keras 1 has one by one."""
+    """Joins the sides of a kernel, which are separate arguments in Keras 1."""
     parts = _PARTS[size]
     if len(given) >= 1 + size and all(isinstance(value, int) for value in given[1 : 1 + size]):
-        # Conv2D(32, 3, 3) is Keras 1's; Keras 2's third argument is the strides.
+        # Conv2D(32, 3, 3) is a call of Keras 1; the third argument in Keras 2 is the strides.
         rest = given[1 + size :]
         if rest and not named_like_keras1(rest):
             raise MoxTypeError(
@@ -172,7 +172,7 @@ def _sizes(name: str, given: tuple[Any, ...], found: dict[str, Any], size: int) 
 
 
 def named_like_keras1(rest: tuple[Any, ...]) -> bool:
-    """Whether what follows a kernel's sides can be left out: a deconvolution's output_shape."""
+    """Whether only a deconvolution's output_shape, a tuple, follows the sides of a kernel."""
     return len(rest) == 1 and isinstance(rest[0], tuple)
 
 
@@ -180,7 +180,7 @@ Rename = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def rename(table: Mapping[str, str]) -> Rename:
-    """A function that gives keywords their names of Keras 2."""
+    """Returns a function that renames keyword arguments as in Keras 2."""
 
     def renamed(named: dict[str, Any]) -> dict[str, Any]:
         return {table.get(key, key): value for key, value in named.items()}

@@ -1,7 +1,7 @@
-"""Lets Keras' layers compute images with channels first on a CPU, as Keras 1 and 2 let them.
+"""Lets Keras' layers compute channels-first images on a CPU, as in Keras 1 and 2.
 
-TensorFlow's kernels for CPUs want channels last. Keras' backend swapped the axes around them, and
-tf_keras' layers no longer ask the backend.
+TensorFlow's CPU kernels need channels last. Keras' backend swapped the axes before and after these
+kernels, but tf_keras' layers no longer call the backend.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIRST, _LAST = "channels_first", "channels_last"
 
 
 def install() -> None:
-    """From now on convolutions, pooling and normalization take channels first on a CPU, too."""
+    """Makes convolutions, pooling and normalization accept channels first on a CPU, from now on."""
     from tf_keras.src.layers.convolutional.base_conv import Conv
     from tf_keras.src.layers.normalization.batch_normalization import BatchNormalizationBase
     from tf_keras.src.layers.pooling.base_pooling2d import Pooling2D
@@ -30,7 +30,7 @@ def install() -> None:
 
 
 def _wrap(kind: Any, method: str, formats: tuple[str, ...]) -> None:
-    """Makes a method compute with channels last where a layer's channels are first."""
+    """Makes a method compute with channels last if the layer's channels are first."""
     original = getattr(kind, method)
     if getattr(original, "takes_both_orders", False):
         return
@@ -60,7 +60,7 @@ def _moved(tensor: Any, to_last: bool) -> Any:
 
 
 def _unfuse(kind: Any) -> None:
-    """Makes a normalization of the first axis use plain operations, which no order limits."""
+    """Makes a normalization of the first axis use plain operations, which accept every order."""
     original = kind.build
     if getattr(original, "takes_both_orders", False):
         return

@@ -22,7 +22,7 @@ class BaseWrapper(BaseEstimator):
         **sk_params: arguments of build_fn and of the model's fit and predict, by name.
 
     Raises:
-        MoxValueError: an argument that none of these functions has.
+        MoxValueError: none of these functions has the argument.
     """
 
     def __init__(self, build_fn: Callable[..., Any] | None = None, **sk_params: Any) -> None:

@@ -46,27 +46,27 @@ _BACKEND = {
 
 
 def bare(eager: bool = False) -> Spec:
-    """`keras` of a program that was written for Keras 1 or 2.
+    """Returns `keras` for a program that was written for Keras 1 or 2.
 
     Args:
-        eager: whether its operations run at once.
+        eager: whether the program runs eagerly.
     """
     api = "tf_keras.api._v2.keras" if eager else "tf_keras.api._v1.keras"
     return _spec("keras", api, {} if eager else _for_graphs())
 
 
 def of_tensorflow(api: str = "tf_keras.api._v1.keras") -> Spec:
-    """`tensorflow.keras`.
+    """Returns `tensorflow.keras`.
 
     Args:
-        api: the module of tf_keras that shows the names of its time.
+        api: the module of tf_keras with the names of the program's time.
     """
     return _spec("tensorflow.keras", api, {})
 
 
 def _for_graphs() -> dict[str, Any]:
     return {
-        # The program's optimizers derive from it; Keras' optimizers are TensorFlow's.
+        # Programs derive their optimizers from `Optimizer`; Keras' optimizers are TensorFlow's.
         "optimizers": Spec(
             roots=("tf_keras.api._v1.keras.optimizers", f"{_SRC}.optimizers"),
             names={
@@ -137,7 +137,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
 
 
 def _old_batch_dot(api: str) -> dict[str, Any]:
-    """Returns the `batch_dot` of the time of graphs; eager programs have the newer function."""
+    """Returns the `batch_dot` of graph-mode programs; eager programs have the newer function."""
     if "_v1" not in api:
         return {}
     return {"batch_dot": functools.partial(backend.batch_dot, f"{api}.backend")}

@@ -1,7 +1,7 @@
-"""Libraries around TensorFlow as programs of its time know them, for the user's modules only.
+"""Shows libraries around TensorFlow as they were around 2018, to the user's modules only.
 
-A face is a table entry until a program imports the library: one that is not installed is missed as
-ever.
+A face is only a table entry until a program imports the library. The import of a library that is
+not installed fails as usual.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PACKAGES = {
 
 
 def specs() -> dict[str, Spec]:
-    """Returns the faces of libraries for the user's modules, by the name that they import."""
+    """Returns the faces of libraries for the user's modules, by the imported name."""
     return {
         **standard.specs(),
         "PIL": pillow_face.spec(),

@@ -1,4 +1,4 @@
-"""Functions of NumPy that take and do less than they did; these do as they did in 2018."""
+"""NumPy's functions with the arguments and the behavior of 2018."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _KINDS = "biufcmMSUVO"
 
 
 def array(object: Any, dtype: Any = None, copy: bool | None = True, **options: Any) -> np.ndarray:
-    """`numpy.array`; `copy=False` copies where it must, lists of unlike lengths become objects.
+    """`numpy.array`; `copy=False` copies if needed, and ragged lists become arrays of objects.
 
     Integers out of the range of `dtype` are taken modulo that.
     """
-    # False means in NumPy 2 that a copy is an error.
+    # In NumPy 2, False makes a copy an error.
     return _made(np.array, object, dtype, {"copy": copy or None, **options})
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None) -> np.ndarray:
-    """`numpy.asarray`, of lists of unlike lengths too."""
+    """`numpy.asarray`, also of ragged lists."""
     return _made(np.asarray, a, dtype, {"order": order})
 
 
@@ -51,7 +51,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> np
 
 
 def fromstring(string: Any, dtype: Any = float, count: int = -1, sep: str = "") -> np.ndarray:
-    """A copy of the bytes in `string` as numbers; with `sep` the numbers written in a text.
+    """Returns the bytes in `string` as numbers; with `sep`, the numbers that are written in a text.
 
     Raises:
         ValueError: the number of bytes is no multiple of an element's.
@@ -67,17 +67,17 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, sep: str = "") 
 
 
 def reshape(a: Any, newshape: Any = None, order: Any = "C", **named: Any) -> np.ndarray:
-    """`numpy.reshape`, whose `shape` was `newshape`."""
+    """`numpy.reshape`, whose argument `shape` was named `newshape`."""
     return np.reshape(a, named.pop("shape", newshape), order=order, **named)
 
 
 def unravel_index(indices: Any, shape: Any = None, order: Any = "C", dims: Any = None) -> Any:
-    """`numpy.unravel_index`, whose `shape` was `dims`."""
+    """`numpy.unravel_index`, whose argument `shape` was named `dims`."""
     return np.unravel_index(indices, dims if shape is None else shape, order=order)
 
 
 def rank(a: Any) -> int:
-    """The number of dimensions of an array."""
+    """Returns the number of dimensions of an array."""
     return np.ndim(a)
 
 
@@ -94,10 +94,10 @@ def histogram(
     weights: Any = None,
     density: bool | None = None,
 ) -> Any:
-    """`numpy.histogram`, with `normed` for `density`.
+    """`numpy.histogram`, with `normed` as another name of `density`.
 
     Raises:
-        ValueError: `normed` with bins of unlike widths, for which it was wrong and is gone.
+        ValueError: `normed` with bins of different widths, for which NumPy's results were wrong.
     """
     counts, edges = np.histogram(a, bins, range, density=density or normed, weights=weights)
     if normed and not density and not np.allclose(np.diff(edges), edges[1] - edges[0]):
@@ -124,7 +124,7 @@ vstack, hstack, dstack, stack, column_stack = map(
 
 
 class _Cast(dict):
-    """`numpy.cast['float32'](x)`: an array of the type."""
+    """`numpy.cast['float32'](x)` converts to an array of the type."""
 
     def __missing__(self, kind: Any) -> Callable[[Any], np.ndarray]:
         return lambda x: np.asarray(x).astype(kind)
@@ -134,7 +134,7 @@ cast: Mapping[Any, Callable[[Any], np.ndarray]] = _Cast()
 
 
 def find_common_type(array_types: Iterable[Any], scalar_types: Iterable[Any]) -> Any:
-    """The type of arrays with scalars: the arrays', unless the scalars' is of a higher kind."""
+    """Returns the arrays' common type, or the scalars' if that is of a higher kind."""
     arrays, scalars = [np.dtype(t) for t in array_types], [np.dtype(t) for t in scalar_types]
     if not arrays or not scalars:
         return np.result_type(*arrays, *scalars) if arrays or scalars else None
@@ -150,7 +150,7 @@ def load(
     fix_imports: bool = True,
     encoding: Any = "ASCII",
 ) -> Any:
-    """`numpy.load`; of files with Python objects, which it read once, it says what they are.
+    """`numpy.load`; for files with Python objects, its error says how to read them.
 
     Raises:
         MoxValueError: the file holds objects, and `allow_pickle` is not given.
@@ -171,7 +171,7 @@ def load(
 
 
 def issubclass_(arg1: Any, arg2: Any) -> bool:
-    """`issubclass` that returns False for objects that are no class."""
+    """`issubclass` that returns False for objects that are not classes."""
     return isinstance(arg1, type) and issubclass(arg1, arg2)
 
 

@@ -1,8 +1,8 @@
-"""Changes a program's tree where its code would fail with today's libraries.
+"""Changes a program's syntax tree where its code would fail with today's libraries.
 
-Only the user's files are changed, as they are compiled: types written in C can be given no old
-methods, and `float` no other meaning. Each change first runs the program's own operation; only if
-that fails, `old_calls` does what the old library did. Places in the file stay as they are.
+Only the user's files are changed, when they are compiled: types written in C can't get old methods,
+and `float` can't get another meaning. Each change first runs the program's own operation; only if
+that fails, `old_calls` does the same as the old library. Line numbers and columns do not change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from moxing.legacy.python2 import signs
 
 _HELPER = "__mox_old__"
 _MODULE = "moxing.legacy.libraries"
-# old_calls.NAMES; written out, so that programs without arrays need no NumPy to compile.
+# The same as old_calls.NAMES; repeated, so that compiling needs no import of NumPy.
 ATTRIBUTES = frozenset(
     ("tostring", "itemset", "ptp", "newbyteorder", "getchildren", "getiterator", "fromstring")
 )
@@ -29,12 +29,12 @@ _ANY = re.compile(rb"\b(?:numpy|tensorflow|xml|array|cv2|PIL|moxing)\b|['\"][rwa
 
 
 def may_change(source: bytes) -> bool:
-    """Whether a look at the tree is worth while."""
+    """Whether the tree may have something to change."""
     return _ANY.search(source) is not None
 
 
 def change(tree: ast.Module) -> bool:
-    """Changes the tree of a program; returns whether anything in it was changed."""
+    """Changes the tree of a program; returns whether anything was changed."""
     visitor = _Changes(signs.names_made(tree))
     visitor.visit(tree)
     if visitor.uses_helper:
@@ -67,9 +67,9 @@ class _Changes(ast.NodeTransformer):
         return self._scope(node, False)
 
     def _mend_reader(self, node: ast.FunctionDef) -> None:
-        """The reader of MNIST's files that programs carry with them since 2015.
+        """Changes the reader of MNIST's files that many programs contain since 2015.
 
-        It takes arrays of one element for numbers, as NumPy did until 1.12.
+        The reader uses arrays of one element as numbers, which NumPy accepted until 1.12.
         """
         last = node.body[-1]
         made = last.value if isinstance(last, ast.Return) else None
@@ -116,7 +116,7 @@ class _Changes(ast.NodeTransformer):
         return node
 
     def _without_u(self, node: ast.Call) -> None:
-        """`open(name, 'rU')`: files of text are read so anyway since Python 3."""
+        """Removes the U of `open(name, 'rU')`: Python 3 reads all text files that way."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if isinstance(node.func, ast.Name):
             name = node.func.id
@@ -133,7 +133,7 @@ class _Changes(ast.NodeTransformer):
             return node
         if isinstance(node.value, ast.Constant | ast.Dict | ast.JoinedStr | ast.Lambda):
             return node
-        # In the order in which Python evaluates them.
+        # In Python's order of evaluation.
         return [
             _store(_VALUE, node.value, node),
             _store(_OWNER, target.value, node),
@@ -159,14 +159,14 @@ class _Changes(ast.NodeTransformer):
         ]
 
     def _guarded(self, at: ast.AST) -> list[ast.AST]:
-        """`owner[place] = value`, and `old_calls.set_item` where that fails."""
+        """Returns `owner[place] = value` as statements, with `old_calls.set_item` on failure."""
         target = ast.Subscript(_load(_OWNER), _load(_PLACE), ast.Store())
         kinds = [_load(name) for name in ("ValueError", "TypeError", "OverflowError")]
         again = self._help("set_item", *map(_load, (_OWNER, _PLACE, _VALUE, _ERROR)), at=at)
         refused = ast.If(ast.UnaryOp(ast.Not(), again), [ast.Raise()], [])
         handler = ast.ExceptHandler(ast.Tuple(kinds, ast.Load()), _ERROR, [refused])
         tried = ast.Try([ast.Assign([target], _load(_VALUE))], [handler], [], [])
-        # The names are cleared, so that no object lives longer than the program means it to.
+        # The names are deleted, so that no object lives longer than in the original program.
         names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (_VALUE, _OWNER, _PLACE)]
         return [_placed(tried, at), _placed(ast.Assign(names, ast.Constant(None)), at)]
 
@@ -176,7 +176,7 @@ def _load(name: str) -> ast.expr:
 
 
 def _index(node: ast.expr) -> ast.expr:
-    """The value of what stands in square brackets."""
+    """Returns the expression for the value in square brackets."""
     if isinstance(node, ast.Slice):
         parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
         return ast.Call(ast.Name("slice", ast.Load()), parts, [])
@@ -190,7 +190,7 @@ def _store(name: str, value: ast.expr, at: ast.AST) -> ast.AST:
 
 
 def _placed(node: _Node, at: ast.AST) -> _Node:
-    """The node, and what in it has no place, at the place of another."""
+    """Gives the node, and its parts without a position, the position of another node."""
     ast.copy_location(node, at)
     for part in ast.walk(node):
         if not hasattr(part, "lineno") and "lineno" in part._attributes:

@@ -1,4 +1,4 @@
-"""`sklearn.cross_validation` of scikit-learn 0.17: splits that are told the number of samples."""
+"""`sklearn.cross_validation` of scikit-learn 0.17, whose splits take the number of samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.model_selection import (  # noqa: F401
 
 
 class _Splits:
-    """Pairs of arrays of indices, to train and to test on; to be iterated directly."""
+    """An iterable of pairs of index arrays: the training samples and the test samples."""
 
     def __init__(self, splitter: Any, n: int, y: Any = None, groups: Any = None) -> None:
         self._splitter = splitter
@@ -33,7 +33,7 @@ class _Splits:
 
 
 class KFold(_Splits):
-    """`n_folds` parts of `n` samples, each of which tests once."""
+    """`n_folds` parts of `n` samples; each part is the test set once."""
 
     def __init__(
         self, n: int, n_folds: int = 3, shuffle: bool = False, random_state: Any = None
@@ -46,7 +46,7 @@ class KFold(_Splits):
 
 
 class StratifiedKFold(_Splits):
-    """`n_folds` parts with about the shares of the labels `y` that the whole has."""
+    """`n_folds` parts, each with about the same shares of the labels `y`."""
 
     def __init__(
         self, y: Any, n_folds: int = 3, shuffle: bool = False, random_state: Any = None
@@ -58,14 +58,14 @@ class StratifiedKFold(_Splits):
 
 
 class LeaveOneOut(_Splits):
-    """Each of `n` samples tests once, alone."""
+    """Each of `n` samples is once the only test sample."""
 
     def __init__(self, n: int) -> None:
         super().__init__(model_selection.LeaveOneOut(), n)
 
 
 class ShuffleSplit(_Splits):
-    """`n_iter` times a random part of `n` samples to test on."""
+    """`n_iter` random test sets of `n` samples."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class ShuffleSplit(_Splits):
 
 
 class StratifiedShuffleSplit(_Splits):
-    """`n_iter` times a random part to test on, with the shares of the labels `y`."""
+    """`n_iter` random test sets with the shares of the labels `y`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class StratifiedShuffleSplit(_Splits):
 
 
 class LabelKFold(_Splits):
-    """`n_folds` parts in which no label is in two."""
+    """`n_folds` parts; all samples of a label are in the same part."""
 
     def __init__(self, labels: Any, n_folds: int = 3) -> None:
         super().__init__(model_selection.GroupKFold(n_folds), len(labels), groups=labels)

@@ -15,7 +15,7 @@ _STRICT = re.compile(r"^(\d+) \. (\d+) (\. (\d+))? ([ab](\d+))?$", re.VERBOSE)
 
 
 def strtobool(val: str) -> int:
-    """1 for y, yes, t, true, on, 1; 0 for n, no, f, false, off, 0.
+    """Returns 1 for y, yes, t, true, on, 1 and 0 for n, no, f, false, off, 0.
 
     Raises:
         ValueError: any other text.
@@ -28,12 +28,12 @@ def strtobool(val: str) -> int:
 
 
 def find_executable(executable: str, path: str | None = None) -> str | None:
-    """The file that a command runs, or None."""
+    """Returns the path of the file that a command runs, or None."""
     return executable if os.path.isfile(executable) else shutil.which(executable, path=path)
 
 
 def mkpath(name: str, mode: int = 0o777, verbose: int = 1, dry_run: int = 0) -> list[str]:
-    """Makes a folder and those above it; returns the names of the new ones."""
+    """Makes a folder and its parents; returns the paths of the new folders."""
     made = []
     folder = os.path.normpath(name)
     while folder and not os.path.isdir(folder):
@@ -45,7 +45,7 @@ def mkpath(name: str, mode: int = 0o777, verbose: int = 1, dry_run: int = 0) -> 
 
 
 def copy_tree(src: str, dst: str, *args: Any, **kwargs: Any) -> list[str]:
-    """Copies a folder's content into another, which may be there; returns the files written."""
+    """Copies a folder's content into another folder, which may exist; returns the files written."""
     del args, kwargs
     written: list[str] = []
 
@@ -58,21 +58,21 @@ def copy_tree(src: str, dst: str, *args: Any, **kwargs: Any) -> list[str]:
 
 
 def remove_tree(directory: str, verbose: int = 1, dry_run: int = 0) -> None:
-    """Removes a folder and all that is in it."""
+    """Removes a folder and its content."""
     if not dry_run:
         shutil.rmtree(directory)
 
 
 @functools.total_ordering
 class LooseVersion:
-    """A version of any form: its numbers and words are compared one by one."""
+    """A version of any form, compared number by number and word by word."""
 
     def __init__(self, vstring: str | None = None) -> None:
         if vstring:
             self.parse(vstring)
 
     def parse(self, vstring: str) -> None:
-        """Takes the version apart."""
+        """Splits the version into its parts."""
         self.vstring = vstring
         parts = [part for part in _PARTS.split(vstring) if part and part != "."]
         self.version: Any = [int(part) if part.isdigit() else part for part in parts]
@@ -94,7 +94,7 @@ class LooseVersion:
 
 
 class StrictVersion(LooseVersion):
-    """A version of two or three numbers, with a or b and a number for those before a release."""
+    """A version of two or three numbers; a prerelease also has a or b and a number."""
 
     def parse(self, vstring: str) -> None:
         match = _STRICT.match(vstring)

@@ -1,4 +1,4 @@
-"""The names that programs of 2018 use of NumPy and that NumPy 2 no longer has."""
+"""NumPy's names that programs of 2018 use and that NumPy 2 no longer has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moxing.legacy.face.faces import Spec
 
 _ARRAYS = "moxing.legacy.libraries.arrays"
 _BUILTINS = ("bool", "float", "int", "object", "str", "complex")
-# Functions that do less than they did.
+# Functions that lost arguments or behavior.
 _AS_THEY_WERE = (
     *("array", "asarray", "cast", "column_stack", "dstack", "find_common_type", "fromstring"),
     *("full", "histogram", "hstack", "issubclass_", "linspace", "load", "rank", "reshape", "stack"),
@@ -86,14 +86,14 @@ def spec() -> Spec:
 
 
 def arrays() -> Any:
-    """The functions that stand in; imported with NumPy."""
+    """Returns the module of the replacing functions, which imports NumPy."""
     from moxing.legacy.libraries import arrays
 
     return arrays
 
 
 def asfarray(a: Any, dtype: Any = None) -> Any:
-    """`a` as an array of a floating type: `dtype` if that is one, else float64."""
+    """Returns `a` as an array of `dtype` if that is a floating type, else of float64."""
     import numpy
 
     wanted = numpy.dtype(float if dtype is None else dtype)
@@ -108,14 +108,14 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) 
 
 
 def msort(a: Any) -> Any:
-    """A copy of `a`, sorted along its first axis."""
+    """Returns a copy of `a`, sorted along its first axis."""
     import numpy
 
     return numpy.sort(a, axis=0)
 
 
 def random_integers(low: int, high: int | None = None, size: Any = None) -> Any:
-    """Integers drawn uniformly from [low, high], both ends included; from [1, low] without high."""
+    """Draws integers uniformly from [low, high], or from [1, low] without `high`, ends included."""
     import numpy
 
     first, last = (1, low) if high is None else (low, high)

@@ -1,4 +1,4 @@
-"""The functions behind `calls.py`: today's operation, and if it fails, the old behavior."""
+"""The functions that `calls.py` inserts: today's operation, and the old behavior if it fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _tostring(owner: Any, order: str = "C") -> bytes:
     return owner.tobytes(order)
 
 
-# Attributes of types written in C, which take no new ones: (type, name) -> function.
+# Attributes for types written in C, which can't get new attributes: (type, name) -> function.
 _ATTRIBUTES: tuple[tuple[tuple[type, ...], str, Callable[..., Any]], ...] = (
     (_ARRAYS, "tostring", _tostring),
     (_ARRAYS, "itemset", _itemset),
@@ -49,10 +49,10 @@ NAMES = frozenset(name for _, name, _ in _ATTRIBUTES)
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """`owner.name`, also where the type no longer has the method.
+    """Returns `owner.name`, even if the type no longer has the method.
 
     Raises:
-        AttributeError: it never had.
+        AttributeError: the type never had the method.
     """
     try:
         return getattr(owner, name)
@@ -68,24 +68,24 @@ def _is_single(value: Any) -> bool:
 
 
 def to_float(value: Any) -> float:
-    """`float(value)`, of arrays with one element too."""
+    """Returns `float(value)`, also of an array with one element."""
     return float(value.item()) if _is_single(value) else float(value)
 
 
 def to_int(value: Any) -> int:
-    """`int(value)`, of arrays with one element too."""
+    """Returns `int(value)`, also of an array with one element."""
     return int(value.item()) if _is_single(value) else int(value)
 
 
 def formatted(text: str, values: Any) -> str:
-    """`text % values`, also where `%d` or `%f` gets an array with one element."""
+    """Returns `text % values`, even if `%d` or `%f` gets an array with one element."""
     try:
         return text % values
     except TypeError:
         parts = values if isinstance(values, tuple) else (values,)
         if not any(_is_single(part) for part in parts):
             raise
-        # %s shows an array as one.
+        # %s shows an array as an array.
         return text % tuple(_Single(part) if _is_single(part) else part for part in parts)
 
 
@@ -111,9 +111,9 @@ class _Single:
 
 
 def set_item(owner: Any, place: Any, value: Any, error: Exception) -> bool:
-    """Does `owner[place] = value` where that failed with `error`, if it was possible in NumPy 1.
+    """Does `owner[place] = value`, which failed with `error`, if NumPy 1 accepted it.
 
-    That is so for an array of one element, and for a number that is out of range.
+    NumPy 1 accepted an array of one element, and a number that is out of range.
     """
     if not isinstance(owner, np.ndarray):
         return False
@@ -127,12 +127,12 @@ def set_item(owner: Any, place: Any, value: Any, error: Exception) -> bool:
 
 
 def wrapped(value: Any, dtype: Any) -> np.ndarray:
-    """Integers in an integer type that may be too small: modulo its range, as C converts them."""
+    """Converts integers to a type that may be too small: modulo the type's range, as in C."""
     return np.asarray(value).astype(dtype)
 
 
 def scalar(kind: Any, value: Any) -> Any:
-    """`np.uint8(value)` and its like: modulo the type's range where `value` is out of it."""
+    """`np.uint8(value)` and the like; a `value` out of range is taken modulo the type's range."""
     try:
         return kind(value)
     except OverflowError:

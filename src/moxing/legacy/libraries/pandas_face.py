@@ -1,4 +1,4 @@
-"""The names that programs of 2018 use of pandas and that it no longer has."""
+"""pandas' names that programs of 2018 use and that pandas no longer has."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _arrive() -> None:
 
 
 def _as_matrix(data: Any, columns: Any = None) -> Any:
-    """The values as an array of its own, of the columns given."""
+    """Returns the values of the given columns as a new array."""
     return (data if columns is None else data[columns]).to_numpy(copy=True)
 
 
@@ -87,10 +87,10 @@ def _append_frame(
     verify_integrity: bool = False,
     sort: bool = False,
 ) -> Any:
-    """Appends the rows of `other`, which is a frame, a row, or a list of either.
+    """Appends the rows of `other`: a frame, a row, or a list of frames or rows.
 
     Raises:
-        TypeError: a row without a name, whose index is not ignored.
+        TypeError: a row has no name, and `ignore_index` is not set.
     """
     import pandas
 
@@ -125,7 +125,7 @@ def _append_series(
 def _sort_frame(
     data: Any, columns: Any = None, axis: int = 0, ascending: bool = True, inplace: bool = False
 ) -> Any:
-    # pandas warns of the word itself.
+    # pandas warns about this argument.
     options = {"axis": axis, "ascending": ascending, **({"inplace": True} if inplace else {})}
     return data.sort_index(**options) if columns is None else data.sort_values(columns, **options)
 
@@ -135,7 +135,7 @@ def _order(data: Any, ascending: bool = True, na_position: str = "last") -> Any:
 
 
 class _Ix:
-    """`data.ix[...]`: by label, and by position where integers can be no labels."""
+    """`data.ix[...]`: by label, or by position if the labels are not integers."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -153,7 +153,7 @@ class _Ix:
 
 
 def _labels(part: Any, axis: Any) -> Any:
-    """Converts a part of a key for `loc`: an axis with integer labels takes no positions."""
+    """Converts a part of a key for `loc`; on an axis with integer labels, integers are labels."""
     import numpy as np
     from pandas.api.types import is_integer_dtype
 

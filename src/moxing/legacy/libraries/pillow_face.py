@@ -1,4 +1,4 @@
-"""The names that programs of 2018 use of Pillow and that it no longer has."""
+"""Pillow's names that programs of 2018 use and that Pillow no longer has."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_image_type(t: Any) -> bool:
 
 
 def _measure() -> None:
-    """Gives fonts and drawings the methods that measured texts until Pillow 10."""
+    """Gives fonts and drawings the methods that measured text before Pillow 10."""
     from PIL import ImageDraw, ImageFont
 
     for font in (ImageFont.FreeTypeFont, ImageFont.ImageFont, ImageFont.TransposedFont):
@@ -50,7 +50,7 @@ def _measure() -> None:
 
 
 def _getsize(font: Any, text: str, *args: Any, **kwargs: Any) -> tuple[int, int]:
-    """Width and height of a line of text, with the space above its letters."""
+    """Returns width and height of a line of text, including the space above its letters."""
     left, _, right, bottom = font.getbbox(text, *args, **kwargs)
     return int(right - left), int(bottom)
 
@@ -58,7 +58,7 @@ def _getsize(font: Any, text: str, *args: Any, **kwargs: Any) -> tuple[int, int]
 def _textsize(
     draw: Any, text: str, font: Any = None, spacing: int = 4, **options: Any
 ) -> tuple[int, int]:
-    """Width and height of a text of one or more lines."""
+    """Returns width and height of a text of one or more lines."""
     font = font or draw.getfont()
     lines = text.split("\n")
     if len(lines) == 1:

@@ -1,4 +1,4 @@
-"""The names that programs of 2018 use of SciPy and that it no longer has."""
+"""SciPy's names that programs of 2018 use and that SciPy no longer has."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def spec() -> Spec:
                 roots=("scipy.stats",), names={"itemfreq": f"{_OWN}:itemfreq"}, library=True
             ),
         },
-        # Until SciPy 1.4 all of NumPy's functions were SciPy's too.
+        # Until SciPy 1.4, `scipy` also had all functions of NumPy.
         fallback=("numpy",),
         library=True,
     )
@@ -97,10 +97,10 @@ _eigen = Spec(
 
 
 def central_diff_weights(Np: int, ndiv: int = 1) -> Any:
-    """Weights of `Np` equally spaced points, an odd number, for the derivative of order `ndiv`.
+    """Returns the weights of `Np` points, an odd number, for the derivative of order `ndiv`.
 
     Raises:
-        ValueError: too few points, or an even number of them.
+        ValueError: too few points, or an even number of points.
     """
     import numpy as np
 
@@ -120,7 +120,7 @@ def derivative(
     args: Sequence[Any] = (),
     order: int = 3,
 ) -> float:
-    """The `n`-th derivative of `func` at `x0`, by central differences of `order` points."""
+    """Returns the `n`-th derivative of `func` at `x0`, by central differences of `order` points."""
     weights = central_diff_weights(order, n)
     half = order // 2
     values = (func(x0 + (k - half) * dx, *args) for k in range(order))
@@ -129,7 +129,7 @@ def derivative(
 
 
 def itemfreq(a: Any) -> Any:
-    """The distinct items of an array and how often each is there, as the rows of an array."""
+    """Returns the distinct items of an array and their counts, as rows of an array."""
     import numpy as np
 
     items, counts = np.unique(a, return_counts=True)

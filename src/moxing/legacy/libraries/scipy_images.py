@@ -26,12 +26,12 @@ _SHAPE = "'arr' does not have a suitable array shape for any mode."
 def bytescale(
     data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0
 ) -> np.ndarray:
-    """The numbers from `cmin` to `cmax`, scaled to the bytes from `low` to `high`.
+    """Scales numbers from `cmin` to `cmax` to bytes from `low` to `high`.
 
     Args:
-        data: an array; one of bytes is returned as it is.
-        cmin: default its least.
-        cmax: default its greatest.
+        data: an array; an array of bytes is returned unchanged.
+        cmin: default: the smallest number.
+        cmax: default: the largest number.
 
     Raises:
         ValueError: limits in the wrong order, or beyond 0 and 255.
@@ -56,19 +56,19 @@ def bytescale(
 
 
 def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
-    """An image file as an array (height, width) or (height, width, channels).
+    """Reads an image file as an array (height, width) or (height, width, channels).
 
     Args:
-        name: of the file, or an open one.
-        flatten: whether to make it one channel of float32.
-        mode: of Pillow, to which the image is converted.
+        name: the path of the file, or an open file.
+        flatten: whether to convert the image to one channel of float32.
+        mode: Pillow's mode to which the image is converted.
     """
     with Image.open(name) as image:
         return fromimage(image, flatten=flatten, mode=mode)
 
 
 def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
-    """An image of Pillow as an array; one with a palette becomes RGB, or RGBA where it must.
+    """Returns a Pillow image as an array; a palette image becomes RGB, or RGBA if needed.
 
     Raises:
         TypeError: `im` is no image.
@@ -87,7 +87,7 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.nda
 
 
 def imsave(name: Any, arr: Any, format: str | None = None) -> None:
-    """Writes an array as an image file; numbers that are no bytes are scaled to 0 to 255."""
+    """Writes an array as an image file; numbers other than bytes are scaled to 0 to 255."""
     toimage(arr, channel_axis=2).save(name, format)
 
 
@@ -101,16 +101,17 @@ def toimage(
     mode: str | None = None,
     channel_axis: int | None = None,
 ) -> Image.Image:
-    """An array as an image of Pillow, scaled by `bytescale` but for modes F and I.
+    """Returns an array as a Pillow image, scaled by `bytescale` except in the modes F and I.
 
     Args:
         arr: (height, width), or three axes, one of which holds 3 or 4 channels.
         pal: a palette, (256, 3).
-        mode: of Pillow: L, P, 1, F, I for two axes; RGB, YCbCr for 3 channels; RGBA, CMYK for 4.
-        channel_axis: default the first with 3 channels, else the first with 4.
+        mode: Pillow's mode: L, P, 1, F, I for two axes; RGB, YCbCr for 3 channels; RGBA, CMYK for
+            4 channels.
+        channel_axis: default: the first axis of length 3, else the first axis of length 4.
 
     Raises:
-        ValueError: an array that is no image, or not of that mode.
+        ValueError: the array is no image, or does not fit the mode.
     """
     data = np.asarray(arr)
     if np.iscomplexobj(data):
@@ -160,7 +161,7 @@ def _of_plane(
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
-    """An image turned by `angle` degrees against the clock, in its own size, as bytes.
+    """Returns the image rotated counterclockwise by `angle` degrees, in its own size, as bytes.
 
     Args:
         interp: nearest, bilinear, bicubic or cubic.
@@ -169,12 +170,12 @@ def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
 
 
 def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
-    """An image in another size, as bytes: its numbers are scaled to 0 to 255 by `toimage`.
+    """Returns the image in another size, as bytes; `toimage` scales its numbers to 0 to 255.
 
     Args:
         size: an integer: percent; a float: a factor; a pair: (height, width).
         interp: nearest, lanczos, bilinear, bicubic or cubic.
-        mode: of Pillow, in which it is resized.
+        mode: Pillow's mode in which the image is resized.
     """
     im = toimage(arr, mode=mode)
     if isinstance(size, int | np.signedinteger):
@@ -187,7 +188,7 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
 
 
 def imfilter(arr: Any, ftype: str) -> np.ndarray:
-    """An image through one of Pillow's filters, such as `blur` or `find_edges`, as bytes.
+    """Returns the image filtered by Pillow, such as with `blur` or `find_edges`, as bytes.
 
     Raises:
         ValueError: there is no such filter.

@@ -1,4 +1,4 @@
-"""The names that programs of 2018 use of scikit-learn and that it no longer has."""
+"""scikit-learn's names that programs of 2018 use and that scikit-learn no longer has."""
 
 from __future__ import annotations
 

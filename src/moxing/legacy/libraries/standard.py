@@ -1,4 +1,4 @@
-"""The names that Python's own library had when TensorFlow 1.x was current, and has no longer."""
+"""Names that Python's standard library had when TensorFlow 1.x was current, and has no longer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import users_only
 
-# Functions that were methods of str long before.
+# Functions that had been methods of str for a long time.
 _OF_TEXT = (
     *("capitalize", "center", "count", "expandtabs", "find", "index", "join", "ljust", "lower"),
     *("lstrip", "replace", "rfind", "rindex", "rjust", "rsplit", "rstrip", "split", "strip"),
@@ -109,11 +109,11 @@ class ArgSpec(NamedTuple):
 
 
 def getargspec(func: Callable[..., Any]) -> ArgSpec:
-    """The names and the default values of a function's arguments.
+    """Returns the names and the default values of a function's arguments.
 
     Raises:
-        ValueError: the function has arguments that are given by name only, or annotations.
-        TypeError: it is no Python function.
+        ValueError: the function has keyword-only arguments, or annotations.
+        TypeError: the object is no Python function.
     """
     full = inspect.getfullargspec(func)
     if full.kwonlyargs or full.annotations:
@@ -125,7 +125,7 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
 
 
 def gcd(a: Any, b: Any) -> Any:
-    """The greatest common divisor, with the sign of `b`, or of `a` where `b` is 0."""
+    """Returns the greatest common divisor, with the sign of `b`, or of `a` if `b` is 0."""
     if type(a) is type(b) is int:
         return math.copysign(1, b or a).__int__() * math.gcd(a, b)
     while b:
@@ -134,7 +134,7 @@ def gcd(a: Any, b: Any) -> Any:
 
 
 def escape(s: str, quote: bool = False) -> str:
-    """`s` with `&`, `<` and `>` as HTML writes them, and `"` with `quote`."""
+    """Returns `s` with `&`, `<`, `>` and, if `quote`, `"` escaped for HTML."""
     s = s.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return s.replace('"', "&quot;") if quote else s
 
@@ -154,7 +154,7 @@ def json_load(fp: Any, encoding: Any = None, **options: Any) -> Any:
 
 
 def sample(population: Any, k: int, **options: Any) -> list[Any]:
-    """`random.sample`, also of sets, in the order in which these are iterated."""
+    """`random.sample`, also of sets, in their order of iteration."""
     if isinstance(population, Set):
         population = tuple(population)
     return random.sample(population, k, **options)
@@ -171,7 +171,7 @@ def _text_function(name: str) -> Callable[[], Callable[..., Any]]:
 
 
 def make_suite(test_case: type, prefix: str = "test") -> Any:
-    """All tests of a class, those whose names begin with `prefix`."""
+    """Returns all tests of a class whose names begin with `prefix`."""
     import unittest
 
     loader = unittest.TestLoader()
@@ -185,7 +185,7 @@ def _threads() -> None:
     users_only.add(threading.Thread, "isAlive", threading.Thread.is_alive)
 
 
-# Method of unittest.TestCase until Python 3.12 -> its name now.
+# Method of unittest.TestCase before Python 3.12 -> its name now.
 _TESTS = {
     "assertEquals": "assertEqual",
     "assertNotEquals": "assertNotEqual",

@@ -1,4 +1,4 @@
-"""Methods that classes of Python have for the user's modules only; for all others they are gone."""
+"""Restores attributes of Python's classes for the user's modules only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def is_users(frame: types.FrameType) -> bool:
-    """Whether a frame runs a module of the program, which has builtins of its own."""
+    """Whether a frame runs a module of the program; such modules have builtins of their own."""
     return frame.f_builtins is not builtins.__dict__
 
 
@@ -19,7 +19,7 @@ class OldAttribute:
     """An attribute of a class that only the user's modules can read."""
 
     def __init__(self, function: Callable[..., Any], how: str, missing: str) -> None:
-        """Args: how: "method", "class" or "property". missing: what others hear."""
+        """Args: how: "method", "class" or "property". missing: the error text for other modules."""
         self._function = function
         self._how = how
         self._missing = missing
@@ -37,12 +37,12 @@ class OldAttribute:
 
 
 def add(owner: type, name: str, function: Callable[..., Any], how: str = "method") -> None:
-    """Gives a class an attribute that it had once; not where it still has one.
+    """Gives a class an attribute that it once had, unless the class still has it.
 
     Args:
         owner: the class.
-        name: of the attribute.
-        function: gets the instance, with "class" the class itself.
+        name: the name of the attribute.
+        function: called with the instance, or, for "class", with the class.
         how: "method", "class" for class methods, "property" for values.
     """
     if not hasattr(owner, name) and name not in owner.__dict__:

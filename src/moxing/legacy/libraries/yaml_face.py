@@ -17,11 +17,11 @@ def spec() -> Spec:
 
 
 def load(stream: Any, Loader: Any = None) -> Any:
-    """The first document of a stream.
+    """Returns the first document of a stream.
 
     Args:
         stream: a text or an open file.
-        Loader: default SafeLoader, which makes plain values only. What it refuses needs a Loader.
+        Loader: default: SafeLoader, which makes plain values only. Other values need a Loader.
     """
     import yaml
 
@@ -29,7 +29,7 @@ def load(stream: Any, Loader: Any = None) -> Any:
 
 
 def load_all(stream: Any, Loader: Any = None) -> Any:
-    """All documents of a stream, one by one; see `load`."""
+    """Yields all documents of a stream; see `load`."""
     import yaml
 
     return yaml.load_all(stream, Loader or yaml.SafeLoader)

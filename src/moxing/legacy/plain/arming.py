@@ -1,4 +1,4 @@
-"""Switches `mox legacy` on and off: one file in site-packages, which Python reads at its start."""
+"""Switches `mox legacy` on and off by a file in site-packages that Python reads at its start."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from moxing.errors import MoxRuntimeError
 from moxing.framework import atomic
 
 MARKER = "openmox-armed.pth"
-# Python runs this line at every start while the file is there. An openmox that was removed since
-# must not be missed.
+# Python runs this line at every start while the file exists. The line must not fail after openmox
+# has been uninstalled.
 _LINE = (
     'import sys; exec(\'if getattr(sys, "argv", [""])[0].endswith(".py"):\\n try:\\n'
     "  from moxing.legacy.startup import rerun\\n except ImportError:\\n  pass\\n"
@@ -32,7 +32,7 @@ def arm(all_old: bool = False) -> str:
     """Arms this environment; returns a sentence that says so.
 
     Args:
-        all_old: for every program of TensorFlow 1.x, not only for those that import openmox.
+        all_old: whether `mox run` also runs programs of TensorFlow 1.x that do not import openmox.
 
     Raises:
         MoxRuntimeError: site-packages cannot be written to.
@@ -69,7 +69,7 @@ def disarm() -> str:
 
 
 def status() -> str:
-    """A sentence that says whether this environment is armed, and by which file."""
+    """Returns a sentence that says whether this environment is armed, and by which file."""
     path = marker()
     try:
         with open(path, encoding="utf-8") as file:

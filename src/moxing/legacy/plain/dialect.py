@@ -1,7 +1,7 @@
 """Tells by a program's text how to run it: as a graph or eagerly, and which Keras it means.
 
-TensorFlow 1.x builds graphs; programs of TensorFlow 2.0 and later run operations at once. Bare
-`import keras` was Keras 1 or 2 until 2023 and is Keras 3 since.
+Programs of TensorFlow 1.x build graphs; programs of TensorFlow 2.0 and later run eagerly. Plain
+`import keras` meant Keras 1 or 2 until 2023, and means Keras 3 since then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GRAPHS = (
     *("disable_v2_behavior", "train.MonitoredTrainingSession", "app.run"),
 )
 _SESSIONS = ("Session", "InteractiveSession", "train.MonitoredTrainingSession")
-# TensorFlow 2.0 to 2.15 had them too, beside eager execution.
+# TensorFlow 2.0 to 2.15 also had these names.
 _ALSO_OF_V2 = ("estimator", "keras.estimator", "compat.v1.estimator", "python")
 # Calls of Keras 1 and 2 that Keras 3 no longer has.
 _CALLS_OF_2 = (".fit_generator", ".predict_generator", ".evaluate_generator", ".predict_classes")
@@ -30,16 +30,16 @@ _MARKS_OF_3 = ("keras_hub", "keras_cv", "keras_nlp")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to run a program; unless told otherwise, one of TensorFlow 1.x.
+    """How to run a program; the defaults fit a program of TensorFlow 1.x.
 
     Attributes:
         eager: whether operations run at once.
         old_names: whether `tensorflow` shows the names of TensorFlow 1.x.
         keras: 2 or 3.
-        why: what shows which Keras; empty where nothing does.
-        bare: whether `keras` is imported by this name.
-        horovod: whether it imports horovod.
-        graphs: whether something shows that it builds graphs.
+        why: the evidence for `keras`; empty: there is none.
+        bare: whether the program imports `keras` itself, not `tensorflow.keras`.
+        horovod: whether the program imports horovod.
+        graphs: whether there is evidence that the program builds graphs.
     """
 
     eager: bool = False
@@ -53,7 +53,7 @@ class Dialect:
 
 @dataclass
 class _Marks:
-    """The times that files show: names of TensorFlow 2 or 1.x only, and calls that make graphs."""
+    """Evidence in files: names of only TensorFlow 2 or only 1.x, and calls that make graphs."""
 
     newer: bool = False
     older: bool = False
@@ -73,7 +73,7 @@ def of(script: str) -> Dialect:
             if (version := _keras_of(rest.split("."), use)) and version not in shows:
                 shows[version] = str(use)
         horovod |= first == "horovod"
-        # Jobs of OneFlow have a graph of their own, whatever mode TensorFlow is in beside them.
+        # Jobs of OneFlow have their own graph, whichever mode TensorFlow is in.
         flow |= first == "oneflow"
         if first == "moxing":
             graph |= not (rest == "keras" or rest.startswith("keras."))
@@ -104,17 +104,17 @@ def of(script: str) -> Dialect:
     keras = 3 if 3 in shows and 2 not in shows else 2
     alone = keras == 3 or bool(strategy and not estimators)
     if own.newer and others.older and not (own.older or own.surely_older or others.surely_older):
-        # A program of TensorFlow 2 beside modules that it took over and does not call.
+        # A program of TensorFlow 2 with copied modules of 1.x that it does not call.
         graph = False
-    # A program with sessions that also enables eager execution has an option for each of them: it
-    # starts with graphs, as in TensorFlow 1.x, and its own call switches to the other.
+    # A program with sessions that also enables eager execution has an option for both modes: it
+    # starts with graphs, as in TensorFlow 1.x, and its own call switches to eager mode.
     # OneFlow is as old as TensorFlow 2.0, with which its programs are commonly compared.
     eager = (switched and not session) or (not graph and (at_once or alone or flow))
     return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph, horovod)
 
 
 def is_plain_keras_3(found: Dialect) -> bool:
-    """Whether a program is of Keras 3 and needs nothing that has ended since."""
+    """Whether a program is written for Keras 3 alone, without graphs and Horovod."""
     return found.bare and found.keras == 3 and not found.graphs and not found.horovod
 
 
@@ -126,7 +126,7 @@ def _of_graphs(use: Use) -> bool:
 
 
 def _only_in_v2(name: str) -> bool:
-    """Whether a name below `tensorflow` came with TensorFlow 2."""
+    """Whether a name in `tensorflow` is new in TensorFlow 2."""
     parts = name.split(".")
     if not name or parts[0] in ("compat", "keras", "python", "contrib") or "*" in parts:
         return False
@@ -134,7 +134,7 @@ def _only_in_v2(name: str) -> bool:
 
 
 def _keras_of(parts: list[str], use: Use) -> int:
-    """The version of Keras that a name below `keras` shows; 0: several have it."""
+    """Returns the version of Keras that a name in `keras` shows; 0: several versions have it."""
     if not parts[0] or parts[-1].startswith("__"):
         return 0
     if _only_in_3(parts):

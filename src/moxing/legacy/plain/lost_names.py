@@ -1,7 +1,7 @@
-"""Which names of TensorFlow 1.x the installed TensorFlow lacks, by its own lists of names.
+"""Finds the names of TensorFlow 1.x that the installed TensorFlow lacks, by its lists of names.
 
-TensorFlow takes seconds to import; its packages' source files, which list what they show, take
-milliseconds to read.
+An import of TensorFlow takes seconds. Reading its packages' source files, which list the public
+names, takes milliseconds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib.util
 import os
 from collections.abc import Sequence
 
-# No longer in tensorflow.compat.v1 either.
+# Names that tensorflow.compat.v1 lacks, too.
 _GONE = (
     ("contrib",),
     ("examples",),
@@ -20,17 +20,17 @@ _GONE = (
     ("keras", "estimator"),
     ("python", "estimator"),
 )
-# In TensorFlow 2.x these are Keras' modules.
+# In TensorFlow 2.x, these names are Keras' modules.
 _OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
 _PRIVATE_UTILS = ("python", "keras", "utils")
 _V1 = ("_api", "v2", "compat", "v1")
 
 
 def is_lost(name: Sequence[str]) -> bool:
-    """Whether a name below `tensorflow` was in TensorFlow 1.x and no longer is.
+    """Whether a name in `tensorflow` existed in TensorFlow 1.x and no longer exists.
 
     Args:
-        name: its parts, such as `("train", "Saver")`; `*` for what a package shows.
+        name: the parts of the name, such as `("train", "Saver")`; `*`: all names of a package.
     """
     parts = tuple(name)
     if parts[:2] == ("compat", "v1"):
@@ -39,7 +39,7 @@ def is_lost(name: Sequence[str]) -> bool:
     if _is_gone(parts):
         return True
     if parts[:3] == _PRIVATE_UTILS and len(parts) == 4:
-        # The package had a function's name for each; now it has submodules only.
+        # The package had a function for each of them; now it has submodules only.
         return parts[3] == "*" or not _is_there("tensorflow", parts)
     for end, part in enumerate(parts):
         module = parts[:end]
@@ -51,7 +51,7 @@ def is_lost(name: Sequence[str]) -> bool:
 
 
 def is_new(name: Sequence[str]) -> bool:
-    """Whether TensorFlow 2.x shows a name below `tensorflow` that TensorFlow 1.x did not."""
+    """Whether TensorFlow 2.x has a name in `tensorflow` that TensorFlow 1.x did not have."""
     new = is_in("tensorflow", ("_api", "v2"), name)
     if name[0] in _OF_KERAS:
         new = len(name) == 1 or is_in("tf_keras", ("api", "_v2", "keras"), name)
@@ -59,18 +59,18 @@ def is_new(name: Sequence[str]) -> bool:
 
 
 def is_in(package: str, folder: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether a package shows a name, as far as its lists of names tell.
+    """Whether a package has a name, according to its lists of names.
 
     Args:
         package: such as "keras".
-        folder: where in the package the list of its own names is.
+        folder: the folder in the package that has the list of its own names.
         name: parts of a dotted name.
     """
     for end, part in enumerate(name):
         path = (*folder, *name[:end])
         if part in _names(package, path) or _is_there(package, (*path, part)):
             continue
-        # No list has the attributes of a class.
+        # The lists do not contain attributes of classes.
         return end > 0 and not _names(package, path)
     return True
 
@@ -84,7 +84,7 @@ def _in_v2(module: tuple[str, ...]) -> frozenset[str]:
         own = _names("tensorflow", ())
         return own | {"keras", *_OF_KERAS} if own else own
     if module[0] in _OF_KERAS:
-        # TF_USE_LEGACY_KERAS says which.
+        # TF_USE_LEGACY_KERAS selects the package.
         old = _names("tf_keras", ("api", "_v2", "keras", *module))
         return old | _names("keras", ("_tf_keras", "keras", *module))
     return _names("tensorflow", ("_api", "v2", *module))
@@ -97,7 +97,7 @@ def _is_there(package: str, path: tuple[str, ...]) -> bool:
 
 @functools.cache
 def _names(package: str, path: tuple[str, ...]) -> frozenset[str]:
-    """Returns the names in a package's `__init__.py`; none if there is no such file."""
+    """Returns the names in a package's `__init__.py`; no names if there is no such file."""
     try:
         with open(os.path.join(_folder(package), *path, "__init__.py"), encoding="utf-8") as file:
             tree = ast.parse(file.read())
@@ -111,6 +111,6 @@ def _names(package: str, path: tuple[str, ...]) -> frozenset[str]:
 
 @functools.cache
 def _folder(package: str) -> str:
-    """A package's folder; one that is not there where it is not installed."""
+    """Returns a package's folder; a path that does not exist if the package is not installed."""
     spec = importlib.util.find_spec(package)
     return os.path.dirname(spec.origin) if spec is not None and spec.origin else os.devnull

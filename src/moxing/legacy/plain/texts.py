@@ -1,6 +1,6 @@
 """Finds, by their text, the library names that a program and the modules beside it use.
 
-What a program itself makes depend on a version, or catches the lack of, does not count.
+A use that depends on a check of a version, or whose failure the program catches, does not count.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _VERSIONS = ("__version__", "VERSION", "version", "hasattr")
 
 @dataclass(frozen=True)
 class Use:
-    """A place at which a program names a part of a library, calls it or reads an attribute.
+    """A position in a program that names a part of a library, calls it or reads an attribute.
 
     Attributes:
-        path: the dotted name, such as `tensorflow.train.Saver`; of a method of an object that no
-            text tells, `.fit_generator`.
-        shown: the same as users write it, `tf.train.Saver`.
-        where: `line 3`, or `model.py, line 3` of another file than the program's.
-        call: the call, if it is one.
+        path: the dotted name, such as `tensorflow.train.Saver`; for a method of an unknown object,
+            `.fit_generator`.
+        shown: the name as users write it, `tf.train.Saver`.
+        where: `line 3` in the main program, or `model.py, line 3` in another file.
+        call: the call, if the use is a call.
     """
 
     path: str
@@ -38,12 +38,12 @@ class Use:
 
     @property
     def is_own(self) -> bool:
-        """Whether the program's own file, not a module beside it, has this place."""
+        """Whether this position is in the main program, not in a module beside it."""
         return self.where.startswith("line ")
 
 
 def uses(script: str, roots: tuple[str, ...]) -> Iterator[Use]:
-    """The uses of libraries, the main program's first.
+    """Returns the uses of libraries, the main program's first.
 
     Args:
         script: path of the program.
@@ -78,11 +78,11 @@ def _parsed(path: str) -> ast.Module | None:
 
 
 def _files(imported: list[tuple[str, str]], folder: str) -> Iterator[str]:
-    """Returns the files of the modules beside the program, and of no library.
+    """Returns the files of imported modules beside the program, without libraries.
 
     Args:
-        imported: pairs of a folder, empty for the program's own, and a dotted name in it.
-        folder: the program's.
+        imported: pairs of a folder, empty for the program's, and a dotted name in that folder.
+        folder: the program's folder.
     """
     for base, name in imported:
         path = base or folder
@@ -98,11 +98,11 @@ class _Text:
     """The facts found in one file.
 
     Attributes:
-        folder: where it is.
-        roots: the libraries that are looked for.
-        names: its names for parts of them; None: a name for several things.
-        imported: modules that may lie beside it, as pairs for `_files`.
-        versions: its names for something that depends on a version.
+        folder: the folder of the file.
+        roots: the names of the libraries.
+        names: the file's names for parts of the libraries; None: a name with several meanings.
+        imported: modules that may be beside the file, as pairs for `_files`.
+        versions: the file's names for values that depend on a version.
     """
 
     folder: str
@@ -112,7 +112,7 @@ class _Text:
     versions: set[str] = field(default_factory=lambda: set(_VERSIONS))
 
     def collect(self, tree: ast.Module) -> None:
-        """Looks at all imports and assignments."""
+        """Collects facts from all imports and assignments."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for item in node.names:
@@ -146,7 +146,7 @@ class _Text:
             self.names[name] = path if same and path else None
 
     def _path(self, node: ast.AST) -> str | None:
-        """The dotted name below a library that an expression reads, if it does."""
+        """Returns the dotted name in a library that an expression reads, if any."""
         if isinstance(node, ast.Name):
             return self.names.get(node.id)
         if isinstance(node, ast.Attribute) and (owner := self._path(node.value)):
@@ -162,7 +162,7 @@ class _Text:
         return not read.isdisjoint(self.versions)
 
     def uses(self, node: ast.AST) -> Iterator[tuple[str, str, int, ast.Call | None]]:
-        """For each use below a node: path, shown, line, and the call."""
+        """Yields path, shown name, line and call of each use below a node."""
         if isinstance(node, ast.If | ast.IfExp) and self._depends(node.test):
             return
         if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):

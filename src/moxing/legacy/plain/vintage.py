@@ -1,8 +1,8 @@
-"""Finds what shows that a program is written for a TensorFlow that is gone, by its text.
+"""Finds evidence in a program's text that the program is written for TensorFlow 1.x.
 
-Read are the main program and the modules beside it that it imports. What counts is a name of
-TensorFlow 1.x that the installed one lacks, and a file path given to Keras' `load_data`. What the
-program itself makes depend on the version, or catches the lack of, does not count.
+The main program and the imported modules beside it are read. Evidence is a name of TensorFlow 1.x
+that the installed TensorFlow lacks, or a file path that is given to Keras' `load_data`. A name that
+depends on a check of the version, or whose lack the program catches, is no evidence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TENSORFLOW = "tensorflow"
 
 
 def sign(script: str) -> str:
-    """Returns the sign that shows it, such as `tf.Session (line 3)`, or an empty text."""
+    """Returns the evidence, such as `tf.Session (line 3)`, or an empty text."""
     for use in texts.uses(script, (_TENSORFLOW,)):
         if is_lost(use.path) and use.call is None:
             return str(use)
@@ -25,7 +25,7 @@ def sign(script: str) -> str:
 
 
 def is_lost(path: str) -> bool:
-    """Whether a dotted name was in TensorFlow 1.x, and the installed one lacks it."""
+    """Whether a dotted name was in TensorFlow 1.x, and the installed TensorFlow lacks it."""
     first, *rest = path.split(".")
     return first == _TENSORFLOW and bool(rest) and lost_names.is_lost(rest)
 

@@ -1,4 +1,4 @@
-"""Recognizes the errors of Python 2 programs, so that messages can say that they are Python 2."""
+"""Recognizes errors of Python 2 programs, so that messages can say that the program is Python 2."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MIXED = (
     "cannot use a string pattern on a bytes-like object",
 )
 
-# Name that only Python 2 has -> what to write instead.
+# Name that only Python 2 has -> its replacement.
 _NAMES = {
     "basestring": "str",
     "cmp": "(a > b) - (a < b)",
@@ -54,7 +54,7 @@ _METHODS = {
     "iterkeys": "keys()",
     "itervalues": "values()",
 }
-# Python 3's iterators and views that were lists in Python 2, as messages of errors name them.
+# Names in error messages of Python 3's iterators and views, which were lists in Python 2.
 _LISTS = {
     "dict_items": "d.items()",
     "dict_keys": "d.keys()",
@@ -75,19 +75,19 @@ _SYNTAX = (
     "invalid decimal literal",
     "inconsistent use of tabs",
 )
-# And of its reader, about the bytes of a file.
+# Words in the messages of Python 3's file reader about the bytes of a file.
 _ENCODING = ("unknown encoding", "encoding problem", "Non-UTF-8 code", "can't decode byte ")
 
 
 def is_encoding(error: SyntaxError) -> bool:
-    """Whether the bytes of a file are not in the encoding that it names, or UTF-8."""
+    """Whether an error says that a file's bytes do not fit the file's encoding."""
     message = error.msg or ""
-    # A backslash in a string, as in 'C:\\Users', has codecs of its own.
+    # Errors about a backslash in a string, as in 'C:\\Users', name other codecs.
     return "escape' codec" not in message and any(words in message for words in _ENCODING)
 
 
 def about_syntax(error: SyntaxError) -> str:
-    """A sentence on a syntax error that Python 2 would not have given, or an empty one."""
+    """Returns a sentence on a syntax error that Python 2 would not raise, or an empty text."""
     line = (error.text or "").strip()
     message = error.msg or ""
     if "escape' codec" in message:
@@ -102,7 +102,7 @@ def about_syntax(error: SyntaxError) -> str:
 
 
 def about(error: BaseException) -> str:
-    """A sentence on what only Python 2 has, or an empty one."""
+    """Returns a sentence on a feature that only Python 2 has, or an empty text."""
     name = getattr(error, "name", None) or ""
     if isinstance(error, NameError) and name in _NAMES:
         return f"{_PORT}: instead of {name} write {_NAMES[name]}."

@@ -27,7 +27,7 @@ def writer(csvfile: Any, dialect: Any = "excel", **fmtparams: Any) -> Any:
 
 
 class _Open:
-    """Writes text to a file that its owner closes, whether binary or not."""
+    """Writes text to a binary or text file, which its owner closes."""
 
     def __init__(self, file: Any) -> None:
         self._file = file

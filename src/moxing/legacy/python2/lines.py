@@ -1,4 +1,4 @@
-"""Parses a ported program so that its errors name the lines of the file as it is."""
+"""Parses a ported program so that errors name the lines of the original file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import difflib
 
 
 def parsed(ported: str, original: str, path: str) -> ast.Module:
-    """The tree of `ported`, with the line numbers of `original`.
+    """Returns the tree of `ported`, with the line numbers of `original`.
 
     Args:
         ported: a program of Python 3.
-        original: the text from which it was made, nearly line by line.
+        original: the text from which `ported` was made, nearly line by line.
         path: the file that tracebacks name.
 
     Raises:
@@ -23,14 +23,14 @@ def parsed(ported: str, original: str, path: str) -> ast.Module:
         line = getattr(node, "lineno", None)
         if line is not None:
             node.lineno = number[line - 1]  # type: ignore[attr-defined]
-            # The error's columns belong to another text.
+            # The error's columns belong to the ported text.
             node.end_lineno = node.lineno  # type: ignore[attr-defined]
             node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
     return tree
 
 
 def _numbers(original: list[str], ported: list[str]) -> list[int]:
-    """The line of `original` that each line of `ported` was made of, counted from 1."""
+    """Returns the number of the original line for each line of `ported`, counted from 1."""
     numbers = [1] * len(ported)
     matcher = difflib.SequenceMatcher(None, original, ported, autojunk=False)
     for _, first, last, start, end in matcher.get_opcodes():

@@ -1,4 +1,4 @@
-"""Operations of Python 2 that Python 3 can't express; ported programs call these functions."""
+"""Operations of Python 2 that Python 3 lacks; ported programs call these functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _ESCAPE = "surrogateescape"
-# Codecs of Python 2 that made text of text.
+# Codecs of Python 2 from text to text.
 _OF_TEXT = ("hex", "base64", "zlib", "bz2", "rot13", "rot_13", "quopri", "uu", "string_escape")
 _INTEGERS = (int, np.integer, np.bool_)
 
@@ -41,10 +41,10 @@ def _is_integer(value: Any) -> bool:
 
 
 def divide(a: Any, b: Any) -> Any:
-    """`a / b`: rounded down where both are integers, also NumPy's; else as their types say.
+    """Returns `a / b`, rounded down if both are integers, including NumPy's integers.
 
     Raises:
-        ZeroDivisionError: an integer is divided by 0, but for NumPy's.
+        ZeroDivisionError: an integer that is not NumPy's is divided by 0.
     """
     if _is_integer(a) and _is_integer(b):
         return a // b
@@ -70,23 +70,23 @@ def divide_in_place(a: Any, b: Any) -> Any:
 
 
 def cmp(a: Any, b: Any) -> int:
-    """-1, 0 or 1: whether `a` is less than, equal to or greater than `b`."""
+    """Returns -1, 0 or 1 if `a` is less than, equal to or greater than `b`."""
     return int(a > b) - int(a < b)
 
 
 def round(number: Any, ndigits: int = 0) -> float:
-    """The nearest float with `ndigits` decimals; of two as near, that farther from 0."""
+    """Returns the nearest float with `ndigits` decimals; a tie is rounded away from 0."""
     value = float(number)
     if not math.isfinite(value):
         return value
     unit = decimal.Decimal(1).scaleb(-ndigits)
-    # Exact: a float has at most 1074 decimals.
+    # This is exact: a float has at most 1074 decimals.
     with decimal.localcontext(prec=1500):
         return float(decimal.Decimal(value).quantize(unit, decimal.ROUND_HALF_UP))
 
 
 def decode(value: Any, encoding: str = "utf-8", errors: str = "strict") -> Any:
-    """`value.decode(encoding)` of bytes, or of text that was read from a file as UTF-8."""
+    """Returns `value.decode(encoding)` of bytes, or of text that was read from a UTF-8 file."""
     if not isinstance(value, str):
         return value.decode(encoding, errors)
     if encoding.lower() in _OF_TEXT:
@@ -97,7 +97,7 @@ def decode(value: Any, encoding: str = "utf-8", errors: str = "strict") -> Any:
 
 
 def encode(value: Any, encoding: str = "utf-8", errors: str = "strict") -> Any:
-    """`value.encode(encoding)` where the program goes on with it as text."""
+    """Replaces `value.encode(encoding)` if the program uses the result as text."""
     if isinstance(value, str) and encoding.lower() in _OF_TEXT:
         return _by_codec(codecs.encode, value, encoding)
     if isinstance(value, str):
@@ -122,12 +122,12 @@ def _has_lost_bytes(value: str) -> bool:
 
 
 def text(value: Any, encoding: str = "ascii", errors: str = "strict") -> str:
-    """`unicode(value, encoding, errors)`."""
+    """Returns `unicode(value, encoding, errors)`."""
     return decode(value, encoding, errors)
 
 
 def message(error: BaseException) -> str:
-    """`error.message`: the argument of an exception that has exactly one, else an empty text."""
+    """Returns `error.message`: the exception's only argument, else an empty text."""
     own = getattr(error, "message", None)
     if own is not None:
         return own
@@ -135,7 +135,7 @@ def message(error: BaseException) -> str:
 
 
 def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
-    """`open(name, mode)`: text is UTF-8, and bytes that are not go through unchanged.
+    """`open(name, mode)`: text is UTF-8, and other bytes pass through unchanged.
 
     A line ends at `\\n`; with `U` in the mode at `\\r` and `\\r\\n` too. Bytes can be written too.
     """
@@ -145,17 +145,17 @@ def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
     if plain[0] not in "rwax":
         plain = "r" + plain
     newline = None if "U" in mode else "\n"
-    # Python 2's 0 is no buffer, which files of text can't do without here.
+    # 0 means no buffer in Python 2; text files of Python 3 need a buffer.
     file = builtins.open(name, plain + "b", -1 if buffering in (0, 1) else buffering)  # noqa: SIM115
     if not isinstance(file, io.BufferedIOBase):
-        return file  # The program has put a function of its own there.
+        return file  # The program has replaced the function.
     text_file = _TextFile(file, "utf-8", _ESCAPE, newline, line_buffering=buffering == 1)
     text_file.mode = mode
     return text_file
 
 
 class _TextFile(io.TextIOWrapper):
-    """A file of text to which bytes can be written too."""
+    """A text file that also accepts bytes."""
 
     mode = "r"  # type: ignore[assignment]
 
@@ -168,7 +168,7 @@ class _TextFile(io.TextIOWrapper):
 
 
 class StringIO(io.BytesIO):
-    """A file in memory that holds text, or bytes once any part of it is bytes."""
+    """A file in memory that holds text, or bytes as soon as a part of its content is bytes."""
 
     def __init__(self, buf: Any = "") -> None:
         self._text = isinstance(buf, str)

@@ -1,4 +1,4 @@
-"""Says of a parenthesis too many where it is and how the line reads without it."""
+"""Finds a surplus parenthesis, and shows the line without that parenthesis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _UNMATCHED = re.compile(r"unmatched '(.)'")
 
 
 def about(error: SyntaxError) -> str:
-    """A sentence on a closing parenthesis that nothing opened, or an empty text."""
+    """Returns a sentence on a closing parenthesis without an opening one, or an empty text."""
     found, line, offset = _UNMATCHED.match(error.msg or ""), error.text or "", error.offset or 0
     if found is None or line[offset - 1 : offset] != found[1]:
         return ""

@@ -18,14 +18,14 @@ _DIVISION = re.compile(r"^from __future__ import .*\bdivision\b", re.M)
 
 @dataclass(frozen=True)
 class Ported:
-    """A program of Python 2 and what became of it.
+    """A program of Python 2 and its port.
 
     Attributes:
-        original: its text.
-        text: for Python 3.
-        encoding: of its file.
-        sign: what shows that it is Python 2.
-        line: where that is.
+        original: the text of the program.
+        text: the text for Python 3.
+        encoding: the encoding of the file.
+        sign: the evidence that the program is Python 2.
+        line: the line of the evidence.
     """
 
     original: str
@@ -38,21 +38,21 @@ class Ported:
 def port(
     source: bytes, path: str, in_package: bool = False, of_python2: bool = False
 ) -> Ported | None:
-    """A program for Python 3, if it was written for Python 2.
+    """Ports a program to Python 3 if it was written for Python 2.
 
     Args:
-        source: what its file holds.
-        path: of its file.
-        in_package: whether it is imported as part of a package.
-        of_python2: whether it belongs to a program of Python 2, so that it is that too unless its
-            text shows Python 3.
+        source: the content of the program's file.
+        path: the path of the file.
+        in_package: whether the file is imported as part of a package.
+        of_python2: whether the file belongs to a program of Python 2, and so is Python 2 too
+            unless its text shows Python 3.
 
     Returns:
-        None where it runs on Python 3 as it is.
+        The port; None if the program runs on Python 3 unchanged.
 
     Raises:
-        SyntaxError: it is neither Python 3 nor Python 2.
-        MoxValueError: it is Python 2, but can't be ported.
+        SyntaxError: the program is neither Python 3 nor Python 2.
+        MoxValueError: the program is Python 2, but can't be ported.
     """
     broken: SyntaxError | None = None
     is_function = False
@@ -66,7 +66,7 @@ def port(
         is_function = not signs.prints(tree)
     except SyntaxError as error:
         if not (error.lineno or error.text) or "escape' codec" in error.msg:
-            raise  # Its bytes can't be read, or a Windows path has single backslashes.
+            raise  # The file's bytes can't be decoded, or a Windows path has single backslashes.
         broken = error
         found = ((error.text or "").strip() or error.msg, error.lineno or 1)
     original, encoding = syntax.decoded(source)
@@ -89,7 +89,7 @@ def port(
 
 @functools.cache
 def _is_python2(path: str) -> bool:
-    """Whether a program is one of Python 2."""
+    """Whether a program is written for Python 2."""
     try:
         with open(path, "rb") as file:
             return path.endswith(".py") and port(file.read(), path) is not None
@@ -104,11 +104,11 @@ def _parsed(source: bytes, path: str) -> ast.Module:
 
 
 def parse_ported(source: bytes, path: str, in_package: bool = False) -> ast.Module | None:
-    """The tree of a program of Python 2, which standard error names; None for one of Python 3.
+    """Returns the tree of a Python 2 program, and says so on stderr; None for Python 3.
 
     Raises:
-        SyntaxError: it is neither.
-        MoxValueError: it can't be ported.
+        SyntaxError: the program is neither.
+        MoxValueError: the program can't be ported.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     of_python2 = os.path.abspath(path) != os.path.abspath(main) and _is_python2(main)

@@ -1,6 +1,6 @@
-"""Gives a program that has Python 3's syntax by now the meanings it had in Python 2.
+"""Gives a program in Python 3's syntax the meaning that it had in Python 2.
 
-The tree of the program says where; the text is changed in place, so that its comments stay.
+The syntax tree locates the changes; the text itself is changed, so that comments stay.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod, ast.FloorD
 
 
 def rewritten(text: str, division: bool) -> str:
-    """The program with helpers called where Python 3 would do something else.
+    """Returns the program with calls of helpers where Python 3 differs from Python 2.
 
     Args:
         text: a program in Python 3's syntax.
         division: whether `/` of integers rounds down.
 
     Raises:
-        SyntaxError: it is no Python 3.
+        SyntaxError: the text is not Python 3.
     """
     tree = ast.parse(text)
     edits = _Edits(text, signs.names_made(tree))
@@ -50,7 +50,7 @@ def rewritten(text: str, division: bool) -> str:
 
 
 def _with_import(text: str, tree: ast.Module) -> str:
-    """The program with the helpers imported, behind its docstring and `__future__`."""
+    """Returns the program with an import of the helpers, after its docstring and `__future__`."""
     line = 0
     for node in tree.body:
         documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -65,7 +65,7 @@ def _with_import(text: str, tree: ast.Module) -> str:
 
 
 class _Edits:
-    """Changes of a text, by place: pairs of byte offsets and what stands there afterwards."""
+    """Changes of a text: pairs of byte offsets, each with the new text."""
 
     def __init__(self, text: str, made: frozenset[str]) -> None:
         self._source = text.encode()
@@ -78,7 +78,7 @@ class _Edits:
         self.uses_helper = False
 
     def apply(self) -> str:
-        """The text with all changes made."""
+        """Returns the text with all changes made."""
         source = self._source
         for start, end, new in sorted(self._edits, key=lambda edit: edit[:2], reverse=True):
             source = source[:start] + new.encode() + source[end:]
@@ -98,7 +98,7 @@ class _Edits:
         self.uses_helper |= f"{_HELPER}." in new
 
     def _sign(self, sign: bytes, start: int, end: int) -> int:
-        """Returns the position of an operator between two operands; comments may be there, too."""
+        """Returns the position of an operator between two operands, which comments may surround."""
         place = start
         while place < end:
             if self._source[place : place + 1] == b"#":
@@ -109,7 +109,7 @@ class _Edits:
         raise AssertionError(f"no {sign!r} between bytes {start} and {end}")
 
     def division(self, node: ast.AST) -> None:
-        """`a / b` and `a /= b`."""
+        """Changes `a / b` and `a /= b`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             if _is_float(node.left) or _is_float(node.right):
                 return
@@ -132,7 +132,7 @@ class _Edits:
             self._put(self._end(node), self._end(node), ")")
 
     def names(self, node: ast.AST) -> None:
-        """Functions whose meaning has changed."""
+        """Changes calls of functions whose meaning has changed."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return
         name = node.func.id
@@ -140,14 +140,14 @@ class _Edits:
             return
         new = _CALLED.get(name)
         if name == "open" and node.keywords:
-            new = None  # With keywords, the call is of another `open`.
+            new = None  # A call with keywords is a call of another `open`.
         if name == "str" and len(node.args) + len(node.keywords) > 1:
             new = "text"
         if new is not None:
             self._put(self._start(node.func), self._end(node.func), f"{_HELPER}.{new}")
 
     def methods(self, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> None:
-        """`decode` of text, `encode` to text, and io.StringIO, which is what StringIO became."""
+        """Changes `decode` of text, `encode` to text, and io.StringIO, StringIO's successor."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.attr == "StringIO" and node.value.id == "io":
                 self._put(self._start(node), self._end(node), f"{_HELPER}.StringIO")
@@ -164,13 +164,13 @@ class _Edits:
                 return
         owner = node.func.value
         self._put(self._start(owner), self._start(owner), f"{_HELPER}.{method}(")
-        # From the end of the owner, whose parentheses end behind it, to the arguments.
+        # From the end of the owner, including its closing parentheses, to the arguments.
         place = self._sign(b".", self._end(owner), self._end(node.func))
         opening = self._sign(b"(", self._end(node.func), self._end(node))
         self._put(place, opening + 1, ", " if node.args or node.keywords else "")
 
     def sorting(self, node: ast.AST) -> None:
-        """A function that compares two, in `sort` and `sorted`."""
+        """Changes `sort` and `sorted` with a function that compares two values."""
         if not isinstance(node, ast.Call):
             return
         method = isinstance(node.func, ast.Attribute) and node.func.attr == "sort"
@@ -194,7 +194,7 @@ class _Edits:
         self._put(self._end(given), self._end(given), ")")
 
     def handlers(self, node: ast.AST) -> None:
-        """`e.message` of an exception that was caught."""
+        """Changes `e.message` of a caught exception."""
         if not isinstance(node, ast.ExceptHandler) or node.name is None:
             return
         for part in ast.walk(node):
@@ -205,7 +205,7 @@ class _Edits:
                     self._put(self._start(part), self._end(part), new)
 
     def imports(self, node: ast.AST) -> None:
-        """Modules that read and write text as bytes."""
+        """Changes imports of modules that read and write text as bytes."""
         if isinstance(node, ast.ImportFrom) and not node.level:
             new = _from(node)
         elif isinstance(node, ast.Import) and any(item.name in _OWN for item in node.names):
@@ -241,7 +241,7 @@ def _plain(node: ast.Import) -> Iterator[str]:
 
 
 def _as_text(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether the program prints an expression, formats it or adds it to text."""
+    """Whether the program prints an expression, formats it, or adds it to text."""
     parent = parents.get(node)
     if isinstance(parent, ast.Tuple):
         parent = parents.get(parent)
@@ -289,7 +289,7 @@ def _takes_two(node: ast.expr) -> bool:
 
 
 def _is_pure(node: ast.AST) -> bool:
-    """Whether reading an expression once more changes nothing."""
+    """Whether an expression can be evaluated twice without side effects."""
     allowed = (
         *(ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast.UnaryOp),
         *(ast.Tuple, ast.Slice, ast.expr_context, ast.operator, ast.unaryop),

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-# Names of Python 2's builtins that Python 3 lacks; `file` and `cmp` are variables too often.
+# Python 2's builtins that Python 3 lacks, without `file` and `cmp`, which are often variables.
 _NAMES = frozenset(
     [
         "basestring",
@@ -51,19 +51,19 @@ _ANY = re.compile(
     ),
     re.M,
 )
-# Checks in programs that run on both Pythons.
+# Version checks in programs that run on both Pythons.
 _VERSIONS = frozenset(("version_info", "version", "PY2", "PY3", "hexversion", "hasattr"))
 
 
 def may_be(source: bytes) -> bool:
-    """Whether a look at the tree is worth while."""
+    """Whether the tree may have evidence."""
     return _ANY.search(source) is not None
 
 
 def sign(tree: ast.Module) -> tuple[str, int] | None:
-    """Returns the sign that a file is Python 2, with its line; None if it runs on both.
+    """Returns the evidence that a file is Python 2, with its line; None if it runs on both.
 
-    A name counts that the file nowhere makes, imports or asks the version about.
+    A name counts if the file nowhere defines it, imports it, or checks the version for it.
     """
     made = names_made(tree)
     # The names that a star import defines are not known.
@@ -71,7 +71,7 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
 
 
 def needs_python3(tree: ast.Module) -> bool:
-    """Whether a file has what Python 2 can't read."""
+    """Whether a file has syntax that Python 2 can't read."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr | ast.Nonlocal | ast.AnnAssign | ast.AsyncFunctionDef):
             return True
@@ -83,7 +83,7 @@ def needs_python3(tree: ast.Module) -> bool:
 
 
 def prints(tree: ast.AST) -> bool:
-    """Whether a statement is Python 2's `print >>file, ...` or a bare `print`, which do nothing."""
+    """Whether a statement is Python 2's `print >>file, ...` or `print`, no-ops in Python 3."""
     return any(_is_print(node) for node in ast.walk(tree))
 
 
@@ -97,7 +97,7 @@ def _is_print(node: ast.AST) -> bool:
 
 
 def names_made(tree: ast.Module) -> frozenset[str]:
-    """All names that a file binds somewhere; `*` for what an import with a star does."""
+    """Returns all names that a file binds; `*` stands for the names of a star import."""
     return frozenset(_made(tree))
 
 

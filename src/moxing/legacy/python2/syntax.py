@@ -15,7 +15,7 @@ from typing import Any
 
 from moxing.errors import MoxValueError
 
-# 2to3's own; left out are fixers of style, and `import`, which belongs to packages only.
+# 2to3's fixers, without fixers of style and without `import`, which only packages need.
 _FIXERS = [
     "apply",
     "basestring",
@@ -71,7 +71,7 @@ _PLACE = re.compile(r"context=\([^(]*\((\d+), \d+\)")
 
 
 class NotPython2Error(ValueError):
-    """The text is no Python 2 either; `line` is where it stops being that."""
+    """The text is not Python 2 either; `line` is the first line that Python 2 can't read."""
 
     def __init__(self, line: int) -> None:
         super().__init__(f"line {line}" if line else "somewhere")
@@ -93,14 +93,14 @@ def decoded(source: bytes) -> tuple[str, str]:
 
 
 def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> str:
-    """The same program for Python 3, but for what its values mean.
+    """Returns the program in Python 3's syntax; the meaning of its values may differ.
 
     Args:
         text: the program.
-        path: its file.
-        in_package: whether it is imported as part of a package, where Python 2 also looked for
-            modules beside it.
-        print_function: whether it calls `print`, which is no statement then.
+        path: the path of its file.
+        in_package: whether the file is imported as part of a package, where Python 2 also searched
+            the file's folder for modules.
+        print_function: whether `print` is a function in the program.
 
     Raises:
         NotPython2Error: the text can't be read as Python 2.
@@ -124,9 +124,10 @@ def to_python3(text: str, path: str, in_package: bool, print_function: bool) -> 
 
 
 def _import_grammar() -> None:
-    """Imports the grammar of Python 2, whose tables fissix keeps in a file after the first time.
+    """Imports the grammar of Python 2, whose tables fissix stores in a file at the first import.
 
-    It says so on the root logger, and fails where it can't write: there the tables are thrown away.
+    fissix logs this on the root logger, and fails if it can't write the file; a temporary folder
+    then gets the tables.
     """
     import fissix
 
@@ -155,7 +156,7 @@ def _can_write(folder: Path) -> bool:
 
 @functools.cache
 def _tool(names: tuple[str, ...], print_function: bool) -> tuple[Any, Any]:
-    """The fixers, which take longer to make than to run on a file; and the parser they use."""
+    """Returns the fixers, which take longer to create than to run on a file, and their parser."""
     _import_grammar()
     from fissix import pgen2, refactor
 
@@ -176,7 +177,7 @@ def _imports_print(text: str) -> bool:
 
 
 def without_tabs(text: str) -> str:
-    """The program with its lines indented by spaces; Python 2 took a tab to the next eighth."""
+    """Returns the program indented by spaces; a tab of Python 2 goes to the next multiple of 8."""
     if "\t" not in text:
         return text
     inside = _inside_strings(text)
@@ -190,7 +191,7 @@ def without_tabs(text: str) -> str:
 
 
 def _inside_strings(text: str) -> set[int]:
-    """Numbers of the lines that begin inside a string."""
+    """Returns the numbers of the lines that begin inside a string."""
     from fissix.pgen2 import token
     from fissix.pgen2 import tokenize as python2
 
