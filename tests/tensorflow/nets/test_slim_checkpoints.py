@@ -30,7 +30,6 @@ DEEPER = [
     ("vgg_16", "vgg"),
     ("vgg_19", "vgg"),
     ("resnet_v1_101", "resnet_v1"),
-    ("resnet_v2_101", "resnet_v2"),
 ]
 
 
