@@ -42,7 +42,7 @@ def run(code: str, folder: Path, native: bool = True) -> subprocess.CompletedPro
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
@@ -90,7 +90,7 @@ def test_output_that_nobody_takes_is_an_error(tmp_path: Path) -> None:
             cwd=tmp_path,
             env=environment,
             stdout=writing,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         os.close(writing)

@@ -37,7 +37,7 @@ def _settled(setup: str) -> tuple[str, str]:
         [sys.executable, "-c", _LIBRARY.format(setup=setup)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     return done.stdout, done.stderr
@@ -71,7 +71,7 @@ def run(silent: str) -> str:
         [sys.executable, "-c", PROGRAM],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         env={"MOX_SILENT_MODE": silent},
         check=True,
     )

@@ -36,13 +36,13 @@ class Task:
     def last_line(self) -> str:
         return self.output.splitlines()[-1]
 
-    def wait_for(self, text: str, seconds: float = 60) -> None:
+    def wait_for(self, text: str, seconds: float = 240) -> None:
         deadline = time.monotonic() + seconds
         while text not in self.output:
             assert time.monotonic() < deadline, f"no {text!r} in:\n{self.output}"
             time.sleep(0.02)
 
-    def end(self, seconds: float = 60) -> int:
+    def end(self, seconds: float = 240) -> int:
         """The exit code."""
         return self.process.wait(timeout=seconds)
 

@@ -19,7 +19,7 @@ FILES = sorted(FOLDER.glob("*.Dockerfile"))
 def lint(path: Path) -> subprocess.CompletedProcess[str]:
     tool = Path(sys.executable).parent / "hadolint"
     return subprocess.run(
-        [tool, "--no-color", path], capture_output=True, text=True, timeout=60, check=False
+        [tool, "--no-color", path], capture_output=True, text=True, timeout=240, check=False
     )
 
 

@@ -59,7 +59,7 @@ def said(where: str, *more: str) -> str:
         [sys.executable, "-c", MACHINE, where, *more],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     if done.returncode and ("no network namespace" in done.stderr or "no IPv6" in done.stderr):

@@ -46,4 +46,4 @@ class Nursery:
         for pid, process in self._running.items():
             if process.poll() is None:
                 os.kill(pid, signal.SIGKILL)
-                process.wait(60.0)
+                process.wait(240)

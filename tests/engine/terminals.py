@@ -59,7 +59,7 @@ class Terminal:
             narrower: characters that the line has fewer than.
             start: bytes of the output to leave out.
         """
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not any(
             text in line and len(line) < narrower for line in lines_drawn(self.output[start:])
         ):

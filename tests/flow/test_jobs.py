@@ -107,7 +107,7 @@ def test_what_a_callback_raises_is_raised_at_the_next_call() -> None:
         raise ValueError("mine")
 
     count().async_get(callback)
-    assert called.wait(60)
+    assert called.wait(240)
     # The fault is noted behind the callback.
     with pytest.raises(ValueError, match="mine"):
         _call_until_it_raises(count)

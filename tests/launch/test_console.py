@@ -72,7 +72,7 @@ def test_a_job_outlives_the_reader_of_its_output(command: list[str], tmp_path: P
     assert process.stdout.readline() == "[worker 0] line 0\n"
     process.stdout.close()
 
-    assert process.wait(60) == 0
+    assert process.wait(240) == 0
     assert process.stderr is not None
     assert process.stderr.read() == ""
     process.stderr.close()

@@ -77,7 +77,7 @@ def test_a_save_that_takes_long_is_waited_for(tmp_path: Path) -> None:
     )
     (tmp_path / "saved").touch()
 
-    output, error = process.communicate(timeout=60)
+    output, error = process.communicate(timeout=240)
 
     assert (process.returncode, output) == (143, "[worker 0] saved\n")
     assert error == "mox launch: SIGTERM: all tasks have ended.\n"
@@ -90,7 +90,7 @@ def test_a_second_ctrl_c_kills_at_once(tmp_path: Path) -> None:
     time.sleep(0.6)  # What follows sooner is the same request.
     process.send_signal(signal.SIGINT)
 
-    output, _ = process.communicate(timeout=60)  # And not 300.
+    output, _ = process.communicate(timeout=240)  # And not 300.
 
     assert (process.returncode, output) == (130, "")
 
@@ -100,7 +100,7 @@ def test_those_that_lost_a_partner_may_save_too(tmp_path: Path) -> None:
     assert said(process, "Waiting").endswith("for worker 0 to save and end; Ctrl-C kills.\n")
     (tmp_path / "saved").touch()
 
-    output, error = process.communicate(timeout=60)
+    output, error = process.communicate(timeout=240)
 
     assert (process.returncode, output) == (3, "[worker 0] saved\n")
     assert error.startswith("mox launch: worker 1 failed first: code 3.")
@@ -174,7 +174,7 @@ def test_sigusr1_shows_the_stacks_of_tasks_that_train_and_ends_none(tmp_path: Pa
         stderr=subprocess.PIPE,
         text=True,
     )
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while len(list(tmp_path.glob("ready-*"))) < 2:
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -183,7 +183,7 @@ def test_sigusr1_shows_the_stacks_of_tasks_that_train_and_ends_none(tmp_path: Pa
         "mox: worker 1 shows no stacks: it does not train, or not yet.\n"
     )
     (tmp_path / "done").touch()
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=240)
     assert process.returncode == 0
     assert "[worker 0] " in output
     assert 'program.py", line 8 in <module>' in output or "most recent call first" in output
@@ -197,16 +197,18 @@ def test_a_guard_on_another_machine_passes_sigusr1_on(tmp_path: Path) -> None:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert process.stdin is not None
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while not list(tmp_path.glob("ready-*")):
         assert time.monotonic() < until
         time.sleep(0.01)
     process.stdin.write(f"{int(signal.SIGUSR1)}\n")
     process.stdin.flush()
-    time.sleep(0.3)
-    (tmp_path / "done").touch()
-    output = "".join(process.stdout or ())
+    output = ""
+    for line in process.stdout or ():
+        output += line
+        if "in <module>" in line:
+            (tmp_path / "done").touch()
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(240) == 0
     assert "most recent call first" in output
     assert "done" in output

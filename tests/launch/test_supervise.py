@@ -109,7 +109,18 @@ def test_a_code_that_is_no_signal_is_the_programs_own(
 def test_the_error_counts_though_its_witness_ended_before(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    body = "time.sleep(0.5 * index); sys.exit([143, 3][index])"
+    body = """
+witness = f"{os.path.dirname(__file__)}/witness"
+if index == 0:
+    open(witness + ".new", "w").write(str(os.getpid()))
+    os.rename(witness + ".new", witness)
+    sys.exit(143)
+while not os.path.exists(witness):
+    time.sleep(0.01)
+while "State:\\tZ" not in open(f"/proc/{open(witness).read()}/status").read():
+    time.sleep(0.01)
+sys.exit(3)
+"""
     limits = Limits(explain=40.0, stop=2.0, ps=1.0)  # It goes on once the other has ended.
 
     assert supervise(plan(tmp_path, body), tmp_path / "logs", limits=limits) == 3

@@ -103,7 +103,7 @@ def launched(
         code = process.wait(LIMIT)
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(240)
     text = log.read_text()
     assert code == 0, text[-5000:]
     for name in (f"{job} {index}" for job, index in victims):

@@ -60,19 +60,20 @@ def test_a_stopped_task_is_a_stall(gang, victim):
     assert [task.end() for task in survivors] == [1, 1, 1]
     at = r" at step [1-9]\d*"
     name = rf"{victim} \(127\.0\.0\.1:\d+\)"
+    long = r"(?:[4-9]|\d\d)"  # A busy machine comes to look late.
     for task in survivors:
         assert re.search(
-            rf"{name} has sent nothing for \d s{at}; the job ends when that lasts 4 s", task.output
+            rf"{name} has sent nothing for \d+ s{at}; the job ends when that lasts 4 s", task.output
         )
         assert re.fullmatch(
-            rf"PeerFailureError: {name} has stood still{at} for [4-9] s", task.last_line
+            rf"PeerFailureError: {name} has stood still{at} for {long} s", task.last_line
         )
     # When it wakes, it does not wait for those that have gone.
     tasks[victim].send(signal.SIGCONT)
     assert tasks[victim].end() == 1
     told = r"(worker|ps) \d \(127\.0\.0\.1:\d+\) failed: " if victim == "worker 0" else ""
     assert re.fullmatch(
-        rf"PeerFailureError: {told}{name} has stood still{at} for [4-9] s", tasks[victim].last_line
+        rf"PeerFailureError: {told}{name} has stood still{at} for {long} s", tasks[victim].last_line
     )
 
 

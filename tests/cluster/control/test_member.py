@@ -26,7 +26,7 @@ def crew(ports):
         def task(place):
             try:
                 cluster = Cluster(*split, *place)
-                with join(cluster, digest={}, timeout=15, stall_timeout=30) as member:
+                with join(cluster, digest={}, timeout=120, stall_timeout=120) as member:
                     return body(member)
             except Exception as error:
                 return error
@@ -81,7 +81,7 @@ def test_all_gather_names_who_did_not_come(crew):
     def body(member):
         member.barrier("start", 10)
         if member.cluster.index == 1:
-            assert all(event.wait(10) for event in told.values())
+            assert all(event.wait(60) for event in told.values())
             return None
         try:
             member.all_gather("weights", 1, 1.0)
@@ -134,7 +134,7 @@ def test_a_failure_calls_back_the_others_and_ends_their_waits(crew):
         try:
             member.barrier("never", 20)
         finally:
-            seen.wait(5)
+            seen.wait(60)
 
     results = crew(body)
     reason = f"worker 1 ({addresses[0]}) failed: the shape is wrong"
@@ -157,7 +157,7 @@ def test_a_failure_that_is_known_calls_back_at_once(crew):
             f"worker 1 ({member.cluster.workers[1]}) failed: no space left"
         )
         member.on_failure(lambda reason: called.set())
-        return called.wait(5)
+        return called.wait(60)
 
     results = crew(body, workers=2)
     assert results[1] is None

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.rendezvous import files, handshake, meeting
+from moxing.cluster.rendezvous import files, handshake, meeting, strangers
 from moxing.cluster.secret import Secret
 from moxing.errors import MoxRuntimeError
 from moxing.launch.ports import free_ports
@@ -45,7 +45,7 @@ class Job:
             self.errors.append(error)
 
     def dial(self) -> socket.socket:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while True:
             try:
                 connection = socket.create_connection(self.port, timeout=5)
@@ -56,7 +56,7 @@ class Job:
                 connection.setblocking(False)
                 return connection
 
-    def meets(self, within: float = 20) -> None:
+    def meets(self, within: float = 120) -> None:
         """Starts the other task; both must find each other."""
         assert self.threads[0].is_alive(), self.errors
         self.threads[1].start()
@@ -101,11 +101,10 @@ QUESTION = json.dumps(handshake.question()).encode() + b"\n"
 )
 def test_half_open_greetings_give_way_to_a_task(data, monkeypatch):
     monkeypatch.setattr(files, "_MOST_STRANGERS", 40)
+    monkeypatch.setattr(strangers, "_SECONDS", 600.0)
     job = Job()
-    held = attacked(job, 120, data)  # None of them has had its five seconds.
-    began = time.monotonic()
-    job.meets()
-    assert time.monotonic() - began < 4
+    held = attacked(job, 120, data)
+    job.meets()  # Before any of them has had its time.
     for connection in held:
         connection.close()
 
@@ -176,7 +175,7 @@ def test_a_chief_that_may_open_256_files():
         except ConnectionError:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-    output, _ = process.communicate("go\n", timeout=60)
+    output, _ = process.communicate("go\n", timeout=240)
     for connection in held:
         connection.close()
     assert (process.returncode, output.split()) == (0, ["met", "met"])
@@ -189,7 +188,7 @@ def test_too_few_files_for_the_tasks_is_said_before_they_are_waited_for():
         "room_for_strangers(1000)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240
     )
     assert "This process may have 256 files open (ulimit -n), which is too few" in done.stderr
     assert MoxRuntimeError.__name__ in done.stderr
@@ -197,7 +196,7 @@ def test_too_few_files_for_the_tasks_is_said_before_they_are_waited_for():
         "\nprint(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", soft_only], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", soft_only], capture_output=True, text=True, check=False, timeout=240
     )
     assert 1000 < int(done.stdout) < 4000, done.stderr
 
@@ -230,7 +229,7 @@ def test_two_users_of_one_machine(tmp_path):
     job.dial().close()
     try:
         environ = os.stat(f"/proc/{holder.pid}/environ")
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     finally:
         holder.kill()
         holder.wait()

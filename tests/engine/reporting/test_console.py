@@ -86,11 +86,11 @@ def test_no_color_takes_the_color_and_not_the_line() -> None:
 def test_pipes_and_files_get_the_log_alone(tmp_path: Path) -> None:
     environment = {**os.environ, "TERM": "xterm-256color", "FORCE_COLOR": "1"}
     command = [sys.executable, "-c", TRAIN]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert done.stderr.splitlines() == LINES
     assert done.stdout == "False False\n"
     with open(tmp_path / "log", "wb") as file:
-        subprocess.run(command, env=environment, stderr=file, stdout=file, check=True, timeout=60)
+        subprocess.run(command, env=environment, stderr=file, stdout=file, check=True, timeout=240)
     assert (tmp_path / "log").read_bytes().decode() == "\n".join([*LINES, "False False", ""])
 
 

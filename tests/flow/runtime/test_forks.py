@@ -33,7 +33,7 @@ def _status_of(work: Callable[[], int]) -> int:
             os._exit(work())
         finally:
             os._exit(99)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while time.monotonic() < until:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:

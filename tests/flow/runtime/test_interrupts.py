@@ -21,7 +21,7 @@ from moxing.flow.runtime.step_queue import DroppedError, Worker
 
 # A step takes 0.3 s: 16 in the queue would keep the process for five seconds.
 PROGRAM = """\
-import sys, time
+import itertools, sys, time
 import oneflow as flow
 
 
@@ -38,9 +38,19 @@ def train():
 point = flow.train.CheckPoint()
 point.init()
 print("started", flush=True)
+ended = []
+
+
+def show(value):
+    ended.append(value)
+    print("step", int(value[0]), flush=True)
+
+
 try:
-    while True:
-        train().async_get(lambda value: print("step", int(value[0]), flush=True))
+    for called in itertools.count(1):
+        train().async_get(show)
+        if called - len(ended) == 14:
+            print("the queue is full", file=sys.stderr, flush=True)
 except KeyboardInterrupt:
     if "--save" not in sys.argv:
         raise
@@ -67,7 +77,8 @@ def test_a_signal_ends_the_program_behind_the_step_that_runs(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
     process = _start(tmp_path)
-    time.sleep(1)
+    assert process.stderr is not None
+    assert any("the queue is full" in line for line in process.stderr)
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
 
@@ -105,7 +116,7 @@ def test_a_second_signal_ends_a_program_whose_step_does_not_end(tmp_path: Path) 
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(timeout=60) == -signal.SIGTERM
+    assert process.wait(timeout=240) == -signal.SIGTERM
 
 
 @pytest.fixture

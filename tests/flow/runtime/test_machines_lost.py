@@ -87,7 +87,7 @@ class Pair:
         self.processes[number].send_signal(what)
 
     def codes(self) -> list[int]:
-        return [process.wait(60) for process in self.processes]
+        return [process.wait(240) for process in self.processes]
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_nobody_waits_for_a_machine_that_stood_still_nor_does_it_once_it_wakes(
     both = pair()
     both.wait_for(0, "step 5\n")
     both.send(0, signal.SIGSTOP)
-    assert both.processes[1].wait(60) == 143
+    assert both.processes[1].wait(240) == 143
     still = re.escape(both.named(0)) + r" has stood still( at step \d+)? for \d+ s"
     assert re.search(rf"ERROR:tensorflow:{still}\n", both.output(1))
     both.send(0, signal.SIGCONT)
@@ -130,7 +130,7 @@ def test_a_signal_while_jobs_are_traced_is_told(pair: Callable[..., Pair]) -> No
     # The other one still traces: it has heard of it nevertheless.
     both.send(victim, signal.SIGTERM)
 
-    assert both.processes[victim].wait(60) == 143
+    assert both.processes[victim].wait(240) == 143
     assert "SIGTERM: stopping.\n" in both.output(victim)
     both.wait_for(1 - victim, f"{both.named(victim)} has left: SIGTERM told it to stop\n")
 

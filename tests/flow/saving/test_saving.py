@@ -56,7 +56,7 @@ def test_a_save_that_is_killed_leaves_whole_checkpoints_only(tmp_path: Path, del
         time.sleep(0.01)
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
 
     whole = [path for path in tmp_path.iterdir() if path.name.startswith("checkpoint")]
     assert whole

@@ -24,7 +24,7 @@ def _left(folder: Path, name: str, pid: int) -> Path:
 
 def test_a_save_removes_what_dead_processes_left_of_that_name(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(60)
+    dead.wait(240)
     gone = _left(tmp_path, "a", dead.pid)
     kept = [_left(tmp_path, "b", dead.pid), _left(tmp_path, "a", os.getppid())]
     (tmp_path / ".a.saving-of-mine").mkdir()

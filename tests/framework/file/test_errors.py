@@ -160,5 +160,5 @@ def test_other_errors_and_ipython_are_let_alone() -> None:
 
 def _python(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
     )

@@ -215,7 +215,7 @@ def test_program_end_sends_what_was_left_open(bucket: str) -> None:
         f"f = mox.File('{bucket}/left', 'w')\n"
         "f.write('all of it')\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
     assert mox.read(f"{bucket}/left") == "all of it"
 
 
@@ -227,7 +227,7 @@ def test_a_users_own_exit_function_can_still_use_a_store(bucket: str, tmp_path: 
         "from moxing.framework import file as mox\n"
         f"atexit.register(lambda: mox.copy('{tmp_path}/big', '{bucket}/big'))\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
     assert mox.get_size(f"{bucket}/big") == 17 << 20
 
 

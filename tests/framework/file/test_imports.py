@@ -23,7 +23,7 @@ def test_import_is_light_and_quick() -> None:
     best = 9.0
     for _ in range(5):
         out = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
         ).stdout.split()
         assert out[1:] == []
         best = min(best, float(out[0]))

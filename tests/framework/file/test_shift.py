@@ -229,5 +229,7 @@ def test_modules_imported_after_the_shift(tmp_path: Path) -> None:
         "assert not pathlib.Path(d).exists()\n"
         "print(inspect.getsource(json.dumps)[:9])\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=240
+    )
     assert (ended.returncode, ended.stdout) == (0, "def dumps\n"), ended.stderr

@@ -21,7 +21,7 @@ def run(folder: Path, source: str) -> tuple[str, list[str]]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr

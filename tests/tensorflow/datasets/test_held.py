@@ -39,6 +39,6 @@ def test_the_last_process_removes_the_copy(users: list[subprocess.Popen[str]]) -
     assert folders[0] == folders[1]
     for user in users:
         assert (folders[0] / "a.tfrecord").read_bytes() == b"data"
-        user.communicate(timeout=60)
+        user.communicate(timeout=240)
         assert user.returncode == 0
     assert not folders[0].exists()
