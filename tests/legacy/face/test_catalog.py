@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -272,3 +273,7 @@ def test_old_checkpoints_can_be_looked_into(faces: Faces, tmp_path) -> None:
 
     assert reader.get_tensor("w").tolist() == [1.0, 2.0]
     assert faces.load("tensorflow.contrib.framework").list_variables(path) == [("w", [2])]
+
+
+def test_mock_is_the_one_of_the_standard_library(faces: Faces) -> None:
+    assert faces.load("mock").patch is mock.patch

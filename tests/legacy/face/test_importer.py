@@ -94,6 +94,27 @@ def test_modules_imported_by_the_users_see_it_too(project: Path) -> None:
     assert importlib.reload(sys.modules["package.inner"]).tf is module.tf
 
 
+def test_modules_beside_a_module_are_found_last(project: Path) -> None:
+    package = project / "implicit"
+    package.mkdir()
+    (package / "__init__.py").write_text("import inner\nfrom inner import ANSWER\n")
+    (package / "inner.py").write_text("import json, deep.leaf\nANSWER, LEAF = 42, deep.leaf.LEAF\n")
+    (package / "json.py").write_text("loads = 'beside'\n")
+    (package / "deep").mkdir()
+    (package / "deep" / "__init__.py").write_text("")
+    (package / "deep" / "leaf.py").write_text("import absent_module\nLEAF = 1\n")
+    (package / "deep" / "absent_module.py").write_text(
+        "try:\n    import absent_module\nexcept ImportError:\n    absent_module = None\n"
+    )
+    module = _module(project, "asks", "import implicit\n").implicit
+    assert (module.ANSWER, module.inner.__name__) == (42, "implicit.inner")
+    assert module.inner.LEAF == 1
+    assert module.inner.json is json
+    assert sys.modules["implicit.deep.absent_module"].absent_module is None
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"):
+        _module(project, "lost", "import nowhere\n")
+
+
 def test_libraries_see_the_real_module(project: Path) -> None:
     library = project / "venv" / "site-packages"
     other = project.parent / "lib" / "site-packages"

@@ -143,7 +143,11 @@ def make_faces(
     run = app.runner(values, command_line)
     absent = {
         name: Spec(roots=(root,), deep=True)
-        for name, root in (("oneflow", "moxing.flow"), ("horovod", "moxing.horovod"))
+        for name, root in (
+            ("oneflow", "moxing.flow"),
+            ("horovod", "moxing.horovod"),
+            ("mock", "unittest.mock"),  # The package is a copy of it for old Pythons.
+        )
         if importlib.util.find_spec(name) is None
     }
     if importlib.util.find_spec("imp") is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import importlib.machinery
+import importlib.util
 import os
 import sysconfig
 import types
@@ -122,7 +123,13 @@ def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
         # C code that imports for itself while the user's frame runs (PyImport_Import) passes an
         # empty list; import statements never do.
         if level or fromlist == [] or not faces.covers(name):
-            return real_import(name, globals, locals, fromlist or (), level)
+            try:
+                return real_import(name, globals, locals, fromlist or (), level)
+            except ModuleNotFoundError as error:
+                top = name.partition(".")[0]
+                if level or fromlist == [] or error.name != top or not _is_beside(top, globals):
+                    raise
+            return real_import(name, globals, locals, fromlist or (), 1)
         module = faces.load(name)
         if not fromlist:
             return faces.load(name.partition(".")[0])
@@ -132,6 +139,13 @@ def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
         return module
 
     return __import__
+
+
+def _is_beside(name: str, importer: Any) -> bool:
+    """Whether a module lies beside the one that imports it, where Python 2 looked first."""
+    package = (importer or {}).get("__package__")
+    beside = f"{package}.{name}"
+    return bool(package and beside != importer.get("__name__") and importlib.util.find_spec(beside))
 
 
 def _import_item(faces: Faces, name: str, item: str) -> None:
