@@ -8,7 +8,7 @@ from moxing.cluster import addresses, secret, wire
 from moxing.cluster.cluster import MOST_TASKS
 from moxing.cluster.rendezvous import files
 from moxing.engine.reporting.records import line
-from moxing.flags import TABLE
+from moxing.flags import TABLE, config_file
 from moxing.launch import gpus, hosts, plan, task
 from moxing.tensorflow.datasets import labels
 from moxing.tensorflow.datasets.decoding import bitmap, decode
@@ -27,6 +27,7 @@ LIMITS = [
     f"{wire.LONGEST:,}",
     f"{files._MOST_STRANGERS:,}",
     f"{decode.LARGEST:,}",
+    f"{config_file._LARGEST:,}",
     f"{labels.LARGEST:,}",
     f"{multilabel.LARGEST_LABELS:,}",
     f"{line.LONGEST:,}",

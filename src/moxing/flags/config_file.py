@@ -12,7 +12,7 @@ from moxing.errors import MoxValueError, shown
 _PROGRAM = "program"
 # The launcher sets these for each task.
 _OF_TASKS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
-_LARGEST = 1 << 20  # Bytes; a larger file is no file of flags.
+_LARGEST = 1 << 20  # Characters; a larger file is no file of flags.
 
 
 @dataclass(frozen=True)

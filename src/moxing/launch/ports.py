@@ -7,9 +7,9 @@ import fcntl
 import functools
 import os
 import random
-import socket
 import tempfile
 
+from moxing.cluster.rendezvous.ports import is_free
 from moxing.errors import MoxRuntimeError
 from moxing.framework import private
 
@@ -33,7 +33,7 @@ def free_ports(count: int) -> list[int]:
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
         if len(found) == count:
             break
-        if _is_free(port) and _is_kept(port):
+        if is_free(port) and _is_kept(port):
             found.append(port)
     if len(found) < count:
         raise MoxRuntimeError(
@@ -41,15 +41,6 @@ def free_ports(count: int) -> list[int]:
             f" {_PORTS.stop - 1} are free."
         )
     return found
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
 
 
 def _is_kept(port: int) -> bool:

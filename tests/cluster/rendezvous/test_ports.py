@@ -8,7 +8,7 @@ import pytest
 
 from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster
-from moxing.cluster.rendezvous.ports import _address, holder, take
+from moxing.cluster.rendezvous.ports import _address, holder, is_free, take
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 
@@ -17,6 +17,17 @@ def test_holder_is_the_listening_process():
         port = server.getsockname()[1]
         assert holder(port).startswith(f"process {os.getpid()} (")
     assert holder(port) == ""
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_port_with_a_listener_on_one_address_is_not_free(address):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        server = socket.create_server((address, 0), family=family)
+    except OSError:
+        pytest.skip(f"this machine has no {address}")
+    with server:
+        assert not is_free(server.getsockname()[1])
 
 
 def test_a_port_with_a_listener_on_all_interfaces_is_taken():

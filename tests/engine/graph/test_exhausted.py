@@ -14,6 +14,8 @@ from moxing.engine.graph import blame, exhausted
         (0, "0 bytes"),
         (203, "203 bytes"),
         (1500, "1.5 KB"),
+        (999_499, "999 KB"),
+        (999_700, "1 MB"),
         (10.24e12, "10.2 TB"),
         (2e18, "2e+03 PB"),
     ],

@@ -26,7 +26,7 @@ def take(cluster: Cluster) -> socket.socket:
     """
     host, port = split(cluster.address)
     # The kernel's table of sockets lists all of the machine's, so it is read only if needed.
-    look = not _is_free(port) or _has_twin(cluster, port)
+    look = not is_free(port) or _has_twin(cluster, port)
     try:
         listener = _listener(host, port)
         try:
@@ -70,6 +70,21 @@ def holder(port: int, inode: str = "") -> str:
         if _sockets(folder) & inodes:
             return f"process {folder.name} ({_command(folder)})"
     return ""
+
+
+def is_free(port: int) -> bool:
+    """Whether no process listens on a TCP port now, on any address of the machine."""
+    for family, anywhere in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
+            if family == socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((anywhere, port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return False
+    return True
 
 
 def _sockets(folder: Path) -> set[str]:
@@ -123,21 +138,6 @@ def _taken(cluster: Cluster, port: int) -> str:
         + ". Stop it (it may be left from an earlier run, or be a second process with the same"
         " task index), or list another port."
     )
-
-
-def _is_free(port: int) -> bool:
-    """Whether nothing listens on a port now, on any address of the machine."""
-    for family, anywhere in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
-            if family == socket.AF_INET6:
-                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((anywhere, port))
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE:
-                    return False
-    return True
 
 
 def _has_twin(cluster: Cluster, port: int) -> bool:

@@ -34,8 +34,10 @@ def told(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operatio
 
 
 def size(count: float) -> str:
-    """`203 bytes`, `12.3 KB`, `1.50 GB`, in powers of 1,000."""
+    """Returns a size as `203 bytes`, `12.3 KB` or `1.5 GB`, in powers of 1,000."""
     power = 0 if count < 1000 else min(int(math.log10(count)) // 3, len(_UNITS) - 1)
+    if float(f"{count / 1000**power:.3g}") >= 1000 and 0 < power < len(_UNITS) - 1:
+        power += 1  # 999,700 bytes are 1 MB in three digits.
     value = count / 1000**power
     return f"{value:.3g} {_UNITS[power]}" if power else f"{int(count)} bytes"
 
