@@ -13,7 +13,7 @@ from moxing.estimator.training import train_and_evaluate
 from moxing.legacy.contrib.learn.estimator import LearnMethods
 from moxing.legacy.contrib.learn.exports import ExportStrategy
 
-_NEVER_SECS = 10**9  # Between two evaluations: there is only the last.
+_NEVER_SECS = 10**9  # Seconds, so that only the last checkpoint is evaluated.
 
 
 class Experiment:

@@ -27,7 +27,7 @@ class MovingAverageOptimizer(tf.train.Optimizer):
         self._swapped: dict[str, Any] | None = None
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's own."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
@@ -86,7 +86,7 @@ class VariableClippingOptimizer(tf.train.Optimizer):
         self._dims = [(variable, list(dims)) for variable, dims in vars_to_clip_dims.items()]
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's own."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
@@ -102,11 +102,11 @@ class VariableClippingOptimizer(tf.train.Optimizer):
         return tf.group(*limited, name=name or self._name)
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's own."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.get_slot(*args, **kwargs)
 
     def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's own."""
+        """Calls the wrapped optimizer's method."""
         return self._optimizer.get_slot_names(*args, **kwargs)
 
 

@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 
 class FusedRNNCell(abc.ABC):
-    """Something that is called with [time, batch, n] and returns outputs and a final state."""
+    """An RNN that is called with [time, batch, n], and returns outputs and a final state."""
 
     @abc.abstractmethod
     def __call__(
@@ -24,7 +24,7 @@ class FusedRNNCell(abc.ABC):
 
 
 class FusedRNNCellAdaptor(FusedRNNCell):
-    """A usual cell, run over whole sequences by `tf.nn.dynamic_rnn` or `tf.nn.static_rnn`."""
+    """Runs an RNN cell over whole sequences by `tf.nn.dynamic_rnn` or `tf.nn.static_rnn`."""
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         self._cell, self._dynamic = cell, use_dynamic_rnn
@@ -37,7 +37,7 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         sequence_length: Any = None,
         scope: Any = None,
     ) -> tuple[Any, Any]:
-        """The outputs, in the form of the inputs, and the last state."""
+        """Returns the outputs, in the form of the inputs, and the last state."""
         as_list = isinstance(inputs, list)
         options = {
             "sequence_length": sequence_length,
@@ -68,7 +68,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
         sequence_length: Any = None,
         scope: Any = None,
     ) -> tuple[Any, Any]:
-        """The outputs, each beside the input it belongs to, and the last state."""
+        """Returns the outputs, in the order of the inputs, and the last state."""
         options = {"scope": scope} if scope is not None else {}
         outputs, state = self._cell(
             _reversed(inputs, sequence_length),

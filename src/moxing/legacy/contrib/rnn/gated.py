@@ -1,4 +1,4 @@
-"""Cells whose state is one vector, or one more than it, each from the paper it names."""
+"""Cells with a state of one or two vectors, each from the paper that its docstring names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UGRNNCell(Cell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The new state, which is the output too."""
+        """Returns the new state as both output and state."""
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             both = linear([inputs, state], 2 * self._num_units, True)
         gate, candidate = tf.split(both, 2, 1)
@@ -71,10 +71,10 @@ class IntersectionRNNCell(Cell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output y and the new state.
+        """Returns the output y and the new state.
 
         Raises:
-            MoxValueError: inputs of another width than num_units, and no num_in_proj of that width.
+            MoxValueError: neither the inputs' width nor num_in_proj is num_units.
         """
         units = self._num_units
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
@@ -118,7 +118,7 @@ class NASCell(Cell):
         return self._num_units if self._num_proj is None else self._num_proj
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output m and the new (c, m)."""
+        """Returns the output m and the new state (c, m)."""
         c, m = state
         units = self._num_units
         recurrent = tf.get_variable("recurrent_kernel", [self.output_size, 8 * units], inputs.dtype)
@@ -164,7 +164,7 @@ class SRUCell(Cell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output h and the new state c."""
+        """Returns the output h and the new state c."""
         units = self._num_units
         kernel = tf.get_variable(KERNEL, [width(inputs, "SRUCell"), 4 * units], inputs.dtype)
         start = tf.constant_initializer(0.0, inputs.dtype)

@@ -12,7 +12,7 @@ from moxing.legacy.contrib.rnn.linear import BIAS, KERNEL, width
 
 
 class _Independent(Cell):
-    """The base of the three cells: w inputs + u * state + b on variables of a scope."""
+    """Base class of the cells: w inputs + u * state + b with variables of a scope."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class IndRNNCell(_Independent):
     """h' = activation(W x + u * h + b)."""
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The new state, which is the output too."""
+        """Returns the new state as both output and state."""
         sums = self._sums(inputs, state, 1, tf.zeros_initializer(inputs.dtype))
         new = self._activation(sums)
         return new, new
@@ -73,7 +73,7 @@ class IndyGRUCell(_Independent):
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The new state, which is the output too."""
+        """Returns the new state as both output and state."""
         dtype, given, kernel = inputs.dtype, self._bias_initializer, self._kernel_initializer
         with tf.variable_scope("gates"):
             ones = tf.constant_initializer(1.0, dtype) if given is None else given
@@ -109,7 +109,7 @@ class IndyLSTMCell(_Independent):
         return rnn_cell.LSTMStateTuple(self._num_units, self._num_units)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output h and the new (c, h)."""
+        """Returns the output h and the new state (c, h)."""
         c, h = state
         given = self._bias_initializer
         zeros = tf.zeros_initializer(inputs.dtype) if given is None else given

@@ -1,4 +1,4 @@
-"""Weights of cells, by the names that `tf.contrib.rnn` gave them."""
+"""Weights of cells, with the variable names of `tf.contrib.rnn`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def linear(
     bias_initializer: Any = None,
     kernel_initializer: Any = None,
 ) -> Any:
-    """`concat(args) @ kernel + bias`, on variables of the current scope.
+    """Returns `concat(args) @ kernel + bias`, with variables of the current scope.
 
     Args:
-        args: a tensor [batch, n] or a list of them.
-        output_size: columns of the result.
+        args: a tensor [batch, n], or a list of such tensors.
+        output_size: the number of columns of the result.
         bias: whether there is a bias.
-        bias_initializer: of the bias; zeros by default.
-        kernel_initializer: of the kernel; the scope's by default.
+        bias_initializer: the initializer of the bias; zeros by default.
+        kernel_initializer: the initializer of the kernel; the scope's by default.
 
     Returns:
-        [batch, output_size].
+        A tensor [batch, output_size].
 
     Raises:
-        MoxValueError: no tensors, or tensors whose width is unknown.
+        MoxValueError: there are no tensors, or the width of a tensor is unknown.
     """
     tensors = list(tf.nest.flatten(args))
     if not tensors:
@@ -48,7 +48,7 @@ def linear(
 
 
 class Linear:
-    """`linear` on variables that are made with the object and used by each call."""
+    """`linear` with variables that the object creates once and each call uses."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ def sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
 
 
 def layer_norm(values: Any, scope: str, gain: float, shift: float) -> Any:
-    """Rows of mean 0 and variance 1, times `scope/gamma`, plus `scope/beta` (Ba et al. 2016)."""
+    """Normalizes rows, and applies `scope/gamma` and `scope/beta` (Ba et al. 2016)."""
     size = [width(values, scope)]
     with tf.variable_scope(scope):
         gamma = tf.get_variable("gamma", size, initializer=tf.constant_initializer(gain))
@@ -100,7 +100,7 @@ def layer_norm(values: Any, scope: str, gain: float, shift: float) -> Any:
 
 
 def width(tensor: Any, where: str) -> int:
-    """The static last dimension of a tensor."""
+    """Returns the static last dimension of a tensor."""
     size = tensor.shape[-1] if tensor.shape.ndims else None
     if size is None:
         raise MoxValueError(f"{where} needs a known last dimension, not the shape {tensor.shape}.")
@@ -108,7 +108,7 @@ def width(tensor: Any, where: str) -> int:
 
 
 def state_parts(state: Any, units: int, output: int, is_tuple: bool) -> tuple[Any, Any]:
-    """(c, m) of a state that is a pair, or one tensor with both beside each other."""
+    """Returns (c, m) of a state: a pair, or a tensor with c and m concatenated."""
     if is_tuple:
         first, second = state
         return first, second

@@ -1,4 +1,4 @@
-"""LSTM cells with gates of their own kind, each from the paper it names."""
+"""LSTM cells with special gates, each from the paper that its docstring names."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CoupledInputForgetGateLSTMCell(Cell):
         return self._num_proj or self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output m and the new (c, m)."""
+        """Returns the output m and the new state (c, m)."""
         c, m = state_parts(state, self._num_units, self.output_size, self._state_is_tuple)
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             new_c, new_m = self._step(inputs, c, m)
@@ -91,7 +91,7 @@ class CoupledInputForgetGateLSTMCell(Cell):
 
 
 class PhasedLSTMCell(Cell):
-    """An LSTM with a gate that opens at times of its own (Neil et al. 2016).
+    """An LSTM with a gate that opens periodically (Neil et al. 2016).
 
     Inputs are pairs: times [batch, 1] and features [batch, n].
     """
@@ -121,7 +121,7 @@ class PhasedLSTMCell(Cell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output h and the new (c, h)."""
+        """Returns the output h and the new state (c, h)."""
         (c, h), (time, features) = state, inputs
         time, units = tf.cast(time, features.dtype), self._num_units
         gates_in = [features, h, c] if self._use_peepholes else [features, h]
@@ -140,7 +140,7 @@ class PhasedLSTMCell(Cell):
         return new_h, rnn_cell.LSTMStateTuple(new_c, new_h)
 
     def _openness(self, time: Any, dtype: Any) -> Any:
-        """How far each unit's gate is open at `time`: equation 6 of the paper."""
+        """Returns the openness of each unit's gate at `time`, by equation 6 of the paper."""
         low, high = self._period_range
 
         def periods(shape: Any, dtype: Any = dtype, partition_info: Any = None) -> Any:
@@ -167,7 +167,7 @@ class PhasedLSTMCell(Cell):
 
 
 class GLSTMCell(Cell):
-    """An LSTM of groups that do not see each other (Kuchaiev and Ginsburg 2017, section 3.1)."""
+    """An LSTM of independent groups of units (Kuchaiev and Ginsburg 2017, section 3.1)."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class GLSTMCell(Cell):
         return self._num_proj or self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output m and the new (c, m)."""
+        """Returns the output m and the new state (c, m)."""
         c, m = state
         units = self._num_units
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
@@ -233,7 +233,7 @@ class GLSTMCell(Cell):
 
 
 def _in_groups(inputs: Any, groups: int) -> list[Any]:
-    """The columns of the inputs that each group sees; all of them where they cannot be shared."""
+    """Splits the columns of the inputs evenly into `groups` parts."""
     if width(inputs, "GLSTMCell") % groups:
         raise MoxValueError(f"GLSTMCell's {groups} groups must divide the inputs' {inputs.shape}.")
     return list(tf.split(inputs, groups, 1))

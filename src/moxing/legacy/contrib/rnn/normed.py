@@ -44,7 +44,7 @@ class LayerNormBasicLSTMCell(Cell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output h and the new (c, h)."""
+        """Returns the output h and the new state (c, h)."""
         c, h = state
         joined, units = tf.concat([inputs, h], 1), self._num_units
         kernel = tf.get_variable(KERNEL, [width(joined, "the cell"), 4 * units], joined.dtype)
@@ -100,7 +100,7 @@ class LayerNormLSTMCell(Cell):
         return self._num_proj or self._num_units
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output m and the new (c, m)."""
+        """Returns the output m and the new state (c, m)."""
         c, m = state
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             gates = tf.split(self._sums(inputs, m), 4, 1)

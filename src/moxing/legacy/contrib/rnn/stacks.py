@@ -1,4 +1,4 @@
-"""Layers of bidirectional RNNs: each reads both directions of the layer below."""
+"""Stacks of bidirectional RNNs: each layer reads both directions of the layer below."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def stack_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Layers of `tf.nn.static_bidirectional_rnn`.
+    """Builds stacked layers of `tf.nn.static_bidirectional_rnn`.
 
     Args:
-        cells_fw: a forward cell a layer.
-        cells_bw: a backward cell a layer.
-        inputs: a list of [batch, n].
-        initial_states_fw: a state a layer.
-        initial_states_bw: a state a layer.
-        dtype: of states that start at zero.
-        sequence_length: [batch].
-        scope: `stack_bidirectional_rnn` by default.
+        cells_fw: a forward cell for each layer.
+        cells_bw: a backward cell for each layer.
+        inputs: a list of tensors [batch, n].
+        initial_states_fw: the forward cell's initial state for each layer.
+        initial_states_bw: the backward cell's initial state for each layer.
+        dtype: the dtype of initial states that are not given, which are zeros.
+        sequence_length: the lengths of the sequences, of shape [batch].
+        scope: the variable scope; `stack_bidirectional_rnn` by default.
 
     Returns:
         The last layer's outputs, a list of [batch, forward + backward], and each layer's last
@@ -67,23 +67,23 @@ def stack_bidirectional_dynamic_rnn(
     scope: Any = None,
     swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Layers of `tf.nn.bidirectional_dynamic_rnn`.
+    """Builds stacked layers of `tf.nn.bidirectional_dynamic_rnn`.
 
     Args:
-        cells_fw: a forward cell a layer.
-        cells_bw: a backward cell a layer.
-        inputs: [batch, time, n], or [time, batch, n] with time_major.
-        initial_states_fw: a state a layer.
-        initial_states_bw: a state a layer.
-        dtype: of states that start at zero.
-        sequence_length: [batch].
-        parallel_iterations: of the loops.
+        cells_fw: a forward cell for each layer.
+        cells_bw: a backward cell for each layer.
+        inputs: a tensor [batch, time, n], or [time, batch, n] with time_major.
+        initial_states_fw: the forward cell's initial state for each layer.
+        initial_states_bw: the backward cell's initial state for each layer.
+        dtype: the dtype of initial states that are not given, which are zeros.
+        sequence_length: the lengths of the sequences, of shape [batch].
+        parallel_iterations: the number of iterations of the loops that may run in parallel.
         time_major: whether the first dimension is time.
-        scope: `stack_bidirectional_rnn` by default.
+        scope: the variable scope; `stack_bidirectional_rnn` by default.
         swap_memory: whether a GPU's tensors may wait in the host's memory.
 
     Returns:
-        The last layer's outputs, both directions beside each other, and each layer's last states
+        The last layer's outputs, both directions concatenated, and each layer's last states
         of both directions.
     """
     starts = _starts(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
@@ -111,7 +111,7 @@ def stack_bidirectional_dynamic_rnn(
 def _starts(
     cells_fw: Sequence[Any], cells_bw: Sequence[Any], states_fw: Any, states_bw: Any
 ) -> list[tuple[Any, Any, Any, Any]]:
-    """(forward cell, backward cell, forward state, backward state) of each layer."""
+    """Yields the forward cell, backward cell, forward state and backward state of each layer."""
     given = {
         "cells_fw": cells_fw,
         "cells_bw": cells_bw,

@@ -1,4 +1,4 @@
-"""Cells around a cell: they change its inputs or its outputs."""
+"""Cells that wrap another cell, and change its inputs or outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moxing.legacy.contrib.rnn.linear import linear, width
 
 
 class _Wrapper(Cell):
-    """The base of the wrappers: the cell's sizes."""
+    """Base class of the wrappers, with the sizes of the wrapped cell."""
 
     def __init__(self, cell: Any, reuse: bool | None = None) -> None:
         super().__init__(_reuse=reuse)
@@ -28,13 +28,13 @@ class _Wrapper(Cell):
         return self._cell.output_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """The cell's own start."""
+        """Returns the wrapped cell's zero state."""
         with tf.name_scope(f"{type(self).__name__}ZeroState"):
             return self._cell.zero_state(batch_size, dtype)
 
 
 class EmbeddingWrapper(_Wrapper):
-    """Gives the cell rows of a matrix in place of the ids [batch] or [batch, 1]."""
+    """Replaces ids [batch] or [batch, 1] by rows of a matrix before the cell."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class EmbeddingWrapper(_Wrapper):
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The cell's output and state."""
-        # As TensorFlow 1.x did: a scope's own initializer comes before the default one.
+        """Returns the cell's output and state."""
+        # As in TensorFlow 1.x, a scope's own initializer takes precedence over the default.
         start = self._initializer or tf.get_variable_scope().initializer
         if start is None:
             start = tf.random_uniform_initializer(-math.sqrt(3), math.sqrt(3))
@@ -80,7 +80,7 @@ class InputProjectionWrapper(_Wrapper):
         self._num_proj, self._activation = num_proj, activation
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The cell's output and state."""
+        """Returns the cell's output and state."""
         projected = linear(inputs, self._num_proj, True)
         return self._cell(self._activation(projected) if self._activation else projected, state)
 
@@ -103,14 +103,14 @@ class OutputProjectionWrapper(_Wrapper):
         return self._output_size
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The projected output and the cell's state."""
+        """Returns the projected output and the cell's state."""
         output, new_state = self._cell(inputs, state)
         projected = linear(output, self._output_size, True)
         return (self._activation(projected) if self._activation else projected), new_state
 
 
 class HighwayWrapper(_Wrapper):
-    """Carries the inputs past the cell by a learned share (Srivastava et al. 2015)."""
+    """Mixes the cell's inputs into its output by a learned gate (Srivastava et al. 2015)."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class HighwayWrapper(_Wrapper):
         self._coupled, self._carry_bias_init = couple_carry_transform_gates, carry_bias_init
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """The mixed output and the cell's state."""
+        """Returns the mixed output and the cell's state."""
         outputs, new_state = self._cell(inputs, state, scope=scope)
         tf.nest.assert_same_structure(inputs, outputs)
         return tf.nest.map_structure(self._mix, inputs, outputs), new_state
@@ -143,13 +143,13 @@ class HighwayWrapper(_Wrapper):
 
 
 class CompiledWrapper(_Wrapper):
-    """The cell as it is: compilation is the run's, not a cell's."""
+    """The cell without changes: the whole run is compiled or not, never a single cell."""
 
     def __init__(self, cell: Any, compile_stateful: bool = False) -> None:
         super().__init__(cell)
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """The cell's output and state."""
+        """Returns the cell's output and state."""
         return self._cell(inputs, state, scope=scope)
 
 
@@ -194,7 +194,7 @@ class AttentionCellWrapper(_Wrapper):
         return (self._cell.zero_state(batch_size, dtype), *empty)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The attended output and the new (cell state, attention, last outputs)."""
+        """Returns the output with attention and the new (cell state, attention, last outputs)."""
         size, length = self._attn_size, self._length
         if self._state_is_tuple:
             cell_state, attns, past = state
@@ -216,7 +216,7 @@ class AttentionCellWrapper(_Wrapper):
         return output, new_state
 
     def _attend(self, query: Any, past: Any) -> tuple[Any, Any]:
-        """The weighted past outputs, and the past without its oldest."""
+        """Returns the weighted sum of past outputs, and the past outputs without the oldest."""
         with tf.variable_scope("attention"):
             k = tf.get_variable("attn_w", [1, 1, self._attn_size, self._vec_size])
             v = tf.get_variable("attn_v", [self._vec_size])

@@ -1,4 +1,4 @@
-"""Attention mechanisms: how much of each memory a query gets."""
+"""Attention mechanisms: the share of each memory in the answer to a query."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from moxing.errors import MoxValueError
 
 
 class AttentionMechanism:
-    """Something with `alignments_size`, `state_size` and a call of (query, state)."""
+    """The interface: `alignments_size`, `state_size`, and calls with (query, state)."""
 
     @property
     def alignments_size(self) -> Any:
-        """How many memories there are."""
+        """The number of memories."""
         raise NotImplementedError
 
     @property
@@ -40,7 +40,7 @@ class BaseAttentionMechanism(AttentionMechanism):
         custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
         name: str | None = None,
     ) -> None:
-        """Args: probability_fn: of scores and the state before, to alignments."""
+        """Args: probability_fn: a function from (scores, previous state) to alignments."""
         self._query_layer, self._memory_layer = query_layer, memory_layer
         with tf.name_scope(name, "BaseAttentionMechanismInit"):
             memory = tf.convert_to_tensor(memory, name="memory")
@@ -70,7 +70,7 @@ class BaseAttentionMechanism(AttentionMechanism):
         return memory * tf.reshape(mask, tf.concat([tf.shape(mask), ones], 0))
 
     def probabilities(self, score: Any, state: Any) -> Any:
-        """The alignments for scores [batch, time]."""
+        """Returns the alignments for scores [batch, time]."""
         if self._lengths is not None:
             mask = tf.sequence_mask(self._lengths, tf.shape(score)[1])
             masked = tf.fill(tf.shape(score), tf.cast(self._mask_value, score.dtype))
@@ -79,27 +79,27 @@ class BaseAttentionMechanism(AttentionMechanism):
 
     @property
     def memory_layer(self) -> Any:
-        """Makes the keys."""
+        """The layer that makes the keys."""
         return self._memory_layer
 
     @property
     def query_layer(self) -> Any:
-        """Makes a query comparable with the keys."""
+        """The layer that makes a query comparable with the keys."""
         return self._query_layer
 
     @property
     def values(self) -> Any:
-        """[batch, time, depth]."""
+        """The values, of shape [batch, time, depth]."""
         return self._values
 
     @property
     def keys(self) -> Any:
-        """[batch, time, units]."""
+        """The keys, of shape [batch, time, units]."""
         return self._keys
 
     @property
     def batch_size(self) -> Any:
-        """How many sequences there are."""
+        """The number of sequences."""
         return self._batch_size
 
     @property
@@ -111,32 +111,32 @@ class BaseAttentionMechanism(AttentionMechanism):
         return self._alignments_size
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
-        """The alignments before the first step: zeros [batch, time]."""
+        """Returns the alignments before the first step: zeros [batch, time]."""
         zeros = tf.zeros([batch_size, self._alignments_size], dtype)
         size = self._alignments_size
         zeros.set_shape([None, size if isinstance(size, int) else None])
         return zeros
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Any:
-        """The state before the first step."""
+        """Returns the state before the first step."""
         return self.initial_alignments(batch_size, dtype)
 
 
 def softmax_of(
     probability_fn: Callable[[Any], Any] | None,
 ) -> Callable[[Any, Any], Any]:
-    """A function of scores, as one of scores and the state before."""
+    """Converts a function of scores to a function of scores and the previous state."""
     function = probability_fn or tf.nn.softmax
     return lambda score, _: function(score)
 
 
 def dense(units: int, name: str, dtype: Any) -> Any:
-    """A layer without a bias."""
+    """Returns a layer without a bias."""
     return tf.layers.Dense(units, name=name, use_bias=False, dtype=dtype)
 
 
 def luong_score(query: Any, keys: Any, scale: Any = None) -> Any:
-    """Products of the query [batch, units] and the keys (Luong et al. 2015): [batch, time]."""
+    """Returns products [batch, time] of query [batch, units] and keys (Luong et al. 2015)."""
     if query.shape[-1] != keys.shape[-1]:
         raise MoxValueError(
             "Incompatible or unknown inner dimensions between query and keys. Query has units:"
@@ -179,7 +179,7 @@ class LuongAttention(BaseAttentionMechanism):
         custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
         name: str = "LuongAttention",
     ) -> None:
-        """Args: num_units: of the keys, and of queries. scale: whether scores have a factor."""
+        """Args: num_units: the size of keys and queries. scale: whether scores have a factor."""
         super().__init__(
             query_layer=None,
             memory_layer=dense(num_units, "memory_layer", dtype or tf.float32),
@@ -193,7 +193,7 @@ class LuongAttention(BaseAttentionMechanism):
         self._num_units, self._scale, self._name = num_units, scale, name
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        """Alignments [batch, time] for a query [batch, units], twice: they are the state."""
+        """Returns alignments [batch, time] for a query [batch, units], and again as the state."""
         with tf.variable_scope(None, "luong_attention", [query]):
             scale = None
             if self._scale:
@@ -219,7 +219,7 @@ class BahdanauAttention(BaseAttentionMechanism):
         custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
         name: str = "BahdanauAttention",
     ) -> None:
-        """Args: num_units: of keys and queries. normalize: see `bahdanau_score`."""
+        """Args: num_units: the size of keys and queries. normalize: see `bahdanau_score`."""
         super().__init__(
             query_layer=dense(num_units, "query_layer", dtype or tf.float32),
             memory_layer=dense(num_units, "memory_layer", dtype or tf.float32),
@@ -233,7 +233,7 @@ class BahdanauAttention(BaseAttentionMechanism):
         self._num_units, self._normalize, self._name = num_units, normalize, name
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        """Alignments [batch, time] for a query [batch, depth], twice: they are the state."""
+        """Returns alignments [batch, time] for a query [batch, depth], and again as the state."""
         with tf.variable_scope(None, "bahdanau_attention", [query]):
             processed = self.query_layer(query) if self.query_layer else query
             score = bahdanau_score(processed, self._keys, self._num_units, self._normalize)
@@ -242,7 +242,7 @@ class BahdanauAttention(BaseAttentionMechanism):
 
 
 def hardmax(logits: Any, name: str | None = None) -> Any:
-    """1 at the largest of each row, 0 elsewhere."""
+    """Returns 1 at the largest value of each row, and 0 elsewhere."""
     with tf.name_scope(name, "Hardmax", [logits]):
         logits = tf.convert_to_tensor(logits)
         depth = logits.shape[-1] or tf.shape(logits)[-1]

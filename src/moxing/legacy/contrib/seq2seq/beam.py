@@ -19,11 +19,11 @@ _FINAL = ("predicted_ids", "beam_search_decoder_output")
 
 
 class BeamSearchDecoderState(namedtuple("BeamSearchDecoderState", _STATE)):
-    """Each [batch, beams, ...]."""
+    """The state of the search; each field has the shape [batch, beams, ...]."""
 
 
 class BeamSearchDecoderOutput(namedtuple("BeamSearchDecoderOutput", _OUTPUT)):
-    """A step's: each [batch, beams]."""
+    """The outputs of a step; each field has the shape [batch, beams]."""
 
 
 class FinalBeamSearchDecoderOutput(namedtuple("FinalBeamSearchDecoderOutput", _FINAL)):
@@ -51,19 +51,19 @@ class BeamSearchDecoder(Decoder):
         Args:
             cell: an RNN cell.
             embedding: a matrix, or a function of ids.
-            start_tokens: ids [batch].
+            start_tokens: the first ids, of shape [batch].
             end_token: an id.
-            initial_state: of the cell, [batch * beam_width, ...]: see `tile_batch`.
-            beam_width: how many beams.
-            output_layer: from the cell's outputs to logits, if any.
+            initial_state: the cell's initial state, [batch * beam_width, ...]; see `tile_batch`.
+            beam_width: the number of beams.
+            output_layer: a layer from the cell's outputs to logits; None: no layer.
             length_penalty_weight: 0 for none.
-            coverage_penalty_weight: of an `AttentionWrapper`; 0 for none.
+            coverage_penalty_weight: the weight for the cell, an `AttentionWrapper`; 0 for none.
             reorder_tensor_arrays: whether an alignment history is put in the order of the final
                 sequences.
 
         Raises:
-            MoxTypeError: an output layer that is no layer.
-            MoxValueError: start tokens that are no vector.
+            MoxTypeError: the output layer is not a layer.
+            MoxValueError: the start tokens are not a vector.
         """
         if output_layer is not None and not hasattr(output_layer, "compute_output_shape"):
             raise MoxTypeError(f"output_layer must be a layer, not {type(output_layer).__name__}.")
@@ -90,7 +90,7 @@ class BeamSearchDecoder(Decoder):
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Yes: a finished beam may give its place to another."""
+        """True: another beam may replace a finished beam."""
         return True
 
     @property
@@ -103,7 +103,7 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(self._dtype, tf.int32, tf.int32)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """All beams are the same at the start: only the first of them counts."""
+        """Returns the start; all beams are equal at first, so only the first beam counts."""
         shape = [self._batch_size, self._beams]
         zeros = tf.zeros([self._batch_size], tf.int32)
         first = tf.one_hot(zeros, self._beams, True, False, dtype=tf.bool)
@@ -127,7 +127,7 @@ class BeamSearchDecoder(Decoder):
         return tf.zeros_like(self._attention(self._initial_state))
 
     def _attention(self, cell_state: Any) -> Any:
-        """The alignments of a step, [batch, beams, memories], of all mechanisms together."""
+        """Returns a step's alignments [batch, beams, memories] of all mechanisms."""
         if not isinstance(cell_state, AttentionWrapperState):
             raise MoxValueError(
                 "coverage_penalty_weight needs an AttentionWrapper as the cell, whose state says"
@@ -191,14 +191,14 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best, words, parents), next_state
 
     def _of_finished(self, log_probs: Any, finished: Any, vocabulary: Any) -> Any:
-        """A finished beam goes on with the end token only, at no cost."""
+        """Lets finished beams continue with the end token only, at no cost."""
         lowest = log_probs.dtype.min
         only_end = tf.one_hot(self._end_token, vocabulary, 0.0, lowest, dtype=log_probs.dtype)
         wide = tf.tile(finished[..., None], [1, 1, vocabulary])
         return tf.where(wide, tf.zeros_like(log_probs) + only_end, log_probs)
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Whole sequences, by the parents of each step's beams."""
+        """Returns whole sequences, by the parents of each step's beams."""
         longest = tf.cast(tf.reduce_max(final_state.lengths, 1), tf.int32)
         words = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
         if self._reorder:
@@ -214,7 +214,7 @@ class BeamSearchDecoder(Decoder):
         return FinalBeamSearchDecoderOutput(words, outputs), final_state
 
     def _split(self, values: Any) -> Any:
-        """[batch * beams, ...] as [batch, beams, ...]; scalars and arrays stay."""
+        """Reshapes [batch * beams, ...] to [batch, beams, ...], except scalars and TensorArrays."""
         if isinstance(values, tf.TensorArray) or values.shape.ndims == 0:
             return values
         rest = values.shape[1:]
@@ -225,7 +225,7 @@ class BeamSearchDecoder(Decoder):
         return parts
 
     def _merge(self, values: Any) -> Any:
-        """[batch, beams, ...] as [batch * beams, ...]; scalars and arrays stay."""
+        """Reshapes [batch, beams, ...] to [batch * beams, ...], except scalars and TensorArrays."""
         if isinstance(values, tf.TensorArray) or values.shape.ndims == 0:
             return values
         rest = values.shape[2:]
@@ -235,7 +235,7 @@ class BeamSearchDecoder(Decoder):
         return whole
 
     def _gather(self, values: Any, parents: Any) -> Any:
-        """The parts of each beam's parent; scalars and arrays stay."""
+        """Selects the values of each beam's parent, except in scalars and TensorArrays."""
         if isinstance(values, tf.TensorArray) or values.shape.ndims == 0:
             return values
         found = tf.gather(values, parents, batch_dims=1)
@@ -244,20 +244,20 @@ class BeamSearchDecoder(Decoder):
 
 
 def length_penalty(lengths: Any, weight: Any, dtype: Any = tf.float32) -> Any:
-    """((5 + length) / 6) ** weight (Wu et al. 2016, equation 14)."""
+    """Returns ((5 + length) / 6) ** weight (Wu et al. 2016, equation 14)."""
     return tf.pow((5.0 + tf.cast(lengths, dtype)) / 6.0, tf.cast(weight, dtype))
 
 
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
-    """Each example `multiplier` times in a row: [batch * multiplier, ...] of [batch, ...].
+    """Repeats each example `multiplier` times: [batch, ...] becomes [batch * multiplier, ...].
 
     Args:
-        t: a tensor, or a structure of them.
+        t: a tensor, or a structure of tensors.
         multiplier: the number of beams.
-        name: of the operations.
+        name: the name of the operations.
 
     Raises:
-        MoxValueError: a tensor of unknown rank or a scalar.
+        MoxValueError: a tensor has an unknown rank, or is a scalar.
     """
 
     def tiled(values: Any) -> Any:

@@ -20,7 +20,7 @@ class Decoder:
 
     @property
     def batch_size(self) -> Any:
-        """How many sequences are decoded."""
+        """The number of sequences that are decoded."""
         raise NotImplementedError
 
     @property
@@ -35,7 +35,7 @@ class Decoder:
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether a sequence that is finished may go on (beams change their places)."""
+        """Whether a finished sequence may continue, as in a beam search."""
         return False
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
@@ -43,7 +43,7 @@ class Decoder:
         raise NotImplementedError
 
     def step(self, time: Any, inputs: Any, state: Any, name: Any = None) -> tuple[Any, ...]:
-        """One step."""
+        """Runs one step."""
         raise NotImplementedError
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
@@ -52,11 +52,11 @@ class Decoder:
 
 
 class BasicDecoderOutput(namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))):
-    """A step's outputs of the cell, and the helper's samples from them."""
+    """The cell's outputs of a step, and the helper's samples from these outputs."""
 
 
 class BasicDecoder(Decoder):
-    """A cell whose inputs a helper chooses."""
+    """Decodes with a cell whose inputs a helper chooses."""
 
     def __init__(
         self, cell: Any, helper: Any, initial_state: Any, output_layer: Any = None
@@ -93,7 +93,7 @@ class BasicDecoder(Decoder):
         return tf.nest.map_structure(shape, size)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """The helper's start, and the initial state."""
+        """Returns the helper's first inputs, and the initial state."""
         return (*self._helper.initialize(), self._initial_state)
 
     def step(self, time: Any, inputs: Any, state: Any, name: Any = None) -> tuple[Any, ...]:
@@ -125,18 +125,18 @@ def dynamic_decode(
         decoder: a `Decoder`.
         output_time_major: whether outputs are [time, batch, ...], not [batch, time, ...].
         impute_finished: whether the outputs of a finished sequence are zeros, and its state stays.
-        maximum_iterations: a scalar; no limit by default.
-        parallel_iterations: of the loop.
+        maximum_iterations: the maximum number of steps, a scalar; no limit by default.
+        parallel_iterations: the number of the loop's iterations that may run in parallel.
         swap_memory: whether a GPU's tensors may wait in the host's memory.
-        scope: of the variables; `decoder` by default.
-        **kwargs: of `decoder.initialize` (none of the decoders here takes any).
+        scope: the variable scope; `decoder` by default.
+        **kwargs: arguments of `decoder.initialize`; openmox's decoders have none.
 
     Returns:
         The outputs of all steps, the last state, and the number of steps of each sequence, int32
         [batch].
 
     Raises:
-        MoxTypeError: not a decoder.
+        MoxTypeError: `decoder` is not a decoder.
     """
     if not (hasattr(decoder, "step") and hasattr(decoder, "initialize")):
         raise MoxTypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}.")
@@ -150,7 +150,7 @@ def dynamic_decode(
             swap_memory=swap_memory,
         )
         outputs = tf.nest.map_structure(lambda array: array.stack(), arrays)
-        # A decoder says by this error that there is nothing to finish up.
+        # A decoder without a `finalize` raises this error.
         with contextlib.suppress(NotImplementedError):
             outputs, state = decoder.finalize(outputs, state, lengths)
         if not output_time_major:
@@ -213,7 +213,7 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _kept(finished: Any, old: Any, new: Any) -> Any:
-    """The old state of finished sequences; what all sequences share goes on."""
+    """Keeps the old state of finished sequences; values that all sequences share change."""
     if isinstance(new, tf.TensorArray) or new.shape.ndims == 0:
         return new
     return _rows(finished, old, new)

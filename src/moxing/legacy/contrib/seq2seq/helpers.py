@@ -1,4 +1,4 @@
-"""Helpers choose a `BasicDecoder`'s inputs: the truth, its own outputs, or a mixture."""
+"""Helpers that choose a `BasicDecoder`'s inputs: true inputs, own outputs, or a mixture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Helper:
 
     @property
     def batch_size(self) -> Any:
-        """How many sequences there are."""
+        """The number of sequences."""
         raise NotImplementedError
 
     @property
@@ -37,7 +37,7 @@ class Helper:
         raise NotImplementedError
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """Ids for a step's outputs."""
+        """Returns ids for a step's outputs."""
         raise NotImplementedError
 
     def next_inputs(
@@ -48,7 +48,7 @@ class Helper:
 
 
 class CustomHelper(Helper):
-    """A helper of three functions."""
+    """A helper made of three functions."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class CustomHelper(Helper):
         return self._dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """The first function's result; `finished` of it tells the batch size."""
+        """Returns the first function's result, whose `finished` gives the batch size."""
         with tf.name_scope(name, "CustomHelperInitialize"):
             finished, inputs = self._initialize_fn()
             if self._batch_size is None:
@@ -86,14 +86,14 @@ class CustomHelper(Helper):
         return finished, inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """The second function's result."""
+        """Returns the second function's result."""
         with tf.name_scope(name, "CustomHelperSample", [time, outputs, state]):
             return self._sample_fn(time=time, outputs=outputs, state=state)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """The third function's result."""
+        """Returns the third function's result."""
         with tf.name_scope(name, "CustomHelperNextInputs", [time, outputs, state]):
             return self._next_inputs_fn(
                 time=time, outputs=outputs, state=state, sample_ids=sample_ids
@@ -101,7 +101,7 @@ class CustomHelper(Helper):
 
 
 class _Ids(Helper):
-    """A helper whose samples are one integer a sequence."""
+    """A helper whose samples are one integer for each sequence."""
 
     _batch_size: Any
 
@@ -119,12 +119,12 @@ class _Ids(Helper):
 
 
 class TrainingHelper(_Ids):
-    """Gives the true inputs, each for as long as its sequence is."""
+    """Returns the true inputs up to the length of each sequence."""
 
     def __init__(
         self, inputs: Any, sequence_length: Any, time_major: bool = False, name: Any = None
     ) -> None:
-        """Args: inputs: [batch, time, ...], or a structure of such. sequence_length: [batch]."""
+        """Args: inputs: a tensor [batch, time, ...] or a structure. sequence_length: [batch]."""
         with tf.name_scope(name, "TrainingHelper", [inputs, sequence_length]):
             self._inputs = inputs = tf.nest.map_structure(tf.convert_to_tensor, inputs)
             if not time_major:
@@ -150,19 +150,19 @@ class TrainingHelper(_Ids):
         return self._sequence_length
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """The first inputs; zeros where no sequence has any."""
+        """Returns the first inputs; zeros if all sequences are empty."""
         with tf.name_scope(name, "TrainingHelperInitialize"):
             return self._at(tf.constant(0))
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """The best class."""
+        """Returns the best class."""
         with tf.name_scope(name, "TrainingHelperSample", [time, outputs]):
             return tf.argmax(outputs, -1, output_type=tf.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """The inputs of the next step."""
+        """Returns the inputs of the next step."""
         with tf.name_scope(name, "TrainingHelperNextInputs", [time, outputs, state]):
             finished, inputs = self._at(time + 1)
         return finished, inputs, state
@@ -178,7 +178,7 @@ class TrainingHelper(_Ids):
 
 
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
-    """Gives samples of the last outputs as inputs, by chance (Bengio et al. 2015)."""
+    """Randomly replaces true inputs by samples of the last outputs (Bengio et al. 2015)."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         super().__init__(inputs, sequence_length, time_major, name)
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """Ids drawn from the outputs; -1 where the true input comes next."""
+        """Returns ids drawn from the outputs; -1 where the true input comes next."""
         with tf.name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs]):
             chosen = _chosen(outputs, self._probability, self._scheduling_seed)
             drawn = _drawn(outputs, self._seed)
@@ -207,7 +207,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """The inputs of the next step, with samples in place of some."""
+        """Returns the next inputs, some of which are replaced by samples."""
         with tf.name_scope(name, "ScheduledEmbeddingTrainingHelperNextInputs"):
             finished, inputs = self._at(time + 1)
             sampled = self._embed(tf.maximum(sample_ids, 0))
@@ -217,7 +217,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 
 
 class ScheduledOutputTrainingHelper(TrainingHelper):
-    """Gives the last outputs as inputs, by chance (Bengio et al. 2015)."""
+    """Randomly replaces true inputs by the last outputs (Bengio et al. 2015)."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         auxiliary_inputs: Any = None,
         name: Any = None,
     ) -> None:
-        """Args: next_inputs_fn: of outputs. auxiliary_inputs: go beside every input."""
+        """Args: next_inputs_fn: a function of outputs. auxiliary_inputs: appended to inputs."""
         self._probability, self._seed = _probability(sampling_probability), seed
         self._next_inputs_fn, self._auxiliary = next_inputs_fn, None
         if auxiliary_inputs is not None:
@@ -240,14 +240,14 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         super().__init__(inputs, sequence_length, time_major, name)
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """1 where the outputs come next, 0 where the true input does."""
+        """Returns 1 where the outputs come next, and 0 where the true input comes next."""
         with tf.name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs]):
             return tf.cast(_chosen(outputs, self._probability, self._seed), tf.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """The inputs of the next step, with outputs in place of some."""
+        """Returns the next inputs, some of which are replaced by outputs."""
         with tf.name_scope(name, "ScheduledOutputTrainingHelperNextInputs"):
             finished, inputs = self._at(time + 1)
             own = outputs if self._next_inputs_fn is None else self._next_inputs_fn(outputs)
@@ -261,7 +261,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
 
 
 class GreedyEmbeddingHelper(_Ids):
-    """Gives the vector of the last step's best class."""
+    """Returns the vector of the last step's best class as the next input."""
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
         """Args: embedding: a matrix or a function of ids. start_tokens: [batch]. end_token: id."""
@@ -276,17 +276,17 @@ class GreedyEmbeddingHelper(_Ids):
         self._start_inputs = self._embed(self._start_tokens)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """The vectors of the start tokens."""
+        """Returns the vectors of the start tokens."""
         return tf.zeros([self._batch_size], tf.bool), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """The best class."""
+        """Returns the best class."""
         return tf.argmax(outputs, -1, output_type=tf.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Any = None
     ) -> tuple[Any, Any, Any]:
-        """The vectors of the samples; a sequence ends with the end token."""
+        """Returns the vectors of the samples; a sequence ends with the end token."""
         finished = tf.equal(sample_ids, self._end_token)
         inputs = tf.cond(
             tf.reduce_all(finished),
@@ -297,7 +297,7 @@ class GreedyEmbeddingHelper(_Ids):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Gives the vector of a class that is drawn from the last step's outputs."""
+    """Returns the vector of a class that is drawn from the last step's outputs."""
 
     def __init__(
         self,
@@ -311,13 +311,13 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._temperature, self._seed = softmax_temperature, seed
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """A class, by its probability; a high temperature evens these out."""
+        """Draws a class by its probability; a high temperature makes probabilities more even."""
         logits = outputs if self._temperature is None else outputs / self._temperature
         return _drawn(logits, self._seed)
 
 
 class InferenceHelper(Helper):
-    """A helper of functions: samples of outputs, ends of samples, inputs of samples."""
+    """A helper made of functions: from outputs to samples, from samples to ends and inputs."""
 
     def __init__(
         self,
@@ -328,7 +328,7 @@ class InferenceHelper(Helper):
         end_fn: Callable[[Any], Any],
         next_inputs_fn: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Args: next_inputs_fn: of samples; the samples themselves by default."""
+        """Args: next_inputs_fn: a function of samples; by default, samples are the inputs."""
         self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn
         self._sample_shape, self._sample_dtype = tf.TensorShape(sample_shape), sample_dtype
         self._start_inputs = tf.convert_to_tensor(start_inputs)
@@ -347,11 +347,11 @@ class InferenceHelper(Helper):
         return self._sample_dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """The start inputs."""
+        """Returns the start inputs."""
         return tf.zeros([self._batch_size], tf.bool), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: Any = None) -> Any:
-        """The first function's result."""
+        """Returns the first function's result."""
         return self._sample_fn(outputs)
 
     def next_inputs(
@@ -363,7 +363,7 @@ class InferenceHelper(Helper):
 
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
-    """A function from ids to vectors, of one or of a matrix."""
+    """Returns a function from ids to vectors, given such a function or a matrix."""
     if callable(embedding):
         return embedding
     return lambda ids: tf.nn.embedding_lookup(embedding, ids)
@@ -398,7 +398,7 @@ def _probability(value: Any) -> Any:
 
 
 def _chosen(outputs: Any, probability: Any, seed: int | None) -> Any:
-    """Whether each sequence takes a sample."""
+    """Returns, for each sequence, whether it takes a sample."""
     return tf.random_uniform(tf.shape(outputs)[:1], seed=seed) < probability
 
 

@@ -17,7 +17,7 @@ from moxing.legacy.contrib.seq2seq.attention import (
 
 
 def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Any:
-    """The cumulative product of numbers in [0, 1], as exp(cumsum(log)), which has a gradient."""
+    """Returns the cumulative product of numbers in [0, 1], by exp(cumsum(log)) for its gradient."""
     with tf.name_scope(None, "SafeCumprod", [x]):
         x = tf.convert_to_tensor(x)
         tiny = 1e-45 if x.dtype == tf.float64 else 1.1754944e-38
@@ -25,11 +25,11 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Any:
-    """The alignments of a step, from the probability that each memory is where reading stops.
+    """Returns a step's alignments from the probabilities that reading stops at each memory.
 
     Args:
-        p_choose_i: [batch, time], in [0, 1].
-        previous_attention: the step before, [batch, time].
+        p_choose_i: the probabilities, of shape [batch, time].
+        previous_attention: the alignments of the previous step, of shape [batch, time].
         mode: "recursive" (exact, slow), "parallel" (equation 13 of the paper) or "hard" (0 or 1).
 
     Returns:
@@ -52,7 +52,7 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
         ahead = safe_cumprod(1 - p, axis=1, exclusive=True)
         return p * ahead * tf.cumsum(previous / tf.clip_by_value(ahead, 1e-10, 1.0), axis=1)
     if mode == "hard":
-        # Only memories at or behind the last one can be chosen; the first of those is.
+        # The first chosen memory at or after the previous step's memory.
         possible = p * tf.cumsum(previous, axis=1)
         return possible * tf.cumprod(1 - possible, axis=1, exclusive=True)
     raise MoxValueError(f"mode must be 'recursive', 'parallel', or 'hard', not {mode!r}.")
@@ -66,10 +66,10 @@ def _chosen(noise: float, mode: str, seed: int | None, score: Any, previous: Any
 
 
 class _Monotonic(BaseAttentionMechanism):
-    """The base of both mechanisms: attention starts at the first memory."""
+    """Base class of both mechanisms: attention starts at the first memory."""
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
-        """1 at the first memory."""
+        """Returns 1 at the first memory, and 0 elsewhere."""
         return tf.one_hot(tf.zeros([batch_size], tf.int32), self._alignments_size, dtype=dtype)
 
     def _bias(self, dtype: Any, start: float) -> Any:
@@ -107,7 +107,7 @@ class BahdanauMonotonicAttention(_Monotonic):
         self._score_bias_init = score_bias_init
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        """Alignments [batch, time] for a query [batch, depth], twice: they are the state."""
+        """Returns alignments [batch, time] for a query [batch, depth], and again as the state."""
         with tf.variable_scope(None, "bahdanau_monotonic_attention", [query]):
             processed = self.query_layer(query) if self.query_layer else query
             score = bahdanau_score(processed, self._keys, self._num_units, self._normalize)
@@ -145,7 +145,7 @@ class LuongMonotonicAttention(_Monotonic):
         self._scale, self._score_bias_init = scale, score_bias_init
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        """Alignments [batch, time] for a query [batch, units], twice: they are the state."""
+        """Returns alignments [batch, time] for a query [batch, units], and again as the state."""
         with tf.variable_scope(None, "luong_monotonic_attention", [query]):
             scale = None
             if self._scale:

@@ -1,4 +1,4 @@
-"""Sequences from a tree: each step's words and the beams that they continue."""
+"""Reads sequences from a tree of words, each of which continues a beam of the previous step."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import tensorflow.compat.v1 as tf
 def gather_tree(
     step_ids: Any, parent_ids: Any, max_sequence_lengths: Any, end_token: Any, name: Any = None
 ) -> Any:
-    """The whole sequence of each beam.
+    """Returns the whole sequence of each beam.
 
     Args:
         step_ids: int32 [time, batch, beams].
-        parent_ids: which beam of the step before each continues, int32 [time, batch, beams].
+        parent_ids: the beam of the previous step that each beam continues, int32 of shape
+            [time, batch, beams].
         max_sequence_lengths: int32 [batch]; all later tokens are the end token.
-        end_token: a scalar; behind a sequence's first one there are only end tokens.
-        name: of the operations.
+        end_token: the id of the end token, a scalar; only end tokens follow a sequence's first one.
+        name: the name of the operations.
 
     Returns:
         int32 [time, batch, beams].
@@ -67,7 +68,7 @@ def _inside(parent_ids: Any, lengths: Any) -> Any:
 
 
 def _places(parent_ids: Any, lengths: Any) -> Any:
-    """The beam in which each final beam's sequence was at each step: [time, batch, beams]."""
+    """Returns the beam of each final sequence at each step, of shape [time, batch, beams]."""
     shape = tf.shape(parent_ids)
     own = tf.tile(tf.range(shape[2])[None], [shape[1], 1])
     lengths = tf.cast(lengths, tf.int32)

@@ -1,4 +1,4 @@
-"""A cell that attends: its inputs and outputs get what mechanisms read from their memories."""
+"""A cell with attention: mechanisms read memories, and the cell uses the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AttentionWrapperState(namedtuple("AttentionWrapperState", _FIELDS)):
     """The state of an `AttentionWrapper`."""
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """The state with some fields replaced by values of the same shapes."""
+        """Returns the state with some fields replaced by values of the same shapes."""
 
         def shaped(old: Any, new: Any) -> Any:
             if isinstance(old, tf.Tensor) and isinstance(new, tf.Tensor):
@@ -43,7 +43,7 @@ class AttentionWrapperState(namedtuple("AttentionWrapperState", _FIELDS)):
 
 
 class AttentionWrapper(Cell):
-    """A cell whose inputs have the last attention beside them, and whose output is the next."""
+    """A cell that reads its inputs and the last attention, and outputs the next attention."""
 
     def __init__(
         self,
@@ -63,21 +63,22 @@ class AttentionWrapper(Cell):
 
         Args:
             cell: an RNN cell.
-            attention_mechanism: one, or a list of them.
-            attention_layer_size: of the attention, one or one a mechanism; by default the
-                the attention is the context itself, without a layer.
+            attention_mechanism: a mechanism, or a list of mechanisms.
+            attention_layer_size: the size of the attention, or a list of sizes, one for each
+                mechanism; by default, the attention is the context itself, without a layer.
             alignment_history: whether the state keeps the alignments of all steps.
-            cell_input_fn: of (inputs, attention); beside each other by default.
+            cell_input_fn: a function of (inputs, attention); concatenates both by default.
             output_attention: whether the output is the attention, not the cell's output.
-            initial_cell_state: of `zero_state`.
-            name: of the cell; `attention_wrapper` by default.
-            attention_layer: in place of attention_layer_size, one or one a mechanism.
-            attention_fn: of (mechanism, cell output, attention state, layer); `compute_attention`
-                by default.
-            dtype: of the attention layers.
+            initial_cell_state: the cell's state in `zero_state`; None: the cell's own zero state.
+            name: the name of the cell; `attention_wrapper` by default.
+            attention_layer: a layer, or a list with a layer for each mechanism, in place of
+                attention_layer_size.
+            attention_fn: a function of (mechanism, cell output, attention state, layer);
+                `compute_attention` by default.
+            dtype: the dtype of the attention layers.
 
         Raises:
-            MoxValueError: sizes or layers that are not one a mechanism, or both given.
+            MoxValueError: there is not one size or layer for each mechanism, or both are given.
         """
         super().__init__(name=name)
         several = isinstance(attention_mechanism, (list, tuple))
@@ -122,7 +123,7 @@ class AttentionWrapper(Cell):
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """The state before the first step."""
+        """Returns the state before the first step."""
         with tf.name_scope(f"{type(self).__name__}ZeroState"):
             if self._initial_cell_state is not None:
                 cell_state = tf.nest.map_structure(tf.identity, self._initial_cell_state)
@@ -148,10 +149,10 @@ class AttentionWrapper(Cell):
         return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=start.shape)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """One step.
+        """Runs one step.
 
         Raises:
-            MoxTypeError: a state that is not this cell's.
+            MoxTypeError: the state is not an `AttentionWrapperState`.
         """
         if not isinstance(state, AttentionWrapperState):
             raise MoxTypeError(
