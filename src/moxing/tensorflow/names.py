@@ -33,7 +33,11 @@ LAZY: Final = {
     "cache": "moxing.tensorflow.executor.cache",
     "file": "moxing",
 }
-MISSING: Final = frozenset(("InputSpec",))
+MISSING: Final = {
+    "InputSpec": "every device takes a batch of its own, so return one sample (auto_batch=True) or"
+    " one device's batch from input_fn. Where it gave batches to be split over the devices"
+    " (split_to_device), divide their size by mox.get_flag('num_gpus')",
+}
 # The names in LAZY that are modules.
 _MODULES: Final = ("auto",)
 
@@ -52,5 +56,5 @@ def load(name: str, public: list[str]) -> Any:
         module = importlib.import_module(LAZY[name])
         return module if name in _MODULES else getattr(module, name)
     if name in MISSING:
-        raise MoxAttributeError(f"mox.{name} is not supported yet by this version of openmox.")
+        raise MoxAttributeError(f"mox.{name} is not part of openmox: {MISSING[name]}.")
     raise MoxAttributeError(f"mox has no {name!r}.{near_matches(name, public)}")

@@ -254,3 +254,23 @@ def test_an_input_is_not_mistaken_for_another_where_operations_are_fused(
     expected = queries @ queries.transpose(0, 1, 3, 2) * 0.5 + mask
     for one in found:
         np.testing.assert_allclose(one, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "samples"),
+    [
+        (([784], [784]), 784),
+        (([784], []), 1),
+        (([8, 4], [100, 4]), 8),
+        (([8, 4], [8], []), 8),
+    ],
+)
+def test_an_image_and_its_class_that_nobody_batches_are_one_sample(
+    given: tuple[list[int], ...], samples: int
+) -> None:
+    def input_fn(mode: str) -> Any:
+        first, *others = given
+        return [tf.zeros(first), *(tf.zeros(shape, tf.int32) for shape in others)]
+
+    with tf.Graph().as_default():
+        assert inputs.build(input_fn, "TRAIN", None, False).counts == (samples,)

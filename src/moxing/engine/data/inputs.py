@@ -240,9 +240,11 @@ def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[An
 
 
 def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | None:
-    """The batch size: the first dimension of the first input that has one."""
+    """The batch size: the first dimension of the first input that has one; 1 of one sample."""
     if known is not None:
         return known
+    if _is_one_sample(tensors):
+        return 1
     for tensor in tensors:
         shape = tensor.shape
         if shape.rank is None or shape.rank > 0:
@@ -252,6 +254,14 @@ def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | Non
             if isinstance(tensor, tf.Tensor) and shape.rank is not None:
                 return tf.shape(tensor, out_type=tf.int64)[0]
     return None
+
+
+def _is_one_sample(tensors: Sequence[Any]) -> bool:
+    """Whether the inputs are one sample and the number of its class."""
+    if len(tensors) != 2 or not all(isinstance(tensor, tf.Tensor) for tensor in tensors):
+        return False
+    image, number = tensors
+    return bool(image.shape.rank) and number.shape.rank == 0 and bool(number.dtype.is_integer)
 
 
 def _check_batchable(names: Sequence[str], tensors: Sequence[Any], batch_size: int) -> None:
