@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import warm
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
@@ -81,11 +82,11 @@ def appears(line: str, printed: str, within: float | None) -> bool:
 
 def run(script: str, folder: Path) -> str:
     """What a shell prints for a block of commands, which must all succeed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = [str(warm.commands()), str(Path(sys.executable).parent), os.environ["PATH"]]
     done = subprocess.run(
         ["bash", "-euc", script],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**warm.forking(), "PATH": os.pathsep.join(folders)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
