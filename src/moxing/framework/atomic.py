@@ -12,7 +12,7 @@ _START, _END = ".mox-", ".part"
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a file name is that of a file which `replacing` has not put in place yet."""
+    """Whether a file of this name is a temporary file of an unfinished `replacing`."""
     return name.startswith(_START) and name.endswith(_END)
 
 

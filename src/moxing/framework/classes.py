@@ -18,7 +18,7 @@ _OF_SYSTEMS += ("__pycache__",)
 
 
 def may_be_class(folder: str) -> bool:
-    """Whether a folder of this name can be that of a class: neither hidden nor a system's."""
+    """Whether a folder of this name can hold a class: it is neither hidden nor a system folder."""
     return not folder.startswith(".") and folder not in _OF_SYSTEMS
 
 

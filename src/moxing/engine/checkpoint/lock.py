@@ -97,7 +97,7 @@ def lock(directory: str | Path) -> Iterator[Held]:
 
 
 def is_held(directory: str | Path) -> bool:
-    """Whether a run trains in a directory, by its note there, which a killed run leaves."""
+    """Whether the directory has the note of a training run; a killed run leaves its note behind."""
     return os.path.exists(os.path.join(directory, _HOLDER))
 
 

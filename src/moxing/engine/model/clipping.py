@@ -52,7 +52,7 @@ def clipped_in_run(gradients: Sequence[Any]) -> list[Any]:
 
 
 def clips_itself(optimizer: Any) -> bool:
-    """Whether an optimizer makes gradients from those that it gets, and clips them itself."""
+    """Whether an optimizer changes the gradients that it gets, and clips the results itself."""
     return bool(getattr(optimizer, "clips_itself", False))
 
 

@@ -90,7 +90,7 @@ class Escape:
 
     @property
     def saves(self) -> bool:
-        """Whether this process writes what it has."""
+        """Whether a save of this process is running."""
         return self._saves > 0
 
     def leave(self, code: int, farewell: Callable[[], None] = lambda: None) -> None:

@@ -157,7 +157,7 @@ class Mirror:
             self._pointed[folder] = names[-1]
 
     def _leads_somewhere(self, folder: str) -> bool:
-        """Whether the checkpoint that the pointer names is uploaded; it may have changed."""
+        """Whether the checkpoint that the pointer file names now is completely uploaded."""
         target = pointer.read(os.path.join(self.local, folder))
         names = [] if target is None or target.fault else [os.path.basename(target.newest)]
         waiting = self._commits_of(folder).waiting()

@@ -49,7 +49,7 @@ class _Steps:
         return begun is not None and begun.guards and self.loop.settled
 
     def waits(self, done: int) -> bool:
-        """Whether step number `done` has not got what it waits for; True if that is not known."""
+        """Whether the step after step number `done` has not begun; True if that is not known."""
         if self.loop.progress.step != done:
             return False
         begun = self.built.begun

@@ -44,9 +44,9 @@ def ended_with(prefix: str) -> int | None:
 
 
 def ended_early(model_dir: str, prefix: str, max_steps: int) -> bool:
-    """Whether the training to max_steps ended by itself at this checkpoint, and none goes on.
+    """Whether the training to max_steps ended by itself at this checkpoint, and is not running now.
 
-    Hooks end a training like that. A training that a signal or an error ended is expected to go on.
+    Hooks can do so. A training that a signal or an error ended is expected to resume.
     """
     where = local_path(model_dir)
     if not file.is_remote(where) and checkpoint.is_held(where):

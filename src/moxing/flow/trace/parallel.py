@@ -166,7 +166,7 @@ def split(tensor: tf.Tensor, count: int) -> list[Blob]:
 
 
 def shares(batch: int, what: str) -> bool:
-    """Whether each device gets a part of an input's samples; else all get the whole.
+    """Whether each device gets a part of an input's samples; otherwise each gets all samples.
 
     Devices of one machine may have different numbers; machines exchange parts of one size.
 

@@ -99,7 +99,7 @@ def _forget(path: str, step: int) -> None:
 
 
 def _comes_again(text: bytes, step: int) -> bool:
-    """Whether a line is no line of metrics or will be written again; not parsed, for speed."""
+    """Whether a line is incomplete, or will be written again; JSON is not parsed, for speed."""
     if not text.endswith(b"\n"):
         return True
     head = _HEAD.match(text)
