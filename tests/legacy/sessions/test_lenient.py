@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,12 @@ from moxing.legacy.sessions import lenient
 
 
 @pytest.fixture(autouse=True)
-def lenient_sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    expansions = list(sessions._REGISTERED_EXPANSIONS)
+def lenient_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions.BaseSession, "__init__", sessions.BaseSession.__init__)
     lenient.install()
-    yield
-    sessions._REGISTERED_EXPANSIONS[:] = expansions
+    installed = sessions.BaseSession.__init__
+    lenient.install()
+    assert sessions.BaseSession.__init__ is installed
 
 
 @pytest.mark.skipif("devices.has_gpu()")

@@ -6,6 +6,7 @@ views and iterators.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import KeysView, ValuesView
 from typing import Any
 
@@ -40,8 +41,18 @@ def install() -> None:
             config = placed
         start(self, target, graph, config)
 
+    # Other changes to sessions are known by their marks.
+    __init__.__dict__.update(vars(start))
     __init__.mox_placed = start  # type: ignore[attr-defined]
     session.BaseSession.__init__ = __init__
+    _register_views()
+
+
+@functools.cache
+def _register_views() -> None:
+    """Makes views fetches, once: TensorFlow refuses to register a type again."""
+    from tensorflow.python.client import session
+
     for kind in _ONCE_LISTS:
         session.register_session_run_conversion_functions(kind, _fetch_all)
 
