@@ -395,3 +395,18 @@ def test_what_cannot_be_computed_says_so() -> None:
             rnn.GRUBlockCell()
         with pytest.raises(ValueError, match="one entry for each"):
             rnn.stack_bidirectional_rnn([basic()], [], [tf.zeros([1, 4])], dtype=tf.float32)
+
+
+def test_a_linear_map_takes_the_arguments_of_tensorflow_0() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.zeros([1, 2])
+        mapped = [
+            linear.linear([x], 2, True, bias_start=3.0, scope="named"),
+            linear.linear([x, x], 2, True, 4.0, scope="placed"),
+        ]
+        names = {variable.op.name for variable in tf.global_variables()}
+        assert names == {
+            f"{scope}/{part}" for scope in ("named", "placed") for part in ("kernel", "bias")
+        }
+        session.run(tf.global_variables_initializer())
+        assert [value.tolist() for value in session.run(mapped)] == [[[3, 3]], [[4, 4]]]

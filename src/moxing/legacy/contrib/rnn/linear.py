@@ -17,6 +17,8 @@ def linear(
     bias: bool,
     bias_initializer: Any = None,
     kernel_initializer: Any = None,
+    bias_start: float = 0.0,
+    scope: Any = None,
 ) -> Any:
     """Returns `concat(args) @ kernel + bias`, with variables of the current scope.
 
@@ -24,8 +26,11 @@ def linear(
         args: a tensor [batch, n], or a list of such tensors.
         output_size: the number of columns of the result.
         bias: whether there is a bias.
-        bias_initializer: the initializer of the bias; zeros by default.
+        bias_initializer: the initializer of the bias; the constant `bias_start` by default. A
+            number is that constant, as this was its place until TensorFlow 1.0.
         kernel_initializer: the initializer of the kernel; the scope's by default.
+        bias_start: the value at which the bias starts, unless `bias_initializer` is given.
+        scope: the variable scope, as until TensorFlow 1.0; the current scope by default.
 
     Returns:
         A tensor [batch, output_size].
@@ -33,6 +38,9 @@ def linear(
     Raises:
         MoxValueError: there are no tensors, or the width of a tensor is unknown.
     """
+    if scope is not None:
+        with tf.variable_scope(scope):
+            return linear(args, output_size, bias, bias_initializer, kernel_initializer, bias_start)
     tensors = list(tf.nest.flatten(args))
     if not tensors:
         raise MoxValueError("linear() needs at least one tensor in args.")
@@ -43,7 +51,9 @@ def linear(
     product = tf.matmul(joined, kernel)
     if not bias:
         return product
-    start = tf.zeros_initializer(dtype) if bias_initializer is None else bias_initializer
+    start = bias_start if bias_initializer is None else bias_initializer
+    if isinstance(start, (int, float)):
+        start = tf.constant_initializer(start, dtype)
     return tf.nn.bias_add(product, tf.get_variable(BIAS, [output_size], dtype, initializer=start))
 
 
