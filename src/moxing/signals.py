@@ -24,8 +24,8 @@ class StopRequest:
     Attributes:
         signal: the number of the last signal that asked; None if none has.
         count: the number of requests.
-        later: called with a signal's number, in a thread of its own, a moment after the first one
-            came to a main thread that may not come to act on it; None: nothing is called.
+        later: called with the number of the first signal, soon after that signal and in a thread of
+            its own, as the main thread may be stuck; None: nothing is called.
     """
 
     def __init__(self) -> None:

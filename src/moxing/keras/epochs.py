@@ -25,7 +25,7 @@ _PREFIX = "val_"
 
 
 class Epochs:
-    """The pauses of a training run: at the end of each epoch, and at each evaluation.
+    """Implements `Pauses` of a job: at the end of each epoch, and at each evaluation.
 
     Args:
         family: the Keras family of the model.
@@ -110,7 +110,7 @@ class Epochs:
         logs = self._metrics(session, global_step, reset=False)
         counter = getattr(self._model, "_train_counter", None)
         with self._given_back(session):
-            if counter is not None:  # The step of tf_keras' own summaries.
+            if counter is not None:  # tf_keras counts the steps of its own summaries with it.
                 with eager_mode():
                     counter.assign(global_step)
             return self._callbacks.batch_end(self._batch(global_step - 1), logs)

@@ -29,10 +29,10 @@ class Limits:
     """Limits of waiting, in seconds.
 
     Attributes:
-        explain: after a task has died, for the other tasks to end by themselves, as one of them may
-            report the error that caused it.
-        stop: after SIGTERM, before SIGKILL: a step is saved, and an upload to a store ends.
-        ps: for parameter servers, after the last worker has ended.
+        explain: how long the other tasks may go on after a task has died: one of them may still
+            report the error that caused the death.
+        stop: the time between SIGTERM and SIGKILL, in which tasks save a step and end an upload.
+        ps: how long parameter servers may go on after the last worker has ended.
         quiet: the first part of `stop`, after which a line names the tasks that are waited for.
     """
 
@@ -46,7 +46,7 @@ def limits_with(grace: float | None) -> Limits:
     """Returns the default limits, with the seconds of `--grace`, if given.
 
     Raises:
-        MoxValueError: no time that can be waited.
+        MoxValueError: `grace` is negative or longer than a day.
     """
     if grace is None:
         return Limits()
@@ -63,7 +63,8 @@ class Outcome:
 
     Attributes:
         ends: code by task, in the order in which they ended.
-        cause: the task that failed first; None if all did their work, or a signal stopped them.
+        cause: the first task that failed by itself, not for want of another task; None if all did
+            their work, or a signal stopped them.
         last_lines: the last lines that `cause` printed.
         path: the file with the whole output of `cause`.
     """
@@ -160,7 +161,7 @@ def _end(
     limits: Limits,
     say: Callable[[str], None],
 ) -> None:
-    """Passes on this process's signal, or SIGTERM; `close` kills the tasks that remain."""
+    """Passes on this process's signal, or SIGTERM; `Task.close` kills later what remains."""
     # Once the workers have ended, parameter servers have nothing to save.
     limit = min(limits.stop, limits.ps) if not stop and _workers_done(tasks) else limits.stop
     for task in tasks:

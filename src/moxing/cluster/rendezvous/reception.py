@@ -1,4 +1,6 @@
-"""The chief's listener before the start: gathers the tasks, and refuses wrong ones."""
+"""The chief's listener before the start: gathers the tasks, and refuses those that differ
+from the chief or are not in its list.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class FileRecord:
-    """Size in bytes and digest of one file."""
+    """The size in bytes of one file, and its `durable.digest`."""
 
     bytes: int
     digest: str
@@ -75,7 +75,7 @@ def read(prefix: str) -> Manifest | None:
 
 
 def manifests(directory: str) -> list[tuple[str, Manifest]]:
-    """Every readable manifest of a directory, after its checkpoint's prefix; last commit first."""
+    """Prefix and manifest of every checkpoint with a readable manifest; last commit first."""
     found = []
     for name in os.listdir(directory):
         if name.endswith(MANIFEST) and not name.startswith("."):
@@ -86,7 +86,10 @@ def manifests(directory: str) -> list[tuple[str, Manifest]]:
 
 
 def read_extra(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Returns the `extra` of `Saver.save`; empty if another program wrote the checkpoint."""
+    """Returns the values that `Saver.save` stored for a resumed run.
+
+    They are empty if another program wrote the checkpoint.
+    """
     manifest = read(checkpoint.prefix)
     if manifest is not None:
         return dict(manifest.extra)

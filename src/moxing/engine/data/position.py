@@ -30,7 +30,7 @@ _IGNORE_STATE_OUTSIDE = 1
 _SECONDS = 5.0  # For the state of all iterators; an input may wait for data that never comes.
 _SAY_AFTER = 10.0
 _FORMAT = 1
-_FORMAT_BEHIND = 2  # With a number of batches to read behind the state, which format 1 can't have.
+_FORMAT_BEHIND = 2  # Has a number of batches to drop after the state is restored.
 _INDEX = "position.json"
 _QUEUES = ("Dequeue", "Unstage", "ReaderRead")
 
@@ -148,7 +148,9 @@ class Position:
         return _encode(states, self.pipelines)
 
     def older(self, content: bytes, batches: int) -> bytes | None:
-        """A place from which a run reads on to this one; None where steps are counted.
+        """An earlier place, with the number of batches that a later run reads from it and drops.
+
+        It is None where steps are counted.
 
         Args:
             content: what `save` returned earlier, for the same iterators.

@@ -50,7 +50,7 @@ class Exchange:
 
     Attributes:
         hint: what the collectives are made of, `communication_hint` of TensorFlow's operations.
-        bucket: gradients below so many bytes share messages of so many bytes.
+        bucket: gradients of fewer bytes share a message, which has at most this number of bytes.
     """
 
     hint: str
@@ -75,8 +75,9 @@ def copies(machine: Machine, asked: bool | None) -> bool:
     """Whether each device has a copy of the variables: what was asked for, or what is faster.
 
     Args:
-        machine: logical devices on a CPU share its memory, and compute faster on one set.
-        asked: None: nothing was.
+        machine: logical devices on a CPU share its memory, and compute faster with one set of
+            variables.
+        asked: the choice of the user; None: the user made none.
     """
     return machine.gpus > 0 if asked is None else asked
 

@@ -11,7 +11,7 @@ def buckets(tensors: Sequence[tf.Tensor], small: int, most: int) -> list[list[in
     """Returns groups of indices: small neighboring tensors of one type share a message.
 
     Args:
-        tensors: in the order in which they become known.
+        tensors: gradients, in the order in which back-propagation computes them.
         small: a tensor of fewer bytes is small.
         most: the most bytes of small tensors in one message.
     """

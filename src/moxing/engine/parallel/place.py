@@ -53,11 +53,13 @@ Update = Callable[[Spread], tf.Operation]
 
 
 class Place:
-    """A process alone: no device scope, and no collectives but those between its devices.
+    """A process alone, and the base of the places of a process among others.
+
+    A process alone has no device scope, and no collectives but those between its devices.
 
     Args:
-        together: whether copies of variables meet in one group of all devices; None: only if that
-            is faster.
+        together: whether the gradients of copied variables are summed in one group of all devices;
+            None: only if that is faster.
     """
 
     index = 0
@@ -83,7 +85,7 @@ class Place:
     def train_step(
         self, parts: Sequence[Replica], data: Sequence[tf.Operation], update: Update
     ) -> TrainStep:
-        """Builds a step: first the wish to stop, then the update, then waits for other processes.
+        """Builds a step; places among others add the wish to stop, and waits for other processes.
 
         Args:
             parts: the models.

@@ -25,7 +25,7 @@ from moxing.signals import STOPPING, StopRequest
 
 _PATIENCE = 0.5  # Seconds after a signal until a warning says that a step delays the stop.
 
-# Signal handlers belong to the process, and so do the handlers that forked children restore.
+# The handlers from before the run, which forked children get back; handlers belong to the process.
 _handlers_before: dict[int, Any] = {}
 
 

@@ -46,7 +46,7 @@ class Start:
 
 
 class _GoesOn(Exception):
-    """A step that waited goes on, so that its variables are no longer those of the step before."""
+    """The waiting step has begun to change the variables, so the step before can't be saved."""
 
 
 class Commits:
@@ -57,7 +57,7 @@ class Commits:
         variables: are saved, with the saveable objects of the graph.
         start: where the run starts.
         listeners: called around every commit.
-        escape: is told while this process saves.
+        escape: ends this process when another one is lost, but not in the middle of a save.
         position: the position in the input.
 
     Attributes:
@@ -118,8 +118,8 @@ class Commits:
             holds: whether the step that waits has changed nothing yet.
 
         Returns:
-            A function that lets this run save again; None: the step went on meanwhile, and nothing
-            was saved.
+            A function that releases the lock on saving, which stays held until then; None: the
+            step went on meanwhile, and nothing was saved.
         """
         with ExitStack() as held:
             held.enter_context(self._lock)
@@ -159,7 +159,7 @@ class Commits:
         Called when the variables have been written.
 
         Raises:
-            _GoesOn: that step has begun to change them.
+            _GoesOn: the waiting step has begun to change the variables.
         """
         if not holds():
             raise _GoesOn

@@ -9,7 +9,8 @@ from typing import Any
 
 from moxing.errors import MoxRuntimeError
 
-# Most queued steps: enough to keep the device busy, few enough to keep their results in memory.
+# The largest number of queued steps: enough to keep the device busy, few enough to keep their
+# results in memory.
 DEPTH = 16
 _POLL = 0.2  # In seconds; between two polls the main thread can handle Ctrl-C.
 
@@ -49,7 +50,7 @@ class Future:
 
 
 class DroppedError(MoxRuntimeError):
-    """The result of a call that a signal dropped before it ran."""
+    """Raised in place of the result of a call that a signal dropped before it ran."""
 
     def __init__(self) -> None:
         super().__init__("this call was dropped by Ctrl-C or a signal before it ran.")
@@ -68,9 +69,10 @@ class Worker:
         self._results: queue.Queue[Any] = queue.Queue(DEPTH)
         self.faults: list[BaseException] = []
         self._failed: list[Future] = []
-        # Steps of an older epoch are dropped, so that a signal's handler need not take them out of
-        # the queue: the thread that it interrupts may hold the queue's lock.
-        self._epoch, self.dropped = 0, 0
+        # The number of calls of `drop`. Steps queued before the last one are not run, so that a
+        # signal's handler need not take them out of the queue: the thread that the signal
+        # interrupts may hold the queue's lock.
+        self._drops, self.dropped = 0, 0
         for target, source in ((self._step, self._steps), (self._hand_over, self._results)):
             threading.Thread(target=target, args=(source,), name="flow", daemon=True).start()
 
@@ -78,15 +80,18 @@ class Worker:
         """Queues a step; waits while the queue is full."""
         self.raise_fault()
         future = Future()
-        _put(self._steps, (step, future, self._epoch))
+        _put(self._steps, (step, future, self._drops))
         return future
 
     def drop(self) -> None:
         """Drops the queued steps; the running step goes on. May be called at any time."""
-        self._epoch += 1
+        self._drops += 1
 
     def when_done(self, future: Future, callback: Callable[[Any], None]) -> None:
-        """Calls `callback` with the result; its error is raised at the next call of the session."""
+        """Calls `callback` with the result.
+
+        An error of the callback is raised at the next call of the session.
+        """
         _put(self._results, (future, callback))
 
     def drain(self) -> None:
@@ -103,7 +108,7 @@ class Worker:
         _put(self._results, None)
 
     def raise_fault(self) -> None:
-        """Raises the error of a callback, or of a step whose result nobody asked for."""
+        """Raises the error of a callback, or of a step, if the program has not seen it yet."""
         if self.faults:
             raise self.faults.pop(0)
         while self._failed:
@@ -113,9 +118,9 @@ class Worker:
 
     def _step(self, source: queue.Queue[Any]) -> None:
         while (item := source.get()) is not None:
-            step, future, epoch = item
+            step, future, drops = item
             try:
-                if epoch == self._epoch:
+                if drops == self._drops:
                     future.settle(step(), None)
                 else:
                     self.dropped += 1

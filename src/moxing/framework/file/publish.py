@@ -83,7 +83,7 @@ def clear(url: str, names: Iterable[str] | None = None) -> None:
 
     Args:
       url: a directory in a store, which need not exist.
-      names: only the writes of any of these files are cleared; None: all.
+      names: only incomplete files of writes of any of these files are removed; None: all.
 
     Raises:
       OSError: the store fails.

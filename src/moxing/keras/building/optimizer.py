@@ -61,8 +61,9 @@ class KerasOptimizer(tf.train.Optimizer):
     def _summed(self, gradient: Any) -> Any:
         """Returns the gradient with each row once: the sum over the uses of that row.
 
-        Keras 3 takes the square of each use's part where it needs the square of the sum, and all
-        Keras packages clip by the norm of the parts; several processes have the sum only.
+        Where a batch uses a row twice, Keras 3 squares the two parts and not their sum, and all
+        Keras packages clip by the norm of the parts. After a sum over processes only the sums are
+        left, so one process takes the sums too.
         """
         if not isinstance(gradient, tf.IndexedSlices):
             return gradient

@@ -1,7 +1,8 @@
 """Shows the v1 face to processes that the program spawns.
 
 A spawned process is a new interpreter that imports the main program under the name `__mp_main__`.
-The parent's preparation data gets one more item, which shows the face when it is unpickled.
+multiprocessing sends such an interpreter a dict, the preparation data. One more item in it shows
+the face when it is unpickled.
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ def port(
     original, encoding = syntax.decoded(source)
     try:
         text = syntax.to_python3(original, path, in_package, is_function)
-        # Python 3's `/` in a file that only lacks a name may be meant; Python 2 ran it rounding.
+        # A file that is Python 2 only by a name such as `xrange` may mean true division by `/`, but
+        # Python 2 rounded, and so does the port.
         text = rewrite.rewritten(text, division=not _DIVISION.search(original))
     except syntax.NotPython2Error as error:
         reason = broken or SyntaxError("not Python 2", (path, error.line, 0, ""))

@@ -25,7 +25,9 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Returns batches of elements of the same bucket; `tf.train.start_queue_runners` fills them.
+    """Returns batches of elements of the same bucket.
+
+    `tf.train.start_queue_runners` starts the threads that fill the buckets.
 
     Args:
         tensors: the tensors of one element, a list or a dict.
@@ -33,7 +35,7 @@ def bucket(
         batch_size: the batch size of all buckets, or a list with one per bucket.
         num_buckets: the number of buckets, at least 2.
         num_threads: the number of threads that fill the buckets.
-        capacity: the maximum number of batches that wait for the reader.
+        capacity: the maximum number of finished batches that wait to be dequeued.
         bucket_capacities: the maximum number of elements in each bucket; `capacity` by default.
         shapes: the shapes of the tensors.
         dynamic_pad: whether elements are padded with zeros to the longest element of their batch.
@@ -89,7 +91,8 @@ def bucket_by_sequence_length(
 ) -> tuple[Any, Any]:
     """Calls `bucket` with a bucket for each range of lengths between the boundaries.
 
-    Bucket 0 has the lengths below the first boundary, bucket i those from boundary i - 1 on.
+    Bucket 0 has the lengths below the first boundary; bucket i those from
+    `bucket_boundaries[i - 1]` up to below `bucket_boundaries[i]`; the last bucket has no upper end.
 
     Args:
         input_length: the length of the element, an int32 scalar.
@@ -110,7 +113,7 @@ def bucket_by_sequence_length(
         The lengths of the batch's elements, and the batch.
 
     Raises:
-        MoxValueError: the boundaries do not increase.
+        MoxValueError: there are no boundaries, or they do not increase.
     """
     limits = list(bucket_boundaries)
     if not limits or sorted(set(limits)) != limits:
