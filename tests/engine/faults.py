@@ -101,7 +101,6 @@ class Lasting:
             "steps": steps,
             "save_steps": SAVE_STEPS,
             "batch": BATCH,
-            "pause": PAUSE,
         }
         self._attempt = 0
         self._committed = 0
@@ -150,7 +149,9 @@ class Lasting:
             flags.append(f"--stall_timeout={STALL:.0f}")
         if fault is not None and fault.kind == "after":
             flags.append(f"--session_timeout={MEET:.0f}")
-        plan = {**self._plan, "fault": fault and {**asdict(fault), "mark": str(self._mark)}}
+        pause = PAUSE if fault is not None else 0.0
+        told = fault and {**asdict(fault), "mark": str(self._mark)}
+        plan = {**self._plan, "pause": pause, "fault": told}
         pids = {}
         for task in shape.tasks:
             kind, index = task.split()
