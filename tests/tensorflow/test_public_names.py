@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import os
 
 import pytest
 
@@ -93,7 +92,6 @@ def test_hasattr_works_on_missing_names() -> None:
 
 
 def test_import_sets_up_the_process() -> None:
-    assert os.environ["TF_USE_LEGACY_KERAS"] == "1"
     assert isinstance(moxing.__version__, str)
     consoles = [
         handler

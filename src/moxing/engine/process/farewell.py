@@ -7,28 +7,9 @@ import contextlib
 import os
 import sys
 from contextlib import ExitStack
-from types import TracebackType
 
 from moxing import leaving
-from moxing.cluster.failure import MissingPeerError, PeerFailureError
-
-
-def say_by_code() -> None:
-    """From now on a loss that the program does not catch also ends plain `python` with its code.
-
-    Python itself ends with 1 for every error, as for one that comes again after a restart.
-    """
-    before = sys.excepthook
-    if hasattr(before, "mox_before"):
-        return
-
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        before(kind, error, trace)
-        if isinstance(error, PeerFailureError | MissingPeerError):
-            leaving.fail(error.exit_code)
-
-    hook.mox_before = before  # type: ignore[attr-defined]
-    sys.excepthook = hook
+from moxing.cluster.failure import PeerFailureError
 
 
 def at_exit(stack: ExitStack) -> None:

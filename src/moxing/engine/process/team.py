@@ -378,7 +378,6 @@ def _start(cluster: Cluster, group: ProcessGroup) -> Team:
         **group.digest,
         "the version of TensorFlow": tf.__version__,
     }
-    farewell.say_by_code()
     stack = ExitStack()
     member = stack.enter_context(
         join(
