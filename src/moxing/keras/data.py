@@ -177,6 +177,13 @@ def _as_arrays(part: Any, name: str) -> Any:
         if not hasattr(leaf, "__array__"):
             raise MoxTypeError(_no_array(leaf, name))
         array = np.asarray(leaf)
+        if (
+            array.dtype == object
+            and array.size
+            and all(isinstance(one, str | bytes) for one in array.flat)
+        ):
+            # Columns of pandas and eager tensors hold strings as Python objects.
+            array = np.array([tf.compat.as_bytes(one) for one in array.flat]).reshape(array.shape)
         if array.dtype == object:
             raise MoxTypeError(
                 f"{name} holds an array of Python objects, of shape {array.shape}; an array of"

@@ -210,8 +210,22 @@ def test_addresses_of_tpus_are_refused() -> None:
         tpu.RunConfig(master="grpc://10.0.0.1:8470")
     with pytest.raises(MoxNotSupportedError, match="looks for a TPU"):
         tpu.TPUClusterResolver("mine", zone="here")
+    with pytest.raises(MoxNotSupportedError, match="looks for a TPU"):
+        tpu.TPUClusterResolver()
+    with pytest.raises(MoxNotSupportedError, match="cluster="):
+        tpu.RunConfig(cluster=tf.train.ClusterSpec({"worker": ["here:1"]}))
     with pytest.raises(MoxTypeError, match="it must be a tf.estimator.tpu.TPUConfig"):
         tpu.RunConfig(tpu_config={"num_shards": 8})  # type: ignore[arg-type]
+
+
+def test_a_resolver_of_no_tpu_is_this_process() -> None:
+    """Programs create it for use_tpu=False, too, as `FLAGS.tpu if FLAGS.use_tpu else ""`."""
+    resolver = tpu.TPUClusterResolver("", zone=None, project=None)
+    assert resolver.master() == resolver.get_master() == ""
+    assert resolver.cluster_spec().as_dict() == {}
+    assert resolver.get_job_name() is None
+    config = tpu.RunConfig(cluster=resolver, master=resolver.get_master(), tf_random_seed=3)
+    assert config.tf_random_seed == 3
 
 
 def test_settings_survive_a_change() -> None:

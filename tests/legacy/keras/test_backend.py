@@ -38,6 +38,26 @@ def test_the_backend_takes_the_arguments_of_keras_1(faces: Faces) -> None:
     assert resized.shape == (1, 8, 8, 1)
 
 
+def test_the_backend_has_the_modules_that_it_imported(faces: Faces) -> None:
+    """As custom losses used them, without an import of their own."""
+    K = faces.load("keras.backend")  # noqa: N806
+    with tf.Graph().as_default(), tf.Session() as session:
+        counted, total = K.control_flow_ops.while_loop(
+            lambda n, total: n < 4, lambda n, total: (n + 1, total + n), [0, 0]
+        )
+        array = K.tensor_array_ops.TensorArray(K.tf.float32, size=1).write(0, 7.0)
+        averaged = K.moving_averages.assign_moving_average(tf.Variable(1.0), 3.0, 0.5)
+        doubled = K.functional_ops.map_fn(lambda x: 2 * x, K.tf_ops.convert_to_tensor([1, 2]))
+        session.run(tf.global_variables_initializer())
+        found = session.run([counted, total, array.read(0), averaged, doubled])
+
+    assert found[:2] == [4, 6]
+    assert found[2] == 7
+    assert found[4].tolist() == [2, 4]
+    assert callable(K.ctc.ctc_loss)
+    assert K.np.float(3) == 3.0
+
+
 def test_samples_of_arrays_are_cut_as_keras_1_cut_them(faces: Faces) -> None:
     cut = faces.load("keras.engine.training").slice_X
     assert cut(np.arange(5), 1, 3).tolist() == [1, 2]
@@ -65,3 +85,17 @@ def test_optimizers_have_their_lower_names(faces: Faces) -> None:
     optimizers = faces.load("keras.optimizers")
     assert optimizers.rmsprop is optimizers.RMSprop
     assert optimizers.adam(learning_rate=0.1).get_config()["name"] == "Adam"
+
+
+def test_a_model_may_end_in_a_loss_without_axes(faces: Faces) -> None:
+    """As detectors compute their loss in a Lambda layer, and compile with the identity."""
+    K, layers = faces.load("keras.backend"), faces.load("keras.layers")  # noqa: N806
+    with tf.Graph().as_default(), tf.Session() as session:
+        K.set_session(session)
+        x = layers.Input((2,))
+        made = layers.Dense(1, kernel_initializer="ones", use_bias=False)(x)
+        ends = layers.Lambda(lambda y: K.sum(y), output_shape=(1,), name="loss_layer")(made)
+        model = faces.load("keras.models").Model(x, ends)
+        model.compile("sgd", loss={"loss_layer": lambda y_true, y_pred: y_pred})
+        assert model.train_on_batch(np.ones((3, 2)), np.zeros(3)) == 6.0
+        np.testing.assert_allclose(model.get_weights()[0], np.full((2, 1), 1 - 0.01 * 3), rtol=1e-6)

@@ -17,6 +17,9 @@ def test_sides_of_a_kernel() -> None:
     assert _converted("Conv2D", 32, 3, 5) == ((32, (3, 5)), {})
     assert _converted("Conv2D", 32, 3) == ((32, 3), {})
     assert _converted("Conv2D", 32, (3, 3), 2) == ((32, (3, 3), 2), {})
+    of_keras_2 = 32, 3, 1, "same"  # As tf.keras' own programs write strides and padding.
+    assert _converted("Conv2D", *of_keras_2) == (of_keras_2, {})
+    assert converted("Conv2D", TABLE["Conv2D"], (16, 3, 2), {}, bare=False) == ((16, 3, 2), {})
     named = _converted("Conv2D", nb_filter=8, nb_row=3, nb_col=1)
     assert named == ((), {"filters": 8, "kernel_size": (3, 1)})
     assert _converted("Conv3D", 4, 1, 2, 3) == ((4, (1, 2, 3)), {})

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
 from moxing.estimator import config as base
+from moxing.estimator.tpu.resolver import TPUClusterResolver
 
 
 class InputPipelineConfig:
@@ -45,7 +46,7 @@ class RunConfig(base.RunConfig):
     Args:
         tpu_config: a TPUConfig; None: its defaults.
         master, evaluation_master: must be empty: a run opens its session itself.
-        cluster: must be None: it would name a TPU.
+        cluster: must be None, or a TPUClusterResolver of no TPU.
         **others: see `tf.estimator.RunConfig`.
 
     Raises:
@@ -61,6 +62,8 @@ class RunConfig(base.RunConfig):
         cluster: Any = None,
         **others: Any,
     ) -> None:
+        if isinstance(cluster, TPUClusterResolver):
+            cluster = None  # Its constructor has refused every TPU.
         given = {"master": master, "evaluation_master": evaluation_master, "cluster": cluster}
         for name, value in given.items():
             if value:

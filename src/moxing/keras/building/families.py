@@ -131,7 +131,8 @@ def _variables_of_tf_keras(optimizer: Any) -> list[Any]:
 def weights(family: Family, model: Any) -> list[Any]:
     """Returns every variable of a model except those of metrics, without duplicates."""
     metrics = {id(family.plain(v)) for metric in model.metrics for v in metric.variables}
-    found = {id(family.plain(v)): v for v in model.variables}
+    # tf_keras lists the vocabularies of lookup layers, too, which have no name.
+    found = {id(family.plain(v)): v for v in model.variables if hasattr(v, "name")}
     return [v for key, v in found.items() if key not in metrics]
 
 

@@ -17,6 +17,8 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.eager import context
 
 from moxing.errors import MoxNotSupportedError
+from moxing.keras.building import tables
+from moxing.keras.building.tables import Table
 
 
 @contextmanager
@@ -36,7 +38,7 @@ class Traced:
         definition: the GraphDef of the function.
         arguments: the names of the placeholders of the arguments.
         captures: pairs of the name of each further placeholder and the captured value, an eager
-            variable or a constant array.
+            variable, the content of a lookup table, or a constant array.
         results: the names of the tensors of the flattened result.
         structure: the result as the function returned it.
         effects: the names of the operations that must run for side effects on variables.
@@ -93,8 +95,8 @@ def trace(
             records by itself.
 
     Raises:
-        MoxNotSupportedError: the function uses a resource that is not a variable, such as a lookup
-            table.
+        MoxNotSupportedError: the function uses a resource that is neither a variable nor a lookup
+            table that is only read.
     """
     with eager_mode():
         made = tf2.function(function, autograph=False).get_concrete_function(*specs)
@@ -102,7 +104,7 @@ def trace(
         handles = {id(v.handle): v for v in (*graph.variables, *known)}
         inner = graph.inputs[len(graph.inputs) - len(made.captured_inputs) :]
         captures = tuple(
-            (placeholder.op.name, _behind(name, captured, handles))
+            (placeholder.op.name, _behind(name, placeholder, captured, handles))
             for placeholder, captured in zip(inner, made.captured_inputs, strict=True)
         )
         structure = made.structured_outputs
@@ -132,13 +134,18 @@ def build(
     """
     own = {name: variable(v) for name, v in traced.captures if isinstance(v, tf2.Variable)}
     given: dict[str, tf.Tensor] = {}
+    hosts: dict[str, str] = {name: held.device for name, held in own.items()}
     for name, behind in traced.captures:
-        given[name] = own[name].handle if name in own else tf.constant(behind)
+        if isinstance(behind, Table):
+            given[name] = behind.make()
+            hosts[name] = given[name].device
+        else:
+            given[name] = own[name].handle if name in own else tf.constant(behind)
     given |= dict(zip(traced.arguments, arguments, strict=True))
     wanted = [*traced.results, *traced.effects]
     earlier = {op.name for v in own.values() for op in v.handle.consumers()}
     imported = tf.import_graph_def(
-        _placed(traced.definition, own),
+        _placed(traced.definition, hosts),
         input_map={f"{name}:0": tensor for name, tensor in given.items()},
         return_elements=wanted,
         name=traced.name,
@@ -181,25 +188,27 @@ def _packed(structure: Any, tensors: Sequence[tf.Tensor]) -> Any:
     return tf.nest.pack_sequence_as(structure, filled, expand_composites=True)
 
 
-def _placed(definition: Any, own: dict[str, tf.Variable]) -> Any:
-    """Returns the graph with devices: operations on a variable run on its device, others here."""
+def _placed(definition: Any, hosts: dict[str, str]) -> Any:
+    """Returns the graph with devices: operations on a resource run on its device, others here."""
     placed = type(definition)()
     placed.CopyFrom(definition)
     here = tf.no_op().device
     for node in placed.node:
-        held = next((own[name] for name in node.input if name in own), None)
-        node.device = here if held is None else held.device
+        node.device = next((hosts[name] for name in node.input if name in hosts), here)
     return placed
 
 
-def _behind(name: str, captured: Any, handles: dict[int, Any]) -> Any:
+def _behind(name: str, placeholder: tf.Tensor, captured: Any, handles: dict[int, Any]) -> Any:
     variable = handles.get(id(captured))
     if variable is not None:
         return variable
-    if captured.dtype in (tf.resource, tf.variant):
+    if captured.dtype not in (tf.resource, tf.variant):
+        return captured.numpy()
+    table = tables.content(placeholder, captured) if captured.dtype == tf.resource else None
+    if table is None:
         raise MoxNotSupportedError(
-            f"The model's {name} uses a resource of TensorFlow that is no variable (a lookup table,"
-            " as of keras.layers.StringLookup, for example), which can't leave TensorFlow's eager"
-            " runtime. Apply such a layer to the data before fit."
+            f"The model's {name} uses a resource of TensorFlow that is neither a variable nor a"
+            " lookup table that is only read, and that can't leave TensorFlow's eager runtime."
+            " Apply the layer that uses it to the data before fit."
         )
-    return captured.numpy()
+    return table

@@ -260,14 +260,16 @@ _TPU = Spec(
     },
 )
 
+CLUSTER_RESOLVER = Spec(
+    roots=(f"{_V1}.distribute.cluster_resolver",),
+    names={"TPUClusterResolver": f"{_ESTIMATOR}.tpu.resolver:TPUClusterResolver"},
+)
+
 CONTRIB = Spec(
     names={
         **small.NAMES,
         "autograph": f"{_V1}.autograph",
-        "cluster_resolver": Spec(
-            roots=(f"{_V1}.distribute.cluster_resolver",),
-            names={"TPUClusterResolver": f"{_ESTIMATOR}.tpu.resolver:TPUClusterResolver"},
-        ),
+        "cluster_resolver": CLUSTER_RESOLVER,
         "compiler": Spec(
             names={
                 "jit": Spec(names={"experimental_jit_scope": f"{_V1}:xla.experimental.jit_scope"})

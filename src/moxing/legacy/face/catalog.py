@@ -34,6 +34,7 @@ _DISTRIBUTE = Spec(
         "MultiWorkerMirroredStrategy": f"{_STRATEGIES}:MultiWorkerMirroredStrategy",
         "OneDeviceStrategy": f"{_STRATEGIES}:OneDeviceStrategy",
         "ParameterServerStrategy": f"{_STRATEGIES}:ParameterServerStrategy",
+        "cluster_resolver": table.CLUSTER_RESOLVER,
         "experimental": Spec(
             roots=(f"{_V1}.distribute.experimental",),
             names={

@@ -20,12 +20,21 @@ def prepare() -> None:
     from tf_keras.api._v1.keras import layers
     from tf_keras.src import callbacks
 
-    from moxing.legacy.keras import metric_names, models, old_arguments, orders
+    from moxing.legacy.keras import metric_names, models, old_arguments, orders, scalar_losses
 
     old_arguments.install(layers)
     models.install()
     orders.install()
+    scalar_losses.install()
     metric_names.install([callbacks])
+
+
+def prepare_bare() -> None:
+    """Lets tf_keras take what the package `keras` took, which `tf.keras` did not."""
+    from moxing.legacy.keras import old_arguments
+
+    prepare()
+    old_arguments.serve_bare()
 
 
 def told(found: Dialect) -> str:

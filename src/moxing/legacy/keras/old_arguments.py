@@ -96,6 +96,14 @@ _FORMATS = {"th": "channels_first", "tf": "channels_last", "default": None}
 _PARTS = {2: ("nb_row", "nb_col"), 3: ("kernel_dim1", "kernel_dim2", "kernel_dim3")}
 
 
+_bare: list[bool] = []  # Not empty once the program has imported `keras` itself.
+
+
+def serve_bare() -> None:
+    """From now on the layers' places are also those of Keras 1, which `keras` took."""
+    _bare.append(True)
+
+
 def install(layers: Any) -> None:
     """Makes tf_keras' layers accept arguments of Keras 1 too, from now on.
 
@@ -116,7 +124,7 @@ def _accept(kind: type, name: str, table: Mapping[str, str]) -> None:
 
     @functools.wraps(original)
     def __init__(self: Any, *given: Any, **named: Any) -> None:
-        given, named = converted(name, table, given, named)
+        given, named = converted(name, table, given, named, bool(_bare))
         original(self, *given, **named)
 
     __init__.takes_old_names = True  # type: ignore[attr-defined]
@@ -124,7 +132,11 @@ def _accept(kind: type, name: str, table: Mapping[str, str]) -> None:
 
 
 def converted(
-    name: str, table: Mapping[str, str], given: tuple[Any, ...], named: Mapping[str, Any]
+    name: str,
+    table: Mapping[str, str],
+    given: tuple[Any, ...],
+    named: Mapping[str, Any],
+    bare: bool = True,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the arguments of a layer by their names in Keras 2.
 
@@ -132,6 +144,7 @@ def converted(
         name: the name of the layer's class.
         table: the class's part of `TABLE`.
         given, named: the positional and the keyword arguments of the program's call.
+        bare: whether the program imports `keras`; `tf.keras` never took Keras 1's places.
 
     Raises:
         MoxTypeError: an argument is given by both its names.
@@ -139,7 +152,7 @@ def converted(
     found = dict(named)
     size = _SIZES.get(name, 0)
     if size:
-        given = _sizes(name, given, found, size)
+        given = _sizes(given, found, size, bare)
     for old in [key for key in found if key in table]:
         value, new = found.pop(old), table[old]
         if old == "dim_ordering":
@@ -153,17 +166,17 @@ def converted(
     return given, found
 
 
-def _sizes(name: str, given: tuple[Any, ...], found: dict[str, Any], size: int) -> tuple[Any, ...]:
+def _sizes(given: tuple[Any, ...], found: dict[str, Any], size: int, bare: bool) -> tuple[Any, ...]:
     """Joins the sides of a kernel, which are separate arguments in Keras 1."""
     parts = _PARTS[size]
-    if len(given) >= 1 + size and all(isinstance(value, int) for value in given[1 : 1 + size]):
-        # Conv2D(32, 3, 3) is a call of Keras 1; the third argument in Keras 2 is the strides.
+    sides = given[1 : 1 + size]
+    if bare and len(sides) == size and all(isinstance(value, int) for value in sides):
+        # Conv2D(32, 3, 3) is a call of Keras 1; the third argument in Keras 2 is the strides, also
+        # where more follows: Conv2D(32, 3, 1, "same"). Keras 1 had the initializer there.
         rest = given[1 + size :]
         if rest and not named_like_keras1(rest):
-            raise MoxTypeError(
-                f"{name}{given}: give the arguments behind the kernel's size by their names."
-            )
-        return (given[0], tuple(given[1 : 1 + size]))
+            return given
+        return (given[0], tuple(sides))
     if all(part in found for part in parts):
         found["kernel_size"] = tuple(found.pop(part) for part in parts)
     elif len(given) == 2 and parts[-1] in found:

@@ -36,12 +36,19 @@ _OPTIMIZERS = ("Adadelta", "Adagrad", "Adam", "Adamax", "Nadam", "RMSprop", "SGD
 _SLICES = {
     name: f"{_ROOM}.backend:slice_arrays" for name in ("_slice_arrays", "slice_X", "slice_arrays")
 }
+_OPS = ("control_flow_ops", "functional_ops", "tensor_array_ops")
 _BACKEND = {
     "image_dim_ordering": f"{_ROOM}.backend:image_dim_ordering",
     "set_image_dim_ordering": f"{_ROOM}.backend:set_image_dim_ordering",
     "logsumexp": f"{_ROOM}.backend:logsumexp",
     "set_session": f"{_ROOM}.backend:set_session_if_graph",
+    # Modules that Keras 2's backend imported, which programs took from it.
+    **{name: f"face:tensorflow.python.ops.{name}" for name in _OPS},
+    "ctc": "face:tensorflow.python.ops.ctc_ops",
+    "moving_averages": "face:tensorflow.python.training.moving_averages",
+    "np": "face:numpy",
     "tf": "face:tensorflow",
+    "tf_ops": "face:tensorflow.python.framework.ops",
 }
 
 
@@ -132,7 +139,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             **more,
         },
         deep=True,
-        arrive=arrival.prepare,
+        arrive=arrival.prepare_bare if face == "keras" else arrival.prepare,
     )
 
 
