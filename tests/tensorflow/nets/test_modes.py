@@ -12,7 +12,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.nets import get_model_fn
-from moxing.tensorflow.nets.families import inception_resnet_v2, inception_v4
+from moxing.tensorflow.nets.families.inception import inception_resnet_v2, inception_v4
 from moxing.tensorflow.nets.registry import NETWORKS
 
 Build = Callable[..., tuple[tf.Tensor, dict[str, tf.Tensor]]]
