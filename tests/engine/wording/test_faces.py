@@ -34,7 +34,10 @@ OF_ONE_FACE = {
     ("wording/report.py", "--variable_update"): "only that flag asks for a trial",
     ("run/trial.py", "--sync_replicas"): "part of a line about --variable_update=auto",
     ("run/trial.py", "--ps_hosts"): "part of a line about --variable_update=auto",
-    ("checkpoint/filters.py", "--checkpoint_exclude_patterns"): "left out where no flag is known",
+    (
+        "checkpoint/restoring/filters.py",
+        "--checkpoint_exclude_patterns",
+    ): "left out where no flag is known",
     ("remote/log_dir.py", "mox.f"): "the tool that copies what is kept, in every face",
     ("export/to_onnx.py", "--tag"): "an argument of another program",
     ("export/to_onnx.py", "--output"): "an argument of another program",
