@@ -21,6 +21,7 @@ def test_defaults() -> None:
     assert config.save_checkpoints_steps is None
     assert (config.save_summary_steps, config.log_step_count_steps) == (100, 100)
     assert config.keep_checkpoint_max == 5
+    assert config.keep_checkpoint_every_n_hours == 10000
     assert (config.task_type, config.task_id, config.is_chief) == ("worker", 0, True)
     assert (config.num_worker_replicas, config.num_ps_replicas) == (1, 0)
     assert config.cluster_spec.as_dict() == {}

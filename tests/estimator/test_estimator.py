@@ -274,6 +274,18 @@ def test_the_schedule_of_the_config(tmp_path: Path, model_fn: Read, read: Read, 
     assert not said("step: 1")
 
 
+@pytest.mark.parametrize(("hours", "kept"), [(1e-9, {0, 10, 20}), (None, {20})])
+def test_the_hours_of_the_config(
+    tmp_path: Path, model_fn: Read, read: Read, hours: float | None, kept: set[int]
+) -> None:
+    config = tfe.RunConfig(
+        save_checkpoints_steps=10, keep_checkpoint_max=1, keep_checkpoint_every_n_hours=hours
+    )
+    tfe.Estimator(model_fn, tmp_path, config).train(read(), max_steps=20)
+
+    assert {int(path.stem.split("-")[1]) for path in tmp_path.glob("*.index")} == kept
+
+
 def test_a_saver_hook_says_when_to_save(
     tmp_path: Path, model_fn: Read, read: Read, said: Any
 ) -> None:

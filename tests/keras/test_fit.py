@@ -298,3 +298,12 @@ def test_finished_run_of_a_model_with_a_weight_that_it_does_not_use(tmp_path: Pa
         moxing.keras.fit(model, (X, Y), epochs=1, output_dir=tmp_path)
         models.append(model)
     np.testing.assert_array_equal(*(model.used.kernel.numpy() for model in models))
+
+
+def test_checkpoints_that_are_kept_for_good(tmp_path: Path) -> None:
+    def kept(**given: Any) -> set[int]:
+        moxing.keras.fit(dense("keras"), (X, Y), save_every=1, keep=1, output_dir=tmp_path, **given)
+        return {int(path.stem.split("-")[1]) for path in tmp_path.glob("*.index")}
+
+    assert kept(steps=2, keep_every_hours=1e-9) == {0, 1, 2}
+    assert kept(steps=4) == {0, 1, 2, 4}

@@ -35,7 +35,7 @@ class RunConfig:
         session_config: a `tf.ConfigProto`; only the sizes of its thread pools are used.
         keep_checkpoint_max: checkpoints to keep; None or 0: all.
         keep_checkpoint_every_n_hours: hours after which another checkpoint is kept for good,
-            beside these; the flag of this name overrides it.
+            beside these; None: none is. The flag of this name overrides it.
         log_step_count_steps: steps between log lines; None or 0: no lines.
         train_distribute: a strategy of `tf.distribute`. Each process trains on as many devices as
             the strategy or `--num_gpus` asks for; with neither, on all its GPUs. None: one device.
@@ -62,7 +62,7 @@ class RunConfig:
         save_checkpoints_secs: float | None = _UNSET,
         session_config: Any = None,
         keep_checkpoint_max: int | None = 5,
-        keep_checkpoint_every_n_hours: float = NEVER_HOURS,
+        keep_checkpoint_every_n_hours: float | None = NEVER_HOURS,
         log_step_count_steps: int | None = 100,
         train_distribute: Any = None,
         device_fn: Any = None,
@@ -219,6 +219,8 @@ def _schedule(steps: Any, seconds: Any) -> tuple[int | None, float | None]:
 
 
 def _hours(value: Any) -> float:
+    if value is None:  # As TensorFlow took it.
+        return NEVER_HOURS
     if not (isinstance(value, _NUMBER) and not isinstance(value, bool) and value > 0):
         raise MoxValueError(
             f"RunConfig(keep_checkpoint_every_n_hours={shown(value)}): it must be a number above 0."

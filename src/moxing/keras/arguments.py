@@ -36,8 +36,8 @@ def count(name: str, value: Any) -> int | None:
     return int(value)
 
 
-def seconds(name: str, value: Any, unit: str = "seconds") -> float | None:
-    """Returns a number of seconds, or of another unit, above 0 as a float, or None for None.
+def duration(name: str, value: Any, unit: str = "seconds") -> float | None:
+    """Returns a length of time above 0, in `unit`, as a float, or None for None.
 
     Raises:
         MoxTypeError, MoxValueError: anything else.

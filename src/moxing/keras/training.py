@@ -186,7 +186,7 @@ def fit(
     every = arguments.count("eval_every", eval_every)
     pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief, max_steps)
     saves = arguments.count("save_every", save_every)
-    save_secs = arguments.seconds("save_every_secs", save_every_secs)
+    save_secs = arguments.duration("save_every_secs", save_every_secs)
     group = ProcessGroup(
         cluster,
         devices,
@@ -200,7 +200,7 @@ def fit(
             gradient_clip_norm=changes.clip_norm,
             gradient_clip_value=changes.clip_value,
         ),
-        start_timeout=arguments.seconds("start_timeout", start_timeout) or _START_SECS,
+        start_timeout=arguments.duration("start_timeout", start_timeout) or _START_SECS,
     )
     job = Job(
         mode=TRAIN,
@@ -217,7 +217,7 @@ def fit(
             every_steps=saves,
             every_secs=save_secs if save_secs is not None or saves else _SAVE_SECS,
             keep=arguments.count("keep", keep),
-            hours=arguments.seconds("keep_every_hours", keep_every_hours, "hours")
+            hours=arguments.duration("keep_every_hours", keep_every_hours, "hours")
             or saving.hours(),
         ),
         pauses=pauses,

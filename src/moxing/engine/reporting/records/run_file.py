@@ -6,9 +6,8 @@ import json
 from typing import Any, Final
 
 FORMAT: Final = 1
-FINISHED: Final = (
-    "finished"  # The `end` in the outcome of a run that neither failed nor was stopped.
-)
+# The `end` in the outcome of a run that neither failed nor was stopped.
+FINISHED: Final = "finished"
 _TABLES: Final = ("job", "flags", "environment", "outcome")
 
 
