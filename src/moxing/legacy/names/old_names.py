@@ -79,7 +79,10 @@ NN = Spec(
         "deconv2d": f"{_RESTORED}:conv2d_transpose",
         "rnn": f"{_V1}:nn.static_rnn",
         # Until 1.0 these were here; contrib.rnn got them then.
-        "rnn_cell": Spec(roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn")),
+        "rnn_cell": Spec(
+            roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn"),
+            names={"MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell"},
+        ),
         "seq2seq": _LEGACY,
         "state_saving_rnn": f"{_V1}:nn.static_state_saving_rnn",
     },

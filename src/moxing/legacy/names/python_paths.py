@@ -70,6 +70,7 @@ _OPS = {
         {
             "_Linear": "moxing.legacy.contrib.rnn.linear:Linear",
             "_linear": "moxing.legacy.contrib.rnn.linear:linear",
+            "MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell",
         },
     ),
     "seq2seq": "face:tensorflow.contrib.legacy_seq2seq",

@@ -40,6 +40,7 @@ from moxing.legacy.contrib.rnn.normed import (
     LayerNormLSTMCell,
     WeightNormLSTMCell,
 )
+from moxing.legacy.contrib.rnn.repeated import MultiRNNCell
 from moxing.legacy.contrib.rnn.stacks import (
     stack_bidirectional_dynamic_rnn,
     stack_bidirectional_rnn,
@@ -79,6 +80,7 @@ __all__ = [
     "LayerNormBasicLSTMCell",
     "LayerNormLSTMCell",
     "LayerRNNCell",
+    "MultiRNNCell",
     "NASCell",
     "OutputProjectionWrapper",
     "PhasedLSTMCell",
