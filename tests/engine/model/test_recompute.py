@@ -19,12 +19,12 @@ import moxing.tensorflow as mox
 import tensorflow.compat.v1 as tf
 
 def input_fn(mode):
-    return tf.data.Dataset.from_tensors(tf.ones([4096, 256])).repeat()
+    return tf.data.Dataset.from_tensors(tf.ones([16384, 128])).repeat()
 
 def model_fn(inputs, mode):
     x = inputs[0]
     for layer in range(32):
-        w = tf.get_variable(f"w{layer}", [256, 256], initializer=tf.initializers.orthogonal(0.5))
+        w = tf.get_variable(f"w{layer}", [128, 128], initializer=tf.initializers.orthogonal(0.5))
         x = x + 0.1 * tf.nn.relu(tf.matmul(x, w))
     loss = tf.reduce_mean(tf.square(x))
     return mox.ModelSpec(loss=loss, log_info={"loss": loss})
@@ -76,7 +76,7 @@ def test_a_deep_network_takes_less_memory_and_logs_the_same_losses(tmp_path: Pat
         )
     assert len(losses[0]) == 3
     assert losses[0] == losses[1]
-    # 32 layers of three tensors of 4 MB each, of which a sixth has to be kept at once.
+    # 32 layers of three tensors of 8 MB each, of which a sixth has to be kept at once.
     assert memory[1] < 0.7 * memory[0]
     assert "activations again" in results[1].stdout
 
