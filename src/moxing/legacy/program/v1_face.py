@@ -37,7 +37,7 @@ def show_v1_face(
 
         from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
         from moxing.legacy.face import catalog, marks
-        from moxing.legacy.sessions import lenient, old_graphs
+        from moxing.legacy.sessions import layouts, lenient, old_graphs
 
     marks.leave_out()
     quiet.install()
@@ -49,6 +49,7 @@ def show_v1_face(
             tf.disable_v2_behavior()
             truth.install()
             lenient.install()
+            layouts.install()
     # This import warns when the program passes a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")
     if found.eager:
