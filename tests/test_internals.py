@@ -87,6 +87,7 @@ TABLE = {
     "tf_keras.src.layers.merging": "base_merge",
     "tf_keras.src.layers.rnn.legacy_cells": "LayerRNNCell",
     "tf_keras.src.optimizers": "convert_to_legacy_optimizer",
+    "tf_keras.src.losses": "LossFunctionWrapper",
     "tf_keras.api": "_v1",
     "keras.src.random.seed_generator": "SeedGenerator",
     "keras.src.trainers": "trainer",
@@ -94,7 +95,7 @@ TABLE = {
     "keras.src.optimizers.base_optimizer:BaseOptimizer": "_get_variable_index",
     "absl.flags:FlagValues": "_assert_validators",
     "tensorflow.python.ops.script_ops": "_py_funcs",
-    "tensorflow.python.framework.ops:Graph": "_copy_functions_to_graph_def",
+    "tensorflow.python.framework.ops:Graph": "_copy_functions_to_graph_def _create_op_internal",
     "tf_keras.src.layers.convolutional.base_conv": "Conv",
     "tf_keras.src.layers.normalization.batch_normalization": "BatchNormalizationBase",
     "tf_keras.src.layers.pooling.base_pooling2d": "Pooling2D",
@@ -108,7 +109,7 @@ OF_OBJECTS = {
         "_learning_rate _lr _opt _use_locking _lr_t _beta1_t _beta2_t _epsilon_t"
     ),
     "optimizers of Keras": "_momentums _velocities",
-    "models and optimizers of tf_keras": "_is_graph_network _hyper",
+    "models, optimizers and losses of tf_keras": "_is_graph_network _hyper _fn_kwargs",
     "savers and their hooks": "_var_list _timer _every_steps _every_secs _listeners",
     "handlers of tf_slim": "_image_key _format_key _channels _dtype _shape _repeated",
     "layers of tf.layers": "_trainable_weights _non_trainable_weights _scope",
@@ -237,6 +238,8 @@ def _tf_keras() -> None:
         legacy = tf_keras.optimizers.legacy.SGD(0.5)
         legacy._create_all_weights(model.trainable_variables)
         assert sorted(legacy._hyper)[-1] == "momentum"
+        loss = tf_keras.losses.CategoricalCrossentropy(label_smoothing=0.5)
+        assert loss._fn_kwargs["label_smoothing"] == 0.5
 
 
 def _keras() -> None:
