@@ -13,6 +13,7 @@ import runs
 import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.job.job import EVAL
 from moxing.engine.remote import log_dir, uploader
 from moxing.engine.remote.mirror import Mirror
@@ -140,7 +141,7 @@ def test_the_store_never_holds_a_manifest_without_its_files(
         seen.extend(os.path.basename(target) for _, target in pairs)
         if root.is_dir():
             for prefix, _ in checkpoint.manifest.manifests(str(root)):
-                assert checkpoint.verify.fault(prefix) is None
+                assert verify.fault(prefix) is None
 
     monkeypatch.setattr(file, "copy_files", watched)
     runs.execute(
@@ -173,12 +174,12 @@ def test_saves_that_outpace_uploads_lose_nothing(
     def look() -> None:
         nonlocal best
         found = checkpoint.manifest.manifests(str(root)) if root.is_dir() else []
-        whole = [record.step for prefix, record in found if not checkpoint.verify.fault(prefix)]
+        whole = [record.step for prefix, record in found if not verify.fault(prefix)]
         assert max(whole, default=0) >= best
         best = max(whole, default=0)
         target = checkpoint.pointer.read(str(root)) if root.is_dir() else None
         if target is not None:
-            assert checkpoint.verify.fault(target.newest) is None
+            assert verify.fault(target.newest) is None
 
     with tf.Graph().as_default(), tf.Session() as session:
         saver = checkpoint.Saver(local, [tf.get_variable("w", [2])], keep=2)

@@ -119,6 +119,8 @@ class CommandLine:
             logs.warn("flag %s is empty: the script's default is not used", name)
 
     def _hint(self, name: str) -> str:
+        if name in _APPENDED:
+            return ""  # Nobody mistyped it.
         hint = near_matches(name, sorted(self._defined))
         return f" ({hint.strip()})" if hint else ""
 
