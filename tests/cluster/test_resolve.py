@@ -225,6 +225,6 @@ def test_descriptions_that_are_too_large_are_refused_at_once(
 
 
 def test_a_job_of_ten_thousand_tasks_is_described_in_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert resolve(FLAGS | {"worker_hosts": ",".join(MANY.split(",")[:10_000])}, {}) is not None
-    assert time.monotonic() - began < 5  # Ten seconds and more, if each were compared with all.
+    assert time.process_time() - began < 5  # Ten seconds and more, if each were compared with all.
