@@ -18,7 +18,7 @@ from moxing.logs import TENSORFLOW
 
 @dataclass(frozen=True)
 class Foreign:
-    """Which variables a run takes from a checkpoint of another run.
+    """The choice of variables that a run takes from a checkpoint of another run.
 
     Attributes:
         include, exclude: patterns of variables to restore and not to restore: see `Filter`.
