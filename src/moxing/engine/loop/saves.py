@@ -38,6 +38,11 @@ class Saves:
         """Steps between saves; None: saves do not depend on steps."""
         return self._steps
 
+    @property
+    def nothing_outside(self) -> bool:
+        """Whether no process holds state outside checkpoints after the last step."""
+        return self._points.after(self._progress.step)
+
     def time_has_come(self) -> bool:
         """Whether a save is due by the clock."""
         return self._seconds is not None and time.monotonic() - self._saved_at >= self._seconds
@@ -62,7 +67,7 @@ class Saves:
         self._put_off = wanted or self._put_off
         if self._points.settles and last:
             return False
-        if self._put_off and self._points.after(self._progress.step):
+        if self._put_off and self.nothing_outside:
             self._put_off = False
             return True
         return False

@@ -77,14 +77,13 @@ class Loop:
         self._schedule = Schedule(job, first, self._summaries, always, self._peers.workers)
         found = fetches.of_program(job, program, self._summaries.op)
         self._stepper = Stepper(session, running.hooks, found, program.earlier)
-        self._points = SavePoints(session)
-        self._saves = Saves(job.saving, save, self._points, progress)
+        self._saves = Saves(job.saving, save, SavePoints(session), progress)
         self._pause_at: int | None = None
 
     @property
     def settled(self) -> bool:
         """Whether no optimizer holds state, after the last step, that a checkpoint would lose."""
-        return self._points.after(self.progress.step)
+        return self._saves.nothing_outside
 
     def run(self) -> Progress:
         """Runs until the step limit, the end of the input, a hook or a signal stops it."""

@@ -7,36 +7,50 @@ NCHW, such a number is given the shape of the images.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework.ops import SymbolicTensor
 
 from moxing.engine.graph import devices
+from moxing.engine.graph.rewrites import operands
 
 _MARK = "mox_has_nchw"
 _RANK = 4
+_CHOICE = "SelectV2"
+_WITH_LAYOUT = (
+    "AvgPool",
+    "BiasAdd",
+    "Conv2D",
+    "Conv2DBackpropInput",
+    "DepthToSpace",
+    "DepthwiseConv2dNative",
+    "FusedBatchNorm",
+    "FusedBatchNormV2",
+    "FusedBatchNormV3",
+    "MaxPool",
+    "MaxPoolV2",
+    "SpaceToDepth",
+)
 
 
 def install() -> None:
     """From now on graphs of this process are made in the way of this module."""
-    original: Any = tf.Graph._create_op_internal  # type: ignore[attr-defined]
-    if hasattr(original, "mox_layouts"):
-        return
+    if not devices.has_gpu():
+        operands.change(_WITH_LAYOUT, _note_layout)
+        operands.change((_CHOICE,), _in_one_shape)
 
-    @functools.wraps(original)
-    def create(self: tf.Graph, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        layout = (kwargs.get("attrs") or {}).get("data_format")
-        if layout is not None and layout.s == b"NCHW":
-            setattr(self, _MARK, True)
-        if op_type == "SelectV2" and getattr(self, _MARK, False) and not devices.has_gpu():
-            with self.as_default():
-                inputs = _of_one_shape(inputs)
-        return original(self, op_type, inputs, *args, **kwargs)
 
-    create.mox_layouts = True  # type: ignore[attr-defined]
-    tf.Graph._create_op_internal = create  # type: ignore[attr-defined]
+def _note_layout(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> Any:
+    """Remembers that the graph has images in the layout NCHW."""
+    layout = attributes.get("data_format")
+    if layout is not None and layout.s == b"NCHW":
+        setattr(graph, _MARK, True)
+    return inputs
+
+
+def _in_one_shape(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> Any:
+    return _of_one_shape(inputs) if getattr(graph, _MARK, False) else inputs
 
 
 def _of_one_shape(inputs: Any) -> Any:

@@ -7,12 +7,13 @@ sum gets such a `c` through an operation with one output, which changes nothing 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework.ops import SymbolicTensor
+
+from moxing.engine.graph.rewrites import operands
 
 _SUMS = ("Add", "AddV2")
 _PRODUCTS = ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "MatMul")
@@ -22,19 +23,12 @@ _PASSING = ("Identity", "StopGradient", "PreventGradient", "Reshape", "Cast")
 
 def install() -> None:
     """From here on, graphs of this process are made in the way of this module."""
-    original: Any = tf.Graph._create_op_internal  # type: ignore[attr-defined]
-    if getattr(original, "of_openmox", False):
-        return
+    operands.change(_SUMS, _single_outputs)
 
-    @functools.wraps(original)
-    def create(self: tf.Graph, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if op_type in _SUMS and _may_fuse(inputs):
-            with self.as_default():
-                inputs = [single_output(item) for item in inputs]
-        return original(self, op_type, inputs, *args, **kwargs)
 
-    create.of_openmox = True  # type: ignore[attr-defined]
-    tf.Graph._create_op_internal = create  # type: ignore[attr-defined]
+def _single_outputs(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> Any:
+    """The inputs of a sum, each the only output of its operation if the sum may be fused."""
+    return [single_output(item) for item in inputs] if _may_fuse(inputs) else inputs
 
 
 def single_output(tensor: Any) -> Any:
