@@ -77,6 +77,8 @@ def test_what_can_not_be(data: Any, keywords: dict[str, Any], message: str) -> N
     [
         ({"batchsize": 3}, "no argument batchsize. Did you mean 'batch_size'?"),
         ({"qqq": 3}, "no argument qqq."),
+        ({"log_dir": "out"}, "no argument log_dir. Use output_dir=, the folder of checkpoints"),
+        ({"max_steps": 9}, "no argument max_steps. Use steps=, the total number of updates."),
         ({"validation_freq": 2}, "no argument validation_freq. Use eval_every=, the steps between"),
     ],
 )

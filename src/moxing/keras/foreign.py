@@ -1,4 +1,4 @@
-"""Refuses arguments that only Keras' own `fit` has, with advice on the equivalent here."""
+"""Refuses arguments that `fit` of Keras or other runtimes have, with advice on the equivalent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 
 from moxing.errors import MoxTypeError, near_matches
 
+_FOLDER = "Use output_dir=, the folder of checkpoints and records."
 _INSTEAD = {
+    **dict.fromkeys(("log_dir", "logdir", "model_dir", "save_dir", "checkpoint_dir"), _FOLDER),
+    "max_number_of_steps": "Use steps=, the total number of updates.",
+    "max_steps": "Use steps=, the total number of updates.",
     "validation_batch_size": "Leave it out: batches of an evaluation are those of batch_size.",
     "validation_freq": "Use eval_every=, the steps between evaluations.",
     "initial_epoch": "Leave it out: with output_dir a run goes on from its last checkpoint.",
