@@ -79,28 +79,39 @@ def test_a_task_ends_when_the_link_to_its_machine_is_cut(
     until(lambda: notes.read_text() == "told", "SIGTERM", GRACE_SECONDS + 60)
 
 
-@pytest.mark.parametrize("closed", [False, True])
-def test_doctors_on_two_machines(hosts: tuple[Host, Host], closed: bool) -> None:
-    """Each takes its port and asks the other; with a firewall they say who can't be reached."""
-    if closed:
-        hosts[0].run("nft", "add table inet t")
-        hosts[0].run("nft", "add chain inet t i { type filter hook input priority 0; }")
-        hosts[0].run("nft", "add rule inet t i tcp dport 2222 drop")
+def doctors(hosts: tuple[Host, Host], second: tuple[str, ...] = ("-m", "moxing")) -> list[str]:
+    """What the doctors of both machines print, the second started by the words `second`."""
     listed = ",".join(f"{host.address}:2222" for host in hosts)
-    doctors = [
+    started = [
         subprocess.Popen(
             host.inside(
-                *(sys.executable, "-m", "moxing", "doctor", "--cluster", "--meet=30"),
+                *(sys.executable, *words, "doctor", "--cluster", "--meet=30"),
                 *(f"--worker_hosts={listed}", "--job_name=worker", f"--task_index={index}"),
             ),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for index, host in enumerate(hosts)
+        for index, (host, words) in enumerate(zip(hosts, (("-m", "moxing"), second), strict=True))
     ]
-    said = [doctor.communicate(timeout=220)[0] for doctor in doctors]
+    said = [f"{doctor.communicate(timeout=220)[0]}exit {doctor.returncode}" for doctor in started]
     print("\n".join(said))
-    assert [doctor.returncode for doctor in doctors] == ([0, 1] if closed else [0, 0]), said
-    if closed:
-        assert f"worker 0 ({hosts[0].address}:2222)" in said[1]
+    return said
+
+
+def test_doctors_on_two_machines(hosts: tuple[Host, Host]) -> None:
+    """Each takes its port and asks the other, whose clock is 10 s ahead."""
+    change = "import time; time.time = lambda now=time.time: now() + 10"
+    said = doctors(hosts, ("-c", f"{change}; from moxing.cli.main import main; main()"))
+    assert [text.rpartition("exit ")[2] for text in said] == ["0", "0"]
+    assert "its clock is 10.0" in said[0]
+    assert " s behind this one: log lines will not line up" in said[1]
+
+
+def test_doctors_behind_a_firewall(hosts: tuple[Host, Host]) -> None:
+    hosts[0].run("nft", "add table inet t")
+    hosts[0].run("nft", "add chain inet t i { type filter hook input priority 0; }")
+    hosts[0].run("nft", "add rule inet t i tcp dport 2222 drop")
+    said = doctors(hosts)
+    assert [text.rpartition("exit ")[2] for text in said] == ["0", "1"]
+    assert f"worker 0 ({hosts[0].address}:2222)" in said[1]
