@@ -17,9 +17,9 @@ unexport PYTHONPATH
 PIP_LINES := sed -un -e 's/^ *\(Downloading .*MB)\).*/  \1/p' -e 's/^Installing collected.*/  Installing .../p'
 PIP_INSTALL = $(BIN)/python -m pip install --no-input --editable .
 
-.PHONY: help demo test test-fast test-real lint format migration docs dist clean
+.PHONY: help demo test test-fast test-real tested-with lint format migration docs dist clean
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed-demo ## train, resume, evaluate, export and predict on handwritten digits
 	@$(BIN)/python examples/digits/demo.py
@@ -33,6 +33,9 @@ test-fast: $(VENV)/.installed-dev ## run the tests that take less than about fiv
 test-real: $(VENV)/.installed-dev ## run what needs a real Slurm and sshd, on two machines made for it (root)
 	@$(BIN)/python tools/two_hosts.py --install --limit=900 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real
+
+tested-with: $(VENV)/.installed-dev ## write the page of outside systems and their versions (root)
+	@$(BIN)/python tools/two_hosts.py --install $(BIN)/python tools/tested_with.py
 
 lint: $(VENV)/.installed-dev ## check format, style, types and the direction of imports
 	@$(BIN)/ruff format --check .

@@ -1,0 +1,88 @@
+"""Writes docs/reference/tested-with.md: outside systems that tests use, and their versions here.
+
+    make tested-with
+
+Runs on the two machines of tools/two_hosts.py, which tell the versions of their daemons.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "tested-with.md"
+WORLD = "MOX_TWO_HOSTS"
+INTRODUCTION = """\
+# Tested with
+
+The systems outside of openmox that its tests use, with the versions of the last `make tested-with`,
+which wrote this page. `make test-real` runs the daemons, and `make test` the rest.
+
+| system | version | used as | shown by |
+|---|---|---|---|
+"""
+END = """
+Not among them: TensorFlow Serving itself, S3 servers other than moto, a cluster of Kubernetes, and
+machines with GPUs. For these stand TensorFlow Serving's published messages, moto, the published
+schemas of Kubernetes, and logical devices.
+"""
+# System, the package that tells its version, use, and the test.
+PACKAGES = (
+    ("TensorFlow", "tensorflow", "the engine of every run", "tests/engine/run"),
+    ("Keras 3", "keras", "the models of `moxing.keras.fit`", "tests/keras/test_equality.py"),
+    ("tf_keras", "tf-keras", "the Keras of old programs", "tests/legacy/keras"),
+    ("S3", "moto", "moto's server, over HTTP", "tests/framework/file/store"),
+    (
+        "TensorFlow Serving's messages",
+        "tensorflow-serving-api",
+        "a client of an export over gRPC",
+        "tests/engine/export/test_served_grpc.py",
+    ),
+    (
+        "Kubernetes' schemas",
+        "kubernetes-validate",
+        "a check of emitted manifests",
+        "tests/launch/kubernetes",
+    ),
+    ("IPython", "ipython", "the shell of notebooks", "tests/legacy/program/test_notebook.py"),
+    ("ONNX Runtime", "onnxruntime", "a reader of exports", "tests/engine/export/test_kinds.py"),
+    ("safetensors", "safetensors", "a form of checkpoints", "tests/runs/checkpoints"),
+)
+DAEMONS = (
+    ("Slurm", "slurm", "jobs of `--emit=slurm` on two nodes", "tests/real/test_slurm.py"),
+    ("OpenSSH", "ssh", "`mox launch --ssh` over two machines", "tests/real/test_ssh.py"),
+)
+
+
+def rows(world: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """The lines of the table: system, version, use, test."""
+    yield "Python", platform.python_version(), "the language", "tests"
+    for system, package, use, test in PACKAGES:
+        yield system, metadata.version(package), use, test
+    for system, key, use, test in DAEMONS:
+        yield system, world[key].partition(",")[0], use, test
+
+
+def page(world: dict[str, str]) -> str:
+    """The text of the page."""
+    lines = (f"| {system} | {v} | {use} | `{test}` |\n" for system, v, use, test in rows(world))
+    return INTRODUCTION + "".join(lines) + END
+
+
+def main() -> int:
+    if WORLD not in os.environ:
+        print("Run `make tested-with`: the page tells what ran on two machines.", file=sys.stderr)
+        return 2
+    PAGE.write_text(page(json.loads(Path(os.environ[WORLD]).read_text())), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
