@@ -7,6 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# Tests of stores that also run against a real S3 server, and not only against moto's.
+ON_REAL_S3 := tests/framework/file tests/engine/remote/test_lease.py tests/engine/remote/test_log_dir.py
 
 # TensorFlow's own start-up messages (missing CUDA, oneDNN, CPU features) would bury everything else.
 export TF_CPP_MIN_LOG_LEVEL ?= 2
@@ -30,12 +32,15 @@ test: $(VENV)/.installed-dev ## run all tests
 test-fast: $(VENV)/.installed-dev ## run the tests that take less than about five seconds each
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
-test-real: $(VENV)/.installed-dev ## run what needs a real Slurm and sshd, on two machines made for it (root)
-	@$(BIN)/python tools/two_hosts.py --install --limit=900 $(OPTIONAL) \
+test-real: $(VENV)/.installed-dev ## run what needs a real Slurm, sshd and S3, all made for it (root)
+	@$(BIN)/python tools/two_hosts.py --install --limit=720 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real
+	@$(BIN)/python tools/ceph_gateway.py --install --limit=400 $(OPTIONAL) \
+		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 -n $(JOBS) $(ON_REAL_S3)
 
 tested-with: $(VENV)/.installed-dev ## write the page of outside systems and their versions (root)
-	@$(BIN)/python tools/two_hosts.py --install $(BIN)/python tools/tested_with.py
+	@$(BIN)/python tools/two_hosts.py --install \
+		$(BIN)/python tools/ceph_gateway.py --install $(BIN)/python tools/tested_with.py
 
 lint: $(VENV)/.installed-dev ## check format, style, types and the direction of imports
 	@$(BIN)/ruff format --check .

@@ -2,7 +2,7 @@
 
     make tested-with
 
-Runs on the two machines of tools/two_hosts.py, which tell the versions of their daemons.
+Runs beside the daemons of tools/two_hosts.py and tools/ceph_gateway.py, which tell their versions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "tested-with.md"
-WORLD = "MOX_TWO_HOSTS"
+WORLD, S3 = "MOX_TWO_HOSTS", "MOX_S3_VERSION"
 INTRODUCTION = """\
 # Tested with
 
@@ -28,9 +28,9 @@ which wrote this page. `make test-real` runs the daemons, and `make test` the re
 |---|---|---|---|
 """
 END = """
-Not among them: TensorFlow Serving itself, S3 servers other than moto, a cluster of Kubernetes, and
-machines with GPUs. For these stand TensorFlow Serving's published messages, moto, the published
-schemas of Kubernetes, and logical devices.
+Not among them: TensorFlow Serving itself, OBS and other S3 servers, a cluster of Kubernetes, and
+machines with GPUs. For these stand TensorFlow Serving's published messages, moto and Ceph, the
+published schemas of Kubernetes, and logical devices.
 """
 # System, the package that tells its version, use, and the test.
 PACKAGES = (
@@ -57,6 +57,7 @@ PACKAGES = (
 DAEMONS = (
     ("Slurm", "slurm", "jobs of `--emit=slurm` on two nodes", "tests/real/test_slurm.py"),
     ("OpenSSH", "ssh", "`mox launch --ssh` over two machines", "tests/real/test_ssh.py"),
+    ("Ceph", "s3", "a store, through its S3 gateway", "tests/framework/file"),
 )
 
 
@@ -76,10 +77,12 @@ def page(world: dict[str, str]) -> str:
 
 
 def main() -> int:
-    if WORLD not in os.environ:
-        print("Run `make tested-with`: the page tells what ran on two machines.", file=sys.stderr)
+    if WORLD not in os.environ or S3 not in os.environ:
+        print("Run `make tested-with`: the page tells which daemons ran.", file=sys.stderr)
         return 2
-    PAGE.write_text(page(json.loads(Path(os.environ[WORLD]).read_text())), encoding="utf-8")
+    world = json.loads(Path(os.environ[WORLD]).read_text())
+    world["s3"] = os.environ[S3].partition(" (")[0]
+    PAGE.write_text(page(world), encoding="utf-8")
     print(PAGE.relative_to(ROOT))
     return 0
 

@@ -12,7 +12,7 @@ assert spec
 assert spec.loader
 tool = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tool)
-WORLD = {"slurm": "slurm-wlm 22", "ssh": "OpenSSH_9"}
+WORLD = {"slurm": "slurm-wlm 22", "ssh": "OpenSSH_9", "s3": "ceph"}
 
 
 def without_versions(text: str) -> str:

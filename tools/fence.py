@@ -1,0 +1,176 @@
+"""Runs a command beside daemons that are there for as long as the command.
+
+Daemons and command live in namespaces of their own, with one PID namespace, so that the kernel
+takes all of it away when the command ends, or when this program is killed; files lie in one
+temporary folder. The real machine's network, `/etc` and `/run` stay as they are.
+
+The exit code is the command's; 124 after the limit; 75 where the daemons can't be brought up here,
+which is then said in one sentence. With --optional these two are 0. --install fetches missing
+packages of Debian or Ubuntu. Needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+CANNOT, TOO_LONG = 75, 124  # EX_TEMPFAIL, and what timeout(1) says.
+SECONDS = 30  # For a command that sets something up, and for all daemons to answer.
+
+
+@dataclass(frozen=True)
+class World:
+    """Daemons that a command can have beside it.
+
+    Attributes:
+        name: such as "two machines".
+        programs: Debian's package for each program that is needed.
+        bring_up: starts the daemons, with their files in a folder; returns the environment by
+            which the command finds them.
+    """
+
+    name: str
+    programs: Mapping[str, str]
+    bring_up: Callable[[Path], dict[str, str]]
+
+    def give_up(self, why: str) -> NoReturn:
+        print(f"No {self.name} here: {why}", flush=True)
+        sys.exit(CANNOT)
+
+
+def main(world: World, usage: str | None, arguments: list[str]) -> int:
+    """Runs the command of the arguments; returns the exit code."""
+    if arguments[:1] == ["--inside"]:
+        return inside(world, Path(arguments[1]), arguments[2:])
+    parser = argparse.ArgumentParser(usage=usage)
+    parser.add_argument("--install", action="store_true")
+    parser.add_argument("--limit", type=float)
+    parser.add_argument("--optional", action="store_true")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    given = parser.parse_args(arguments)
+    if not given.command:
+        parser.error("which command?")
+    try:
+        code = brought_up(world, given.install, given.limit, given.command)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return 0 if given.optional and code in (CANNOT, TOO_LONG) else code
+
+
+def brought_up(world: World, install: bool, limit: float | None, command: list[str]) -> int:
+    if os.geteuid() != 0:
+        world.give_up("this needs root, for namespaces and daemons.")
+    get_programs(world, install)
+    folder = Path(tempfile.mkdtemp(prefix="fence-"))
+    folder.chmod(0o755)
+    try:
+        return fenced(world, folder, limit, command)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def get_programs(world: World, install: bool) -> None:
+    """Sees to it that all programs are here; Debian's packages are installed if asked."""
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    missing = sorted(
+        {package for name, package in world.programs.items() if not shutil.which(name)}
+    )
+    if missing and install and shutil.which("apt-get"):
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        # Daemons of packages must not start on the real machine; only its own policy is kept.
+        policy = Path("/usr/sbin/policy-rc.d")
+        ours = not policy.exists()
+        if ours:
+            policy.write_text("#!/bin/sh\nexit 101\n")
+            policy.chmod(0o755)
+        try:
+            wanted = ["install", "-q", "-y", "--no-install-recommends", *missing]
+            for words in (["update", "-q"], wanted):
+                subprocess.run(
+                    ["apt-get", "-o", "Acquire::http::Timeout=20", *words],
+                    env=quiet,
+                    timeout=300,
+                    check=True,
+                    stdout=subprocess.DEVNULL,
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            world.give_up(f"apt-get can't install {' '.join(missing)} ({error}).")
+        finally:
+            if ours:
+                policy.unlink()
+        missing = sorted(
+            {package for name, package in world.programs.items() if not shutil.which(name)}
+        )
+    if missing:
+        world.give_up(f"install {' '.join(missing)}, or call this with --install.")
+
+
+def fenced(world: World, folder: Path, limit: float | None, command: list[str]) -> int:
+    """Runs this program again as the first process of namespaces of its own."""
+    fence = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
+    fence += ["--mount-proc", "--propagation=private"]
+    probe = subprocess.run([*fence, "true"], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        world.give_up(f"the kernel allows no namespaces ({probe.stderr.strip()}).")
+    own = [sys.executable, os.path.abspath(sys.argv[0]), "--inside", str(folder), *command]
+    process = subprocess.Popen([*fence, "--", *own], preexec_fn=die_with_parent)
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        del frame
+        sys.exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    try:
+        code = process.wait(limit)
+        return code if code >= 0 else 128 - code
+    except subprocess.TimeoutExpired:
+        print(f"Cut off after {limit:g} s: {' '.join(command)}", flush=True)
+        return TOO_LONG
+    finally:
+        process.kill()  # The kernel kills all that is inside.
+        process.wait()
+
+
+def die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
+def inside(world: World, folder: Path, command: list[str]) -> int:
+    """Brings up the daemons, and runs the command beside them."""
+    try:
+        environ = {**os.environ, **world.bring_up(folder)}
+    except (OSError, subprocess.SubprocessError) as error:
+        output = getattr(error, "stderr", None) or ""
+        for log in folder.glob("*.log"):
+            print(f"--- {log.name}\n{log.read_text(errors='replace')[-2000:]}")
+        world.give_up(f"{error} {output}")
+    done = subprocess.Popen(command, env=environ)
+    while True:  # As the first process, this one also buries what daemons leave behind.
+        pid, status = os.wait()
+        if pid == done.pid:
+            return os.waitstatus_to_exitcode(status) & 0xFF
+
+
+def run(*command: str) -> str:
+    """What a command prints that sets something up."""
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.stdout.strip()
