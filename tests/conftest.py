@@ -28,6 +28,10 @@ hypothesis.settings.load_profile("same")
 # Before anything imports TensorFlow, and inherited by the processes that tests start.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+# While tests are collected, their compiled form is kept: else each worker of each run makes it.
+WROTE_NO_BYTECODE = sys.dont_write_bytecode
+sys.dont_write_bytecode = False
+
 # A store that tests of several folders use.
 sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
 pytest_plugins = ["stores"]
@@ -78,6 +82,7 @@ def same_randomness() -> None:
 
 def pytest_collection_finish() -> None:
     """Garbage is looked for among what tests make, not among all that was imported before."""
+    sys.dont_write_bytecode = WROTE_NO_BYTECODE
     gc.collect()
     gc.freeze()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
 from moxing.tensorflow.nets import get_model_fn, get_model_meta
 
@@ -20,6 +22,28 @@ def graph() -> Iterator[tf.Graph]:
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(1)
         yield graph
+
+
+@pytest.fixture(scope="session")
+def without_initializers() -> Callable[[], contextlib.AbstractContextManager[tf.Graph]]:
+    """A default graph without half of its operations: those that initialize variables."""
+
+    def make(following: Callable[..., Any], **given: Any) -> Any:
+        if given["shape"].rank == 0:  # The global step.
+            return following(**given)
+        needed = ("trainable", "name", "shape", "dtype")
+        made = UninitializedVariable(**{key: given[key] for key in needed})
+        # It adds itself to the global variables, and to no other collection.
+        if given["trainable"]:
+            tf.add_to_collection(tf.GraphKeys.TRAINABLE_VARIABLES, made)
+        return made
+
+    @contextlib.contextmanager
+    def new_graph() -> Iterator[tf.Graph]:
+        with tf.Graph().as_default() as graph, tf.variable_creator_scope(make):
+            yield graph
+
+    return new_graph
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +115,10 @@ def _value(name: str, shape: list[int]) -> np.ndarray:
     if len(shape) == 1:
         return chance.normal(0.0, 0.1, shape).astype(np.float32)
     fan_in = np.prod(shape[:-1]) if kind != "depthwise_weights" else np.prod(shape[:2])
-    return (chance.standard_normal(shape, np.float32) * np.sqrt(1.0 / fan_in)).astype(np.float32)
+    values = chance.random(shape, np.float32)
+    values -= np.float32(0.5)
+    values *= np.float32(np.sqrt(12.0 / fan_in))
+    return values
 
 
 @pytest.fixture(scope="session")
