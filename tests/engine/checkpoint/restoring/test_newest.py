@@ -138,15 +138,18 @@ def test_no_pointer(two: Path) -> None:
     assert newest(two) == _at(two, 20)
 
 
-def test_a_pointer_older_than_the_last_commit_does_not_count(
-    make_model: Callable[..., Any], tmp_path: Path, log: pytest.LogCaptureFixture
+@pytest.mark.parametrize("behind", [0, 10**9])
+def test_a_pointer_that_was_not_written_after_the_last_commit_does_not_count(
+    behind: int, make_model: Callable[..., Any], tmp_path: Path, log: pytest.LogCaptureFixture
 ) -> None:
+    """Also where a store tells one second for both."""
     model = make_model()
     model.save(10)
     before = (tmp_path / "checkpoint").read_bytes()
     model.save(20)
     (tmp_path / "checkpoint").write_bytes(before)
-    os.utime(tmp_path / "checkpoint", ns=(1, 1))
+    committed = os.stat(tmp_path / "model.ckpt-20.manifest.json").st_mtime_ns
+    os.utime(tmp_path / "checkpoint", ns=(committed, committed - behind))
     log.clear()
     assert newest(tmp_path) == _at(tmp_path, 20)
     assert log.messages == []

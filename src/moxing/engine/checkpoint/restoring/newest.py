@@ -78,12 +78,14 @@ def _is_later(target: pointer.Pointer, last_commit: str) -> bool:
     """Whether the pointer was written after the last commit.
 
     If not, the process died after the commit and before it wrote the pointer, so the commit is
-    newer. The pointer is later if it lists the commit; otherwise the files' times decide.
+    newer. The pointer is later if it lists the commit; otherwise the files' times decide. Stores
+    tell times in whole seconds: within one second the commit is taken to be later, so that
+    none is lost.
     """
     if last_commit in target.listed:
         return True
     try:
-        return target.written >= os.stat(last_commit + MANIFEST).st_mtime_ns
+        return target.written > os.stat(last_commit + MANIFEST).st_mtime_ns
     except OSError:
         return True
 
