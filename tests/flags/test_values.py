@@ -46,6 +46,7 @@ FROZEN = {
     "ema_decay": ("float", None),
     "keep_checkpoint_every_n_hours": ("float", None),
     "use_ema": ("boolean", False),
+    "dry_run": ("boolean", False),
     "seed": ("integer", None),
     "compress_gradients": ("boolean", False),
     "session_timeout": ("integer", 0),

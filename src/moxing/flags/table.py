@@ -175,6 +175,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         least=0,
         most=_MOST_THREADS,
     ),
+    FlagSpec("dry_run", "boolean", False, "Try one step, in a folder that is removed."),
     FlagSpec(
         "seed",
         "integer",

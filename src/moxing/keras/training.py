@@ -20,7 +20,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import execution
 from moxing.errors import MoxNotSupportedError
-from moxing.flags import hello, saving
+from moxing.flags import hello, rehearsal, saving
 from moxing.flags.updating import updating
 from moxing.keras import (
     arguments,
@@ -147,6 +147,7 @@ def fit(
     """
     logs.use()
     hello.say_hello()
+    rehearsal.refuse("moxing.keras.fit", "pass steps=1 and no output_dir")
     checks.require_eager()
     family = families.of(model)
     families.check_backend(family)

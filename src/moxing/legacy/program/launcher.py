@@ -89,7 +89,18 @@ def run(
         raise
     finally:
         command_line.warn_unknown()
+        _say_unread()
     return 0
+
+
+def _say_unread() -> None:
+    from moxing.flags import rehearsal
+
+    if rehearsal.unread():
+        complaints.say(
+            "warning: --dry_run is for mox.run, which this program did not call: openmox shortened"
+            " none of its steps."
+        )
 
 
 def _put_first_on_path(folder: str) -> None:

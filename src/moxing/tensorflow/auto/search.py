@@ -10,7 +10,7 @@ from typing import Any
 from moxing import flags
 from moxing.engine.wording import report
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flags import hello
+from moxing.flags import hello, rehearsal
 from moxing.flags.placement import placement
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.auto import picture
@@ -107,6 +107,7 @@ def search(
     """
     hello.say_hello()
     flags.read_command_line()
+    rehearsal.refuse("mox.auto.search", "pass a small total_steps")
     start = values(check("param_spec", param_spec)) if param_spec is not None else {}
     lists = _lists(param_list_spec)
     directory = arguments.check_path("log_dir", log_dir)

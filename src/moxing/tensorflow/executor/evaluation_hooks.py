@@ -22,6 +22,7 @@ from moxing.engine.process import team
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.wording import report
 from moxing.errors import MoxValueError
+from moxing.flags import rehearsal
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor import monitor as monitors
 from moxing.tensorflow.executor.arguments import check_count
@@ -85,6 +86,8 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
     def begin(self) -> None:
         in_step = self._batch * inter_evaluation.batches_in_step()
         self._period = math.ceil(self._in_train / in_step) * self._epochs
+        if rehearsal.wanted():
+            self._period = self._batches = 1
         second = inter_evaluation.second_inputs()
         self._rewind = list(second.initializers) if second is not None else []
         samples = second.samples if second is not None else None

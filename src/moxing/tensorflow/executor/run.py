@@ -27,13 +27,14 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement
 from moxing.engine.run import execution as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.flags import command, hello, idle, recording, saving
+from moxing.flags import command, hello, idle, recording, rehearsal, saving
 from moxing.flags.placement import placement
 from moxing.flags.updating import updating
 from moxing.tensorflow.executor import (
     arguments,
     cache,
     compression,
+    dry_run,
     export_only,
     label_file,
     meeting,
@@ -116,7 +117,7 @@ def run(
     idle.warn()
     _refuse_fetch_strategy(fetch_strategy_fn)
     mode = arguments.check_mode(run_mode)
-    wanted = export_only.requested()
+    wanted, dry = export_only.requested(), rehearsal.wanted()
     directory = arguments.check_path("log_dir", log_dir)
     batch = arguments.check_batch_size(batch_size)
     seconds, steps = _save_schedule(save_model_secs, save_model_steps)
@@ -127,7 +128,7 @@ def run(
         mode=mode,
         data=Data(
             label_file.kept_beside(
-                directory if wanted is None else None,
+                None if dry or wanted is not None else directory,
                 positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
             ),
             batch,
@@ -175,7 +176,7 @@ def run(
         with graph_keras.shown():
             export_only.end_with_export(job, wanted)
     with graph_keras.shown():
-        return engine.execute(job)
+        return dry_run.rehearse(job) if dry else engine.execute(job)
 
 
 def _optimizers(
