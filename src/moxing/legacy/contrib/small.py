@@ -11,6 +11,12 @@ _HERE = "moxing.legacy.contrib"
 _OLD = "moxing.legacy.names.before_1_0"
 
 _EAGER_ONLY = "It needs eager execution: call tf.enable_eager_execution() and use tf.keras."
+_CLUSTERING = "tensorflow.python.ops.clustering_ops"
+_FACTORS = "Train two embeddings by the squared error of their products instead."
+_OPAQUE = (
+    "The layers CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu save their weights in the"
+    " canonical form by themselves: leave it out."
+)
 _STATELESS = {
     "stateless_multinomial": f"{_V1}:random.stateless_multinomial",
     "stateless_random_normal": f"{_V1}:random.stateless_normal",
@@ -40,6 +46,25 @@ NAMES: dict[str, Any] = {
         roots=(f"{_V1}.train",),
         names={"Checkpointable": "tensorflow.python.trackable.autotrackable:AutoTrackable"},
     ),
+    "cudnn_rnn": Spec(
+        roots=(f"{_HERE}.cudnn_rnn",),
+        names={
+            "python": Spec(
+                names={
+                    place: Spec(
+                        roots=(f"{_HERE}.cudnn_rnn",),
+                        names={"cudnn_rnn": "face:tensorflow.contrib.cudnn_rnn"},
+                        gone={"cudnn_rnn_ops": _OPAQUE},
+                    )
+                    for place in ("layers", "ops")
+                }
+            )
+        },
+        gone={
+            name: _OPAQUE
+            for name in ("CudnnLSTMSaveable", "CudnnGRUSaveable", "CudnnRNNTanhSaveable")
+        },
+    ),
     "deprecated": Spec(
         names={
             **{
@@ -62,6 +87,29 @@ NAMES: dict[str, Any] = {
         },
     ),
     "eager": _EAGER,
+    "factorization": Spec(
+        names={
+            "KMeans": f"{_CLUSTERING}:KMeans",
+            **{
+                name: f"{_CLUSTERING}:{name}"
+                for name in (
+                    "COSINE_DISTANCE",
+                    "KMEANS_PLUS_PLUS_INIT",
+                    "RANDOM_INIT",
+                    "SQUARED_EUCLIDEAN_DISTANCE",
+                )
+            },
+            "python": Spec(names={"ops": Spec(names={"clustering_ops": _CLUSTERING})}),
+        },
+        gone={
+            "GMM": "Use GaussianMixture of scikit-learn instead.",
+            "KMeansClustering": "Use tf.contrib.factorization.KMeans in a session, or KMeans of"
+            " scikit-learn.",
+            "WALSMatrixFactorization": _FACTORS,
+            "WALSModel": _FACTORS,
+            "gmm": "Use GaussianMixture of scikit-learn instead.",
+        },
+    ),
     "hooks": Spec(names={"ProfilerHook": f"{_V1}:train.ProfilerHook"}),
     "linalg": Spec(
         roots=(f"{_V1}.linalg",),
@@ -72,6 +120,8 @@ NAMES: dict[str, Any] = {
     ),
     "lite": Spec(roots=(f"{_V1}.lite",), deep=True),
     "lookup": _LOOKUP,
+    "memory_stats": Spec(roots=(f"{_HERE}.memory_stats",)),
+    "mixed_precision": Spec(roots=(f"{_HERE}.mixed_precision",)),
     "nccl": Spec(
         roots=(f"{_HERE}.nccl",),
         names={"python": Spec(names={"ops": Spec(names={"nccl_ops": f"{_HERE}.nccl"})})},
@@ -102,21 +152,18 @@ GONE: dict[str, str] = {
     "cloud": "Read files with mox.file or tf.io.gfile instead.",
     "coder": "Use the package tensorflow-compression instead.",
     "constrained_optimization": "Add a penalty to the loss instead.",
-    "cudnn_rnn": "Use tf.keras.layers.LSTM or GRU, which run on cuDNN by themselves.",
     "decision_trees": _TREES,
-    "factorization": "Use KMeans of scikit-learn, or embeddings with a squared loss, instead.",
     "ffmpeg": _SPEECH,
-    "mixed_precision": "Give --use_fp16 --dynamic_loss_scale to mox.run instead.",
     "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
     "gbdt": _TREES,
     "integrate": "Use scipy.integrate.odeint outside the graph, or steps of tf.while_loop.",
     "kernel_methods": "Multiply the inputs by a random matrix and take the cosine instead.",
     "kfac": "Use an optimizer of tf.train or tf.contrib.opt instead.",
     "linear_optimizer": "Use tf.train.FtrlOptimizer instead.",
-    "memory_stats": "On a GPU, read tf.config.experimental.get_memory_info('GPU:0') instead.",
     "model_pruning": "Multiply weights by a mask variable instead.",
     "periodic_resample": "Use tf.image.resize or tf.gather instead.",
-    "quantize": "Quantize the exported model with tf.lite instead.",
+    "quantize": "Leave the call out: the program then trains in float32. tf.lite quantizes the"
+    " trained model after its export.",
     "receptive_field": "Count it by hand: sum (kernel - 1) times the strides before each layer.",
     "resampler": "Use tf.gather_nd with bilinear weights instead.",
     "session_bundle": "Use tf.saved_model.loader.load instead.",

@@ -12,9 +12,11 @@ _HERE = f"{_OWN}.contrib"
 _ESTIMATOR = "moxing.estimator"
 
 _SLIM_DATA = Spec(roots=("tf_slim.data",), deep=True)
+_CONVOLUTION = {name: f"{_HERE}.convolution:convolution2d" for name in ("conv2d", "convolution2d")}
 _SLIM = Spec(
     roots=("tf_slim",),
     names={
+        **_CONVOLUTION,
         "data": _SLIM_DATA,
         "nets": "tf_slim.nets",
         "python": Spec(names={"slim": "face:tensorflow.contrib.slim"}),
@@ -29,6 +31,7 @@ _LAYERS = Spec(
         "python": Spec(
             names={"layers": "face:tensorflow.contrib.layers", "ops": "tf_slim.layers"},
         ),
+        **_CONVOLUTION,
         "feature_column": Spec(roots=(f"{_HERE}.learn.old_columns",)),
         "feature_column_ops": Spec(roots=(f"{_HERE}.learn.old_columns",)),
         **{

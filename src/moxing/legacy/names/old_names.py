@@ -70,21 +70,22 @@ _OWN_NN = (
     "weighted_cross_entropy_with_logits",
 )
 
+# The names of static networks until 1.0, in tf.nn and in the private file of these functions.
+RNN = {name: f"{_V1}:nn.static_{name}" for name in ("bidirectional_rnn", "rnn", "state_saving_rnn")}
+
 NN = Spec(
     roots=(f"{_V1}.nn",),
     names={
         **{name: f"{_OLD}:{name}" for name in _OWN_NN},
-        "bidirectional_rnn": f"{_V1}:nn.static_bidirectional_rnn",
         "conv2d_transpose": f"{_RESTORED}:conv2d_transpose",
         "deconv2d": f"{_RESTORED}:conv2d_transpose",
-        "rnn": f"{_V1}:nn.static_rnn",
+        **RNN,
         # Until 1.0 these were here; contrib.rnn got them then.
         "rnn_cell": Spec(
             roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn"),
             names={"MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell"},
         ),
         "seq2seq": _LEGACY,
-        "state_saving_rnn": f"{_V1}:nn.static_state_saving_rnn",
     },
 )
 

@@ -64,6 +64,7 @@ _OPS = {
         "ops.resource_variable_ops",
         {name: f"{_PYTHON}.ops.ref_variable:{name}" for name in ("_from_proto_fn", "_to_proto_fn")},
     ),
+    "rnn": _module("ops.rnn", old_names.RNN),
     "rnn_cell": "face:tensorflow.nn.rnn_cell",
     "rnn_cell_impl": _module(
         "ops.rnn_cell_impl",
@@ -71,6 +72,7 @@ _OPS = {
             "_Linear": "moxing.legacy.contrib.rnn.linear:Linear",
             "_linear": "moxing.legacy.contrib.rnn.linear:linear",
             "MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell",
+            "_RNNCell": f"{_V1}:nn.rnn_cell.RNNCell",
         },
     ),
     "seq2seq": "face:tensorflow.contrib.legacy_seq2seq",
@@ -120,7 +122,11 @@ PYTHON = Spec(
         "keras": "face:tensorflow.keras",
         # TensorFlow's own file asks tf_keras for a module that is elsewhere now.
         "layers": _package(
-            "layers", {"normalization": "tf_keras.src.legacy_tf_layers.normalization"}
+            "layers",
+            {
+                "base": _module("layers.base", {"_Layer": f"{_V1}:layers.Layer"}),
+                "normalization": "tf_keras.src.legacy_tf_layers.normalization",
+            },
         ),
         "ops": _package("ops", _OPS),
         "platform": _package("platform", _PLATFORM),
