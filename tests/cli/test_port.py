@@ -73,3 +73,22 @@ def test_the_grammars_tables_are_made_silently(cache: str, tmp_path: Path) -> No
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "+print('x')" in done.stdout
+
+
+def test_what_has_no_end_is_no_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["port", "/dev/zero"]) == 1
+    assert capsys.readouterr().err == (
+        "mox: error: cannot read /dev/zero: it has more than 16,777,216 bytes.\n"
+    )
+
+
+def test_a_link_to_a_file_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text("print 'x'\n")
+    (tmp_path / "link.py").symlink_to("old.py")
+    (tmp_path / "link.py.new").symlink_to("precious")
+    (tmp_path / "precious").write_text("kept")
+
+    assert main.main(["port", str(tmp_path / "link.py"), "--write"]) == 0
+    assert (tmp_path / "link.py").is_symlink()
+    assert (tmp_path / "old.py").read_text() == "print('x')\n"
+    assert (tmp_path / "precious").read_text() == "kept"

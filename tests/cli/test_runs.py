@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,28 @@ def test_mistakes(
     error = capsys.readouterr().err
     assert error.startswith("mox: error: ")
     assert words in error
+
+
+@pytest.mark.parametrize("kind", ["folder", "loop", "pipe", "device"])
+@pytest.mark.parametrize("name", [METRICS, "run.json"])
+def test_what_is_in_the_place_of_records_hides_no_other_run(
+    kind: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(tmp_path / "sound", 1.0)
+    path = tmp_path / "strange" / name
+    path.parent.mkdir()
+    if kind == "folder":
+        path.mkdir()
+        (path.parent / (METRICS if name != METRICS else "run.json")).write_text("{}")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path.name if kind == "loop" else "/dev/zero")
+
+    assert command.main(["runs", str(tmp_path)]) == 0
+    listed = capsys.readouterr().out
+    assert f"{tmp_path}/sound" in listed
+    assert "unreadable: " in listed
+
+    assert command.main(["compare", str(path.parent), "--to", str(tmp_path / "page.html")]) == 1
+    assert capsys.readouterr().err.startswith(f"mox: error: {path} ")

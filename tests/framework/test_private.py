@@ -54,3 +54,27 @@ def test_what_another_user_may_have_made_is_refused(
         f"{path} can't be trusted: {problem}. Remove it, or name another place for copies with"
         " MOX_FILE_CACHE_DIR."
     )
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o700])
+def test_a_link_is_followed_in_a_folder_of_this_user_alone(mode: int, tmp_path: Path) -> None:
+    folder, target = tmp_path / "folder", tmp_path / "target"
+    folder.mkdir()
+    folder.chmod(mode)
+    target.write_text("theirs\n")
+    (folder / "link").symlink_to(target)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+
+    if mode == 0o700:
+        os.close(private.open_to_write(str(folder / "link"), flags))
+    else:
+        with pytest.raises(OSError, match="is a link, which others may have made: remove it"):
+            private.open_to_write(str(folder / "link"), flags)
+    os.close(private.open_to_write(str(folder / "file"), flags))
+    assert target.read_text() == "theirs\n"
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device"):  # Nobody reads from it.
+        private.open_to_write(str(tmp_path / "pipe"), os.O_WRONLY)

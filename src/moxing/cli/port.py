@@ -9,10 +9,13 @@ import sys
 from collections.abc import Sequence
 
 from moxing.errors import MoxError, MoxValueError
+from moxing.framework import atomic
 
 _DESCRIPTION = """\
 Shows as a diff what a program of Python 2 becomes for Python 3. `mox run` ports such files itself,
 as they are imported; with --write the files are changed, for good."""
+
+_LARGEST = 1 << 24  # Bytes of a program.
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -39,10 +42,10 @@ def _port(file: str, write: bool) -> None:
     from moxing.legacy.python2 import port
 
     try:
-        with open(file, "rb") as stream:
-            source = stream.read()
-    except OSError as error:
-        raise MoxValueError(f"cannot read {file}: {error.strerror}.") from error
+        source = _read(file)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise MoxValueError(f"cannot read {file}: {reason}.") from error
     in_package = os.path.exists(os.path.join(os.path.dirname(os.path.abspath(file)), "__init__.py"))
     try:
         ported = port.port(source, file, in_package)
@@ -63,12 +66,18 @@ def _port(file: str, write: bool) -> None:
         sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
+def _read(file: str) -> bytes:
+    with open(file, "rb") as stream:
+        source = stream.read(_LARGEST + 1)  # A device such as /dev/zero has no end.
+    if len(source) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST:,} bytes")
+    return source
+
+
 def _write(file: str, content: bytes) -> None:
-    new = f"{file}.new"
+    target = os.path.realpath(file)  # A link stays a link.
     try:
-        with open(new, "wb") as stream:
-            stream.write(content)
-        os.chmod(new, os.stat(file).st_mode)
-        os.replace(new, file)
+        with atomic.replacing(target, like=target) as descriptor:
+            atomic.write_all(descriptor, content)
     except OSError as error:
         raise MoxValueError(f"cannot write {file}: {error.strerror}.") from error

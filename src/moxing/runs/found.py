@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from moxing.framework import file as mox_file
 RUNNING: Final = "running"
 CUT_OFF: Final = "cut off"
 EVALUATED: Final = "evaluated"
+UNREADABLE: Final = "unreadable"
 _DEEPEST: Final = 8  # The depth of nested folders that are searched.
 # A run on another machine, whose lock cannot be seen here, counts as running for so many seconds
 # after its last line.
@@ -56,13 +58,15 @@ class Run:
 
     @property
     def end(self) -> str:
-        """`finished`, `failed`, `stopped by SIGTERM`, `running`, `cut off` or `evaluated`.
+        """How the run ended: `finished`, `failed`, `stopped by SIGTERM`, or a constant from above.
 
         A run that was cut off recorded no end: the process was killed, or its machine failed. A
         folder in which only evaluations left records was evaluated.
         """
         if self.locked:
             return RUNNING
+        if self.outcome.get("end") == UNREADABLE:
+            return UNREADABLE
         ended = self.outcome.get("ended")
         if isinstance(ended, int | float) and self.history.trained <= ended + _ROUNDED:
             return str(self.outcome.get("end", "?"))
@@ -73,9 +77,10 @@ class Run:
 
     @property
     def end_told(self) -> str:
-        """Returns the end, with the error of a run that failed."""
+        """Returns the end, with the error of a run that failed or whose records can't be read."""
         error = self.outcome.get("error")
-        return f"{self.end}: {error}" if error and self.end == "failed" else self.end
+        told = error and self.end in ("failed", UNREADABLE)
+        return f"{self.end}: {error}" if told else self.end
 
     @property
     def duration(self) -> str:
@@ -104,11 +109,20 @@ def find(roots: Sequence[str]) -> list[Run]:
     Args:
         roots: local folders or URLs.
 
+    A run whose records can't be read is listed with the reason as its end.
+
     Raises:
         MoxValueError: a folder does not exist.
     """
     paths = dict.fromkeys(path for root in roots for path in _folders(root))
-    return [read(path) for path in paths]
+    return [_read_or_told(path) for path in paths]
+
+
+def _read_or_told(path: str) -> Run:
+    try:
+        return read(path)
+    except MoxValueError as error:
+        return Run(path, of_lines([]), {}, {"end": UNREADABLE, "error": str(error)})
 
 
 def read(path: str) -> Run:
@@ -144,9 +158,14 @@ def _folders(root: str) -> Iterator[str]:
 
 def _content(path: str) -> bytes | None:
     try:
+        # Opening a named pipe would wait for a writer, and a device has no end.
+        if not mox_file.is_remote(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            raise MoxValueError(f"{path} is no file. Remove it to see the rest of this run.")
         return mox_file.read(path, binary=True)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise MoxValueError(f"{path} can't be read: {error.strerror or error}.") from error
 
 
 def _has_lock(path: str) -> bool:

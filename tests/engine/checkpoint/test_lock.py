@@ -135,3 +135,15 @@ def test_a_directory_that_was_replaced_is_not_the_one_that_was_locked(tmp_path: 
             with pytest.raises(MoxRuntimeError):
                 held.check()
             assert (directory / ".mox.lock.json").exists()
+
+
+def test_a_link_in_the_place_of_the_note_does_not_lose_its_file(tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_text("kept")
+    folder = tmp_path / "log"
+    folder.mkdir()
+    (folder / ".mox.lock.json").symlink_to(target)
+
+    with lock(folder):
+        assert f'"pid": {os.getpid()}' in (folder / ".mox.lock.json").read_text()
+    assert target.read_text() == "kept"

@@ -13,6 +13,7 @@ from pathlib import Path
 from moxing.engine.wording.option_names import option
 from moxing.engine.wording.record_files import LOCK
 from moxing.errors import MoxRuntimeError, escaped
+from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
 _HOLDER = ".mox.lock.json"
@@ -106,7 +107,7 @@ def _introduce(path: str) -> None:
     since = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
     with suppress(OSError):
-        Path(path).write_text(json.dumps(holder) + "\n")
+        replace(path, [f"{json.dumps(holder)}\n".encode()])  # Writes into no link's file.
 
 
 def _refusal(root: str) -> str:

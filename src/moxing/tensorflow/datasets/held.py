@@ -7,6 +7,8 @@ import fcntl
 import os
 import shutil
 
+from moxing.framework import private
+
 
 def hold(folder: str, remove: bool) -> None:
     """Keeps a local copy from being removed while this process, or another holder, runs.
@@ -18,7 +20,7 @@ def hold(folder: str, remove: bool) -> None:
         folder: the folder of the copy; it need not exist yet, but its parent must.
         remove: whether to remove the copy when this process ends, unless another process holds it.
     """
-    descriptor = os.open(f"{folder}.held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = private.open_to_write(f"{folder}.held", os.O_RDWR | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
     atexit.register(_release, folder, descriptor, remove, os.getpid())
 

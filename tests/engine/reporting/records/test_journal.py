@@ -14,6 +14,7 @@ import pytest
 from moxing.engine.reporting.records import history, journal, line
 from moxing.engine.reporting.records.journal import Journal
 from moxing.engine.reporting.records.line import EVAL, INTER, TRAIN, Line
+from moxing.engine.wording.record_files import METRICS
 
 
 def _write(folder: Path, lines: list[Line], resumed_at: int | None = None) -> None:
@@ -169,3 +170,23 @@ def test_lines_that_are_too_long_deep_or_large_are_passed_over(tmp_path: Path) -
     found = history.read(str(tmp_path))
     assert (list(found.curves["loss"].values), found.unread) == ([1.0] * 5, 4)
     assert history.of_lines([bad[0] + b"\n", good]).unread == 1
+
+
+@pytest.mark.parametrize("resumed_at", [None, 0])
+def test_a_link_of_another_user_is_neither_written_nor_copied(
+    resumed_at: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, target = tmp_path / "shared", tmp_path / "private"
+    folder.mkdir()
+    folder.chmod(0o777)
+    target.write_bytes(b"first\nunfinished")
+    (folder / METRICS).symlink_to(target)
+
+    journal = Journal(str(folder))
+    journal.start(resumed_at)
+    journal.write(Line(TRAIN, 1, {"loss": 1.0}))
+    journal.close()
+
+    assert target.read_bytes() == b"first\nunfinished"
+    assert (folder / METRICS).is_symlink()
+    assert "it is a link, which others may have made" in caplog.text

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from moxing.engine.reporting.records import line as lines
 from moxing.engine.reporting.records.line import INTER, TRAIN, Line
 from moxing.engine.wording.record_files import METRICS
+from moxing.framework import private
 from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
 
@@ -56,9 +57,10 @@ class Journal:
         path = os.path.join(self._log_dir, METRICS)
         with self._surviving():
             os.makedirs(self._log_dir, exist_ok=True)
-            if resumed_at is not None and os.path.exists(path):
-                _forget(path, resumed_at)
-            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._file = _opened(path)
+            if resumed_at is not None and _forget(self._file, path, resumed_at):
+                os.close(self._file)
+                self._file = _opened(path)
             with _alone(self._file):
                 _drop_unfinished(self._file)
 
@@ -90,12 +92,18 @@ class Journal:
             )
 
 
-def _forget(path: str, step: int) -> None:
-    """Rewrites the file without the steps that are to come, if it has such steps."""
-    with open(path, "rb") as file:
-        if any(_comes_again(text, step) for text in file):
-            file.seek(0)
-            replace(path, (text for text in file if not _comes_again(text, step)))
+def _opened(path: str) -> int:
+    return private.open_to_write(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+
+
+def _forget(opened: int, path: str, step: int) -> bool:
+    """Replaces the file by one without the steps that are to come; False: it has no such steps."""
+    with os.fdopen(os.dup(opened), "rb") as file:
+        if not any(_comes_again(text, step) for text in file):
+            return False
+        file.seek(0)
+        replace(path, (text for text in file if not _comes_again(text, step)))
+    return True
 
 
 def _comes_again(text: bytes, step: int) -> bool:
