@@ -237,14 +237,16 @@ def test_processes(
     tmp_path: Path,
     make_tree: Callable[..., Path],
     read_tree: Callable[[Path], dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch,
     use_queue: bool,
 ) -> None:
-    files = {f"f{n}": b"%d" % n for n in range(450)}
+    monkeypatch.setattr(workers, "SHARE", 40)
+    files = {f"f{n}": b"%d" % n for n in range(90)}
     tree = make_tree(files)
     jobs = [Job(str(tree / name), f"{bucket}/{name}") for name in [*files, "none"]]
     ledger = Ledger(len(jobs))
     workers.run(jobs, 2, 8, settings.current(), ledger, use_queue)
-    assert (ledger.files, ledger.size) == (450, sum(map(len, files.values())))
+    assert (ledger.files, ledger.size) == (90, sum(map(len, files.values())))
     assert [item.src for item in ledger.failed] == [str(tree / "none")]
     mox.copy_parallel(bucket, tmp_path / "back")
     assert read_tree(tmp_path / "back") == files

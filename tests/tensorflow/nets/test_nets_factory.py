@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from moxing.errors import MoxTypeError, MoxValueError
 from moxing.tensorflow.nets import get_model_fn
 
 Build = Callable[..., tuple[tf.Tensor, dict[str, tf.Tensor]]]
+Graphs = Callable[[], AbstractContextManager[tf.Graph]]
 SMALL = "resnet_v1_20"
 
 
@@ -266,13 +268,13 @@ def test_batch_renorm_trains_and_evaluates(build: Build) -> None:
     assert evaluated < trained
 
 
-def test_aux_logits_only_while_training(build: Build) -> None:
+def test_aux_logits_only_while_training(build: Build, without_initializers: Graphs) -> None:
     for mode, options, there in [
         ("TRAIN", {}, True),
         ("TRAIN", {"create_aux_logits": False}, False),
         ("EVAL", {}, False),
     ]:
-        with tf.Graph().as_default():
+        with without_initializers():
             _, points = build("inception_v3", mode, num_classes=5, **options)
             assert ("AuxLogits" in points) is there
             if there:
