@@ -85,6 +85,7 @@ def pytest_collection_finish() -> None:
     sys.dont_write_bytecode = WROTE_NO_BYTECODE
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)  # Graphs are made of many small objects.
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 TOOL = Path(__file__).parents[2] / "tools" / "migration.py"
 
 
 def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, TOOL, *arguments], capture_output=True, text=True, timeout=300
-    )
+    return warm.run([sys.executable, TOOL, *arguments], capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import warm
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
@@ -26,9 +27,8 @@ def demo() -> SimpleNamespace:
 
 
 def run(*command: object) -> str:
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, *map(str, command)],
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

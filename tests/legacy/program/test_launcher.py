@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import warm
 
 from moxing.errors import MoxValueError
 from moxing.legacy.program import launcher, own_flags, reading
@@ -96,14 +97,13 @@ def test_syntax_errors_come_before_tensorflow_is_imported(
 
 
 def _run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "moxing", "run", script.name, *arguments],
         cwd=script.parent,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
         capture_output=True,
         text=True,
         timeout=240,
-        check=False,
     )
 
 
