@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
+from moxing.legacy.contrib.warp import dense_image_warp as dense_image_warp
 
 
 def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> Any:

@@ -268,6 +268,10 @@ CLUSTER_RESOLVER = Spec(
     names={"TPUClusterResolver": f"{_ESTIMATOR}.tpu.resolver:TPUClusterResolver"},
 )
 
+_WARP = (
+    "Compute it with SciPy in tf.py_func: linear_sum_assignment, ndimage.label or"
+    " interpolate.RBFInterpolator; dense_image_warp applies a flow."
+)
 CONTRIB = Spec(
     names={
         **small.NAMES,
@@ -289,7 +293,30 @@ CONTRIB = Spec(
         "predictor": f"{_ESTIMATOR}.predictor",
         "framework": _FRAMEWORK,
         "graph_editor": _GRAPH_EDITOR,
-        "image": Spec(roots=(f"{_HERE}.image",)),
+        "image": Spec(
+            roots=(f"{_HERE}.image",),
+            names={
+                "python": Spec(
+                    names={
+                        "ops": Spec(
+                            names={
+                                "dense_image_warp": f"{_HERE}.warp",
+                                "image_ops": f"{_HERE}.image",
+                            }
+                        )
+                    }
+                )
+            },
+            gone={
+                name: _WARP
+                for name in (
+                    "bipartite_match",
+                    "connected_components",
+                    "interpolate_spline",
+                    "sparse_image_warp",
+                )
+            },
+        ),
         "keras": "face:tensorflow.keras",
         "layers": _LAYERS,
         "learn": learn_names.LEARN,
