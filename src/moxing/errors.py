@@ -14,11 +14,16 @@ from typing import Any
 
 
 class MoxError(Exception):
-    """Base class: the message is complete and addressed to the user."""
+    """Base class: the message is complete and addressed to the user.
+
+    Codes that steer a terminal, which names of files and other text from outside may have, are
+    escaped in it; its own line ends and tabs are not.
+    """
 
     def __str__(self) -> str:
         # KeyError's own __str__ would print the repr of the message.
-        return str(self.args[0]) if self.args else ""
+        text = str(self.args[0]) if self.args else ""
+        return re.sub(r"[^\t\n]+", lambda found: escaped(found[0]), text)
 
 
 class MoxValueError(MoxError, ValueError):

@@ -13,6 +13,9 @@ _PROGRAM = "program"
 # The launcher sets these for each task.
 _OF_TASKS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
 _LARGEST = 1 << 20  # Characters; a larger file is no file of flags.
+_BITS = 1024  # Of an integer; a float has numbers as large as that.
+# What YAML's reader raises for `!!bool x`, `!!timestamp x` and `!!int ""`.
+_MALFORMED = (AttributeError, KeyError, TypeError, IndexError)
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ def _content(path: str) -> dict[Any, Any]:
     try:
         # JSON has its own reader: YAML's takes a hundred times as long.
         content = json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
+    except _MALFORMED as error:
+        first = "a value is not of the type of its tag"  # YAML's reader has no words for it.
+        raise MoxValueError(f"--config={path}: {first}, such as !!int or !!timestamp.") from error
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         first = " ".join(str(error).split())
         raise MoxValueError(f"--config={path}: {shown(first, plain=True)}.") from error
@@ -89,12 +95,18 @@ def _flag(path: str, name: Any, value: Any) -> list[str]:
     if value is True:
         return [flag]
     values = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str | int | float) for one in values):
+    if not all(_is_plain(one) for one in values):
         raise MoxValueError(
             f"--config={path}: the value of {name}, {shown(value)}, must be a number, text, true,"
             " false, or a list of these."
         )
     return [f"{flag}={','.join(map(_text, values))}"]
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, int):
+        return value.bit_length() <= _BITS  # Python refuses to write down a number of any length.
+    return isinstance(value, str | float)
 
 
 def _text(value: str | int | float) -> str:
