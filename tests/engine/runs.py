@@ -100,7 +100,7 @@ _PARTS: dict[str, tuple[Any, dict[str, str]]] = {
         Saving,
         {
             **{"save_secs": "every_secs", "save_steps": "every_steps"},
-            **{"keep": "", "listeners": "", "hours": "", "cached": ""},
+            **{"keep": "", "listeners": "", "hours": "", "cached": "", "in_step": ""},
         },
     ),
     "restoring": (

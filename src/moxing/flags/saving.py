@@ -1,4 +1,4 @@
-"""Reads from flags which checkpoints a run keeps."""
+"""Reads from flags which checkpoints a run keeps, and when it writes them."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def hours() -> float | None:
             " leave it out to keep only the newest checkpoints."
         )
     return float(value)
+
+
+def in_step() -> bool:
+    """Returns whether checkpoints are written before the next step, and not beside it."""
+    return bool(flags.get_flag("sync_save"))

@@ -136,6 +136,7 @@ TABLE: Final[tuple[FlagSpec, ...]] = (
         None,
         "Hours after which another checkpoint is kept for good.",
     ),
+    FlagSpec("sync_save", "boolean", False, "Write large checkpoints before the next step."),
     FlagSpec(
         "checkpoint_include_patterns", "string", None, "Restore variables that match a pattern."
     ),

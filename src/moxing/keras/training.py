@@ -220,6 +220,7 @@ def fit(
             keep=arguments.count("keep", keep),
             hours=arguments.duration("keep_every_hours", keep_every_hours, "hours")
             or saving.hours(),
+            in_step=saving.in_step(),
         ),
         pauses=pauses,
         summaries=Summaries(automatic=True),

@@ -90,6 +90,8 @@ class Saving:
         listeners: listeners called around every commit of a checkpoint.
         hours: a checkpoint every so many hours is kept for good, beside these; None: none is.
         cached: whether log_dir is written to a local cache first; one in a remote store always is.
+        in_step: whether a save is written before the next step; else large ones are copied, and
+            written beside the next steps, in a process that trains alone.
     """
 
     every_secs: float | None = 60.0
@@ -98,6 +100,7 @@ class Saving:
     listeners: tuple[tf.train.CheckpointSaverListener, ...] = ()
     hours: float | None = None
     cached: bool = False
+    in_step: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from moxing.engine.job.job import Saving
 from moxing.engine.loop.progress import Progress
 from moxing.engine.parallel.self_exchange import SavePoints
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes the saves of a run.
+
+    Attributes:
+        save: saves a global step; it may leave the writing to a thread.
+        check: raises the error of a write in a thread, if it failed.
+    """
+
+    save: Callable[[int], None]
+    check: Callable[[], None]
 
 
 class Saves:
@@ -15,7 +29,7 @@ class Saves:
 
     Args:
         saving: the schedule.
-        save: function that saves a global step; None: the run has no files.
+        writer: writes the saves; None: the run has no files.
         points: tells after which steps no process holds such state.
         progress: the loop's progress.
     """
@@ -23,13 +37,13 @@ class Saves:
     def __init__(
         self,
         saving: Saving,
-        save: Callable[[int], None] | None,
+        writer: Writer | None,
         points: SavePoints,
         progress: Progress,
     ) -> None:
-        self._save, self._points, self._progress = save, points, progress
-        self._seconds = saving.every_secs if save is not None else None
-        self._steps = saving.every_steps if save is not None and self._seconds is None else None
+        self._writer, self._points, self._progress = writer, points, progress
+        self._seconds = saving.every_secs if writer is not None else None
+        self._steps = saving.every_steps if writer is not None and self._seconds is None else None
         self._put_off = False
         self._saved_at = time.monotonic()
 
@@ -54,9 +68,12 @@ class Saves:
             last: whether no step follows. If the optimizers' state still has to be settled between
                 processes, the run saves after that, and not here.
         """
-        if self._save is None or not self._due(last):
+        if self._writer is None:
             return
-        self._save(self._progress.global_step)
+        self._writer.check()
+        if not self._due(last):
+            return
+        self._writer.save(self._progress.global_step)
         self._saved_at = time.monotonic()
 
     def _due(self, last: bool) -> bool:

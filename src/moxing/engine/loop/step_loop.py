@@ -16,7 +16,7 @@ from moxing.engine.loop.evaluation import EvaluationMeans, OutputBatches
 from moxing.engine.loop.fetches import Due, Stepper
 from moxing.engine.loop.hooks import HookChain
 from moxing.engine.loop.progress import Progress
-from moxing.engine.loop.saves import Saves
+from moxing.engine.loop.saves import Saves, Writer
 from moxing.engine.loop.schedule import Schedule
 from moxing.engine.loop.step_log import Reporters, StepLog
 from moxing.engine.model.program import Program
@@ -50,7 +50,7 @@ class Loop:
         job: the job.
         running: the program, its session, hooks and team.
         reporters: the outputs to report to.
-        save: function that saves a global step; None: the run has no files.
+        writer: writes saves; None: the run has no files.
         first: the value of the global step in the session.
     """
 
@@ -59,7 +59,7 @@ class Loop:
         job: Job,
         running: Running,
         reporters: Reporters,
-        save: Callable[[int], None] | None,
+        writer: Writer | None,
         first: int,
     ) -> None:
         program, session = running.program, running.session
@@ -77,7 +77,7 @@ class Loop:
         self._schedule = Schedule(job, first, self._summaries, always, self._peers.workers)
         found = fetches.of_program(job, program, self._summaries.op)
         self._stepper = Stepper(session, running.hooks, found, program.earlier)
-        self._saves = Saves(job.saving, save, SavePoints(session), progress)
+        self._saves = Saves(job.saving, writer, SavePoints(session), progress)
         self._pause_at: int | None = None
 
     @property

@@ -19,7 +19,9 @@ from moxing.engine.loop.finite import FiniteVariables
 from moxing.engine.loop.listeners import Listeners
 from moxing.engine.process.escape import Escape
 from moxing.engine.run import start_state
+from moxing.engine.run.background import Background
 from moxing.engine.run.start_state import StartState
+from moxing.logs import TENSORFLOW
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,63 @@ class Commits:
             saving = job.saving
             self._saver = Saver(directory, variables, saving.keep, objects, saving.hours)
         self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
+        self._background = Background()
+        # Listeners read the files of the commit. Processes of a cluster wait for the chief's save.
+        alone = job.group.cluster is None
+        self._beside = alone and not job.saving.listeners and not job.saving.in_step
 
     def save(self, session: tf.Session, step: int, input_ended: bool = False) -> None:
         """Commits a checkpoint, and calls the listeners before and after it."""
 
         def commit() -> None:
             with self._lock:
+                self._background.wait()
                 self._commit(session, step, input_ended, lambda: self._position.save(session))
 
         self._listeners.around(commit, session, step)
+
+    def save_between(self, session: tf.Session, step: int) -> None:
+        """As `save`, but a large checkpoint is copied here, and written beside the next steps.
+
+        Raises:
+            CheckpointError: the write before this one has failed.
+        """
+        if not (self._beside and self._copy(session, step)):
+            self.save(session, step)
+
+    def check(self) -> None:
+        """Raises the error of a write that failed beside the training."""
+        self._background.check()
+
+    def finish_writing(self) -> None:
+        """Waits for a write beside the training, before the run or the process ends by an error.
+
+        An error of the write is logged: another one is on its way.
+        """
+        try:
+            self._background.wait()
+        except Exception as error:
+            TENSORFLOW.error("%s", error)
+
+    def _copy(self, session: tf.Session, step: int) -> bool:
+        """Copies the values and begins to write them; False if they are not to be copied."""
+        assert self._saver is not None
+        with self._lock:
+            self._background.wait()
+            self._check(session, step)
+            extra = self._extra(step, False)
+            placed = extra[start_state.INPUT_STEPS]
+            place = (lambda: self._position.save(session)) if placed else (lambda: None)
+            commit = self._saver.copy(session, step, extra, place)
+            if commit is None:
+                return False
+
+            def write() -> None:
+                with self._escape.saving():
+                    self.newest, self._is_own = commit().prefix, True
+
+            self._background.start(f"of step {step}", write)
+            return True
 
     def save_beside(
         self, session: tf.Session, step: int, holds: Callable[[], bool]
@@ -123,6 +173,7 @@ class Commits:
         """
         with ExitStack() as held:
             held.enter_context(self._lock)
+            self._background.wait()
             if not holds():
                 return None
             try:
@@ -143,15 +194,19 @@ class Commits:
         place: Callable[[], bytes | None],
     ) -> None:
         assert self._saver is not None
-        assert self._finite is not None
-        if self._start.lock is not None:
-            self._start.lock.check()
-        self._finite.check(session, step, self.newest)
+        self._check(session, step)
         with self._escape.saving():
             extra = self._extra(step, input_ended)
             placed = extra[start_state.INPUT_STEPS] and not input_ended
             saved = self._saver.save(session, step, extra, place if placed else lambda: None)
             self.newest, self._is_own = saved.prefix, True
+
+    def _check(self, session: tf.Session, step: int) -> None:
+        """Raises if another run has log_dir now, or if values are not finite."""
+        assert self._finite is not None
+        if self._start.lock is not None:
+            self._start.lock.check()
+        self._finite.check(session, step, self.newest)
 
     def _older_place(self, step: int, holds: Callable[[], bool]) -> bytes | None:
         """The place in the input of the last commit, with the number of batches since.

@@ -20,6 +20,7 @@ from moxing.engine.loop.listeners import Listeners
 from moxing.engine.loop.profile import Profile
 from moxing.engine.loop.progress import Progress, check_data
 from moxing.engine.loop.run_state import belongs_to_run
+from moxing.engine.loop.saves import Writer
 from moxing.engine.loop.session import Initialization
 from moxing.engine.loop.step_log import Reporters
 from moxing.engine.loop.step_loop import Loop, Running
@@ -112,6 +113,8 @@ class Runner:
         threads = _Threads(tf.train.Coordinator(), tf.train.Coordinator())
         beside = Beside(job, self.commits, team, self._recorder, stop)
         with ExitStack() as stack:
+            stack.enter_context(team.escape.last(self.commits.finish_writing))
+            stack.callback(self.commits.finish_writing)
             stack.enter_context(beside.ready())
             summaries = self._open_summaries(stack)
             stack.callback(self._profile.close)
@@ -134,7 +137,7 @@ class Runner:
                     lambda: stop.signal is not None or threads.hooks.should_stop(),
                 ),
                 Reporters(console, summaries, self._recorder),
-                (lambda step: self.commits.save(opened, step)) if self.commits.active else None,
+                self._writer(opened),
                 first,
             )
             with (
@@ -152,6 +155,11 @@ class Runner:
         # No process may end its server while another process still uses it.
         team.barrier("closed", None)
         return progress
+
+    def _writer(self, opened: tf.Session) -> Writer | None:
+        if not self.commits.active:
+            return None
+        return Writer(lambda step: self.commits.save_between(opened, step), self.commits.check)
 
     def _open_summaries(self, stack: ExitStack) -> SummaryWriter:
         job, built = self._job, self._program

@@ -75,6 +75,7 @@ def training(
             config.keep_checkpoint_max,
             saving.listeners,
             runtime.hours(config),
+            in_step=runtime.saves_in_step(),
         ),
         restoring=runtime.restoring(
             None if estimator.latest_checkpoint() else estimator.warm_start, again

@@ -144,6 +144,11 @@ def seed(config: RunConfig) -> int | None:
     return config.tf_random_seed if flagged is None else flagged
 
 
+def saves_in_step() -> bool:
+    """Returns whether checkpoints are written before the next step, and not beside it."""
+    return saving.in_step()
+
+
 def hours(config: RunConfig) -> float | None:
     """Returns the hours after which another checkpoint stays for good; None: none does."""
     flagged, own = saving.hours(), config.keep_checkpoint_every_n_hours

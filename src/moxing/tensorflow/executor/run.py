@@ -164,7 +164,11 @@ def run(
             histograms=verbosity >= 2,
         ),
         saving=Saving(
-            every_secs=seconds, every_steps=steps, hours=saving.hours(), cached=cache.wanted()
+            every_secs=seconds,
+            every_steps=steps,
+            hours=saving.hours(),
+            cached=cache.wanted(),
+            in_step=saving.in_step(),
         ),
         export=Export(bool(exporting), exporting),
         precision=_precision(),

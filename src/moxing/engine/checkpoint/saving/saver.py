@@ -19,6 +19,7 @@ from moxing.engine.checkpoint.manifest import FileRecord, Manifest
 from moxing.engine.checkpoint.names import INDEX, INPUT, MANIFEST, Checkpoint, data_suffixes
 from moxing.engine.checkpoint.saving import stage
 from moxing.engine.checkpoint.saving.commit import commit
+from moxing.engine.checkpoint.saving.copies import Copies
 from moxing.engine.checkpoint.saving.failures import told_as
 from moxing.engine.checkpoint.saving.metagraph import MetaGraph
 from moxing.engine.checkpoint.saving.retention import ForGood, clear_remains, retain
@@ -70,6 +71,7 @@ class Saver:
         self._saver = tf.train.Saver([*listed, *objects])
         definition = self._saver.saver_def
         self._fetch, self._feed = definition.save_tensor_name, definition.filename_tensor_name
+        self._copies = Copies(self._saver)
         self._meta = MetaGraph(self._saver, tf.get_default_graph())
         self._kept: list[str] | None = None
         self._serial = 0
@@ -97,24 +99,75 @@ class Saver:
                 Earlier checkpoints are untouched.
             TypeError: `extra` holds a value that JSON can't represent.
         """
-        path = os.path.join(self._directory, _NAME)
-        prefix = f"{path}-{step}"
-        if self._done.get(step) == (extra or {}) and os.path.exists(prefix + MANIFEST):
-            return Checkpoint(prefix, step)
-        TENSORFLOW.info("%s", report.saving_checkpoint(step, path))
+        target, facts = Checkpoint(f"{self._path}-{step}", step), dict(extra or {})
+        if self._is_done(target, facts):
+            return target
+        TENSORFLOW.info("%s", report.saving_checkpoint(step, self._path))
+        return self._save(
+            target,
+            facts,
+            lambda staged: session.run(self._fetch, {self._feed: staged}),
+            input_state,
+        )
+
+    def copy(
+        self,
+        session: tf.Session,
+        step: int,
+        extra: Mapping[str, Any],
+        input_state: Callable[[], bytes | None] = lambda: None,
+    ) -> Callable[[], Checkpoint] | None:
+        """Copies the current values, and leaves it to the caller to commit them.
+
+        Args:
+            session: session of the graph.
+            step: global step of the values.
+            extra: as in `save`.
+            input_state: as in `save`.
+
+        Returns:
+            A function that commits the copies as `save` does, in any thread; call it before
+            anything else of this saver. None: the values are few, or can't be copied; `save` them.
+        """
+        target, facts = Checkpoint(f"{self._path}-{step}", step), dict(extra)
+        if not self._copies.wanted or self._is_done(target, facts):
+            return None
+        TENSORFLOW.info("%s", report.saving_checkpoint(step, self._path))
+        self._copies.take(session)
+        state = input_state()
+        return lambda: self._save(target, facts, self._copies.write, lambda: state)
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self._directory, _NAME)
+
+    def _is_done(self, target: Checkpoint, facts: Mapping[str, Any]) -> bool:
+        done = target.step is not None and self._done.get(target.step) == facts
+        return done and os.path.exists(target.prefix + MANIFEST)
+
+    def _save(
+        self,
+        target: Checkpoint,
+        facts: dict[str, Any],
+        write: Callable[[str], Any],
+        input_state: Callable[[], bytes | None],
+    ) -> Checkpoint:
+        """Commits what `write` writes under the prefix that it gets."""
+        prefix, step = target.prefix, target.step
+        assert step is not None
         try:
             with told_as(prefix), stage.stage(self._directory) as aside:
-                self._commit(session, prefix, step, extra or {}, input_state, aside)
+                self._commit(write, prefix, step, facts, input_state, aside)
                 self._point(prefix, aside)
         except BaseException:
             self._kept = None  # The next save looks up what the directory holds.
             raise
-        self._done[step] = dict(extra or {})
-        return Checkpoint(prefix, step)
+        self._done[step] = facts
+        return target
 
     def _commit(
         self,
-        session: tf.Session,
+        write: Callable[[str], Any],
         prefix: str,
         step: int,
         extra: Mapping[str, Any],
@@ -127,7 +180,7 @@ class Saver:
         facts = self._for_good.facts(prefix)
         record = Manifest(step, self._serial, {}, self._names(), {**extra, **facts})
         manifest.encode(record)  # Fails on a bad `extra` before anything is written.
-        session.run(self._fetch, {self._feed: staged})
+        write(staged)
         if (state := input_state()) is not None:
             with open(staged + INPUT, "wb") as file:
                 file.write(state)

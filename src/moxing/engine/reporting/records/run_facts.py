@@ -35,6 +35,7 @@ _UNUSUAL: Final = {
     "make_batches": "data.make_batches",
     "inter_mode": "inter_mode",
     "cached": "saving.cached",
+    "sync_save": "saving.in_step",
     "checkpoint_path": "restoring.checkpoint_path",
     "untrained": "restoring.untrained",
     "output_every": "outputs.every",

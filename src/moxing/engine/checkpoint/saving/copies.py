@@ -1,0 +1,109 @@
+"""Copies the values of a checkpoint to host memory, and writes them while the training goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+LEAST = 32 << 20  # Bytes; what is smaller is written sooner than a second graph is made.
+_ALIGNED = 64  # TensorFlow takes an array at such an address as it is, without another copy.
+
+
+class Copies:
+    """Copies of all values that a `tf.train.Saver` writes; their memory is kept between saves.
+
+    Args:
+        saver: the saver, whose graph is the default.
+    """
+
+    def __init__(self, saver: tf.train.Saver) -> None:
+        self._tensors: list[tf.Tensor] = []
+        self._labels: tuple[tf.Tensor, ...] = ()
+        self._memory: list[np.ndarray | None] = []
+        self._graph: _Graph | None = None
+        saved = tf.get_default_graph().get_tensor_by_name(saver.saver_def.save_tensor_name).op
+        writes = [op for op in saved.control_inputs if op.type == "SaveV2"]
+        if len(writes) == 1:
+            _, *inputs = writes[0].inputs
+            self._labels, self._tensors = tuple(inputs[:2]), inputs[2:]
+
+    @property
+    def wanted(self) -> bool:
+        """Whether all values can be copied, and are so large that it is worth while."""
+        if any(tensor.dtype in (tf.variant, tf.resource) for tensor in self._tensors):
+            return False  # States of iterators, which only TensorFlow's own operation writes.
+        return sum(map(_size, self._tensors)) >= LEAST
+
+    def take(self, session: tf.Session) -> None:
+        """Copies the values of this moment, in place of those copied before."""
+        values = session.run(self._tensors)
+        if self._graph is None:
+            self._graph = _Graph(self._tensors, *session.run(self._labels))
+            self._memory = [None] * len(values)
+        for index, tensor in enumerate(self._tensors):
+            # An array of a session may be the memory of a variable, so that it would change.
+            before = self._memory[index]
+            self._memory[index] = _copied(values[index], tensor.dtype, before)
+            values[index] = None
+
+    def write(self, prefix: str) -> None:
+        """Writes the copies as `tf.train.Saver` writes the values; no session of the run is used.
+
+        Args:
+            prefix: prefix of the files.
+        """
+        assert self._graph is not None
+        self._graph.write(prefix, self._memory)
+
+
+class _Graph:
+    """A graph that writes arrays.
+
+    Args:
+        tensors: tensors of the types of the arrays.
+        names: names of the arrays in the files.
+        slices: which part of a variable each array is, as TensorFlow words it; empty: the whole.
+    """
+
+    def __init__(self, tensors: Sequence[tf.Tensor], names: np.ndarray, slices: np.ndarray) -> None:
+        with tf.Graph().as_default() as self._graph:
+            self._prefix = tf.placeholder(tf.string, [])
+            self._holders = [tf.placeholder(tensor.dtype, None) for tensor in tensors]
+            self._saved = tf.raw_ops.SaveV2(
+                prefix=self._prefix,
+                tensor_names=names,
+                shape_and_slices=slices,
+                tensors=self._holders,
+            )
+        self._graph.finalize()
+
+    def write(self, prefix: str, arrays: Sequence[np.ndarray | None]) -> None:
+        """Writes arrays to the files of `prefix`."""
+        # The training needs the devices, and nearly all of the processors.
+        config = tf.ConfigProto(
+            device_count={"GPU": 0}, intra_op_parallelism_threads=1, inter_op_parallelism_threads=1
+        )
+        with tf.Session(graph=self._graph, config=config) as session:
+            feeds = dict(zip(self._holders, arrays, strict=True))
+            session.run(self._saved, {self._prefix: prefix, **feeds})
+
+
+def _size(tensor: tf.Tensor) -> int:
+    count = tensor.shape.num_elements()
+    return 0 if count is None else count * tensor.dtype.size
+
+
+def _copied(value: Any, dtype: tf.DType, before: np.ndarray | None) -> np.ndarray:
+    """Returns a copy of `value`, in the memory of `before` if it fits."""
+    if dtype == tf.string:
+        return np.array(value, dtype=object)
+    array = np.asarray(value)
+    if before is None or before.shape != array.shape or before.dtype != array.dtype:
+        memory = np.empty(array.nbytes + _ALIGNED, np.uint8)
+        start = -memory.ctypes.data % _ALIGNED
+        before = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    before[...] = array
+    return before
