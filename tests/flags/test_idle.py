@@ -48,6 +48,14 @@ def test_what_stands_behind_two_dashes_is_the_programs(caplog: pytest.LogCapture
     assert told(caplog, "--", "--warmup_steps=10", "warmup_steps") == []
 
 
+def test_the_program_reads_back_a_value_that_it_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle, "_kept", {})
+    assert flags.get_flag("sync_before_server") is None
+    flags.set_flag("sync_before_server", True)
+    assert flags.get_flag("sync_before_server") is True
+    assert flags.get_flag("warmup_steps") is None
+
+
 def test_a_flag_that_the_program_defines_is_its_own(caplog: pytest.LogCaptureFixture) -> None:
     absl_flags.DEFINE_integer("warmup_steps", 0, "of the program")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from absl import flags as absl_flags
 
@@ -27,6 +27,7 @@ IDLE: Final = {
     "warmup_steps": "give the optimizer a learning rate that rises",
 }
 _told: set[str] = set()
+_kept: dict[str, Any] = {}
 
 
 def warn(argv: Sequence[str] | None = None) -> None:
@@ -51,3 +52,15 @@ def warn(argv: Sequence[str] | None = None) -> None:
                 name,
                 IDLE[name],
             )
+
+
+def keep(name: str, value: Any) -> None:
+    """Warns once about such a flag, and keeps the value that the program gives it."""
+    warn([f"--{name}"])
+    _kept[name] = value
+
+
+def value(name: str) -> Any:
+    """Returns the value that the program gave such a flag, or None; warns once."""
+    warn([f"--{name}"])
+    return _kept.get(name)

@@ -98,12 +98,15 @@ def get_flag(flag_name: str) -> Any:
     """The value of a runtime flag.
 
     Args:
-        flag_name: name of the flag, such as "num_gpus".
+        flag_name: name of the flag, such as "num_gpus". A flag of MoXing that does nothing here has
+            the value that the program set, or else None.
 
     Raises:
         MoxKeyError: there is no such flag.
         MoxValueError: the command line, which is read now if it was not yet, has a wrong value.
     """
+    if isinstance(flag_name, str) and flag_name in idle.IDLE:
+        return idle.value(flag_name)
     name = _known(flag_name)
     read_command_line()
     return _VALUES[name].value
@@ -122,7 +125,7 @@ def set_flag(flag_name: str, value: Any) -> None:
         MoxTypeError, MoxValueError: the flag can't have this value.
     """
     if isinstance(flag_name, str) and flag_name in idle.IDLE:
-        idle.warn([f"--{flag_name}"])
+        idle.keep(flag_name, value)
         return
     name = _known(flag_name)
     read_command_line()

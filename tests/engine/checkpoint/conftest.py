@@ -26,10 +26,22 @@ class Model:
     def save(self, step: int, value: float | None = None, extra: Any = None) -> Checkpoint:
         """Saves; with a `value`, which every variable gets before."""
         if value is not None:
-            for variable in self.variables.values():
-                feed = {variable.initializer.inputs[1]: np.full(variable.shape, value, np.float32)}
-                self.session.run(variable.initializer, feed)
+            self.fill(value)
         return self.saver.save(self.session, step, extra)
+
+    def save_copies(self, step: int, value: float) -> Checkpoint:
+        """Gives every variable a value, copies, gives every variable 99, and saves the copies."""
+        self.fill(value)
+        commit = self.saver.copy(self.session, step, {})
+        assert commit is not None
+        self.fill(99.0)
+        return commit()
+
+    def fill(self, value: float) -> None:
+        """Gives every variable a value."""
+        for variable in self.variables.values():
+            feed = {variable.initializer.inputs[1]: np.full(variable.shape, value, np.float32)}
+            self.session.run(variable.initializer, feed)
 
 
 Values = Mapping[str, Any]

@@ -16,6 +16,7 @@ import pytest
 
 from moxing.engine.checkpoint import newest
 from moxing.engine.checkpoint.restoring.verify import fault
+from moxing.engine.checkpoint.saving import copies
 from moxing.errors import CheckpointError
 from moxing.framework.owners import machine, started
 
@@ -56,14 +57,18 @@ def _full() -> OSError:
 
 @pytest.mark.parametrize("error", [_full(), KeyboardInterrupt()], ids=["full disk", "Ctrl-C"])
 @pytest.mark.parametrize("step", [20, 10], ids=["new step", "same step"])
+@pytest.mark.parametrize("method", ["save", "save_copies"])
 def test_a_save_that_fails_at_any_point(
+    monkeypatch: pytest.MonkeyPatch,
     make_model: Callable[..., Any],
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     read_value: Callable[..., float],
     error: BaseException,
     step: int,
+    method: str,
 ) -> None:
+    monkeypatch.setattr(copies, "LEAST", 0)
     start = make_model()
     start.save(5, value=0.5)
     start.save(10, value=1.0)
@@ -72,7 +77,8 @@ def test_a_save_that_fails_at_any_point(
     for calls in range(100):
         with pytest.MonkeyPatch.context() as patch:
             failing = _Failing(patch, calls, error)
-            caught = _caught(lambda model=model: model.save(step, value=2.0))
+            save = getattr(model, method)
+            caught = _caught(lambda save=save: save(step, value=2.0))
         found = newest(tmp_path)
         assert found is not None
         assert found.step in (10, step)
