@@ -45,6 +45,7 @@ FROZEN = {
     "gradient_clip_type": ("string", "norm"),
     "ema_decay": ("float", None),
     "keep_checkpoint_every_n_hours": ("float", None),
+    "sync_save": ("boolean", False),
     "use_ema": ("boolean", False),
     "dry_run": ("boolean", False),
     "seed": ("integer", None),

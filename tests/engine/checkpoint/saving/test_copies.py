@@ -59,6 +59,22 @@ def _adds(variable: tf.Variable) -> bool:
     return variable.dtype.base_dtype != tf.string
 
 
+def test_where_memory_is_short_nothing_is_copied(
+    make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(copies, "LEAST", 0)
+    model = make_model({"w": np.zeros([3 << 18], np.float32)})
+    monkeypatch.setattr(copies, "free_memory", lambda: 5 << 20)
+    for step in (1, 2):
+        assert model.saver.copy(model.session, step, {}) is None
+    assert [record.getMessage() for record in log.records] == [
+        "This checkpoint is written before the next step: 5 MB of memory are free, and writing it"
+        " beside the next steps needs a copy of 3 MB."
+    ]
+    monkeypatch.setattr(copies, "free_memory", lambda: 6 << 20)
+    assert model.saver.copy(model.session, 3, {}) is not None
+
+
 def test_few_values_and_states_that_have_no_array_are_not_copied(
     make_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

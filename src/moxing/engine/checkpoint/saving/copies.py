@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.framework.free_memory import free_memory
+from moxing.logs import TENSORFLOW
+
 LEAST = 32 << 20  # Bytes; what is smaller is written sooner than a second graph is made.
 _ALIGNED = 64  # TensorFlow takes an array at such an address as it is, without another copy.
 
@@ -24,6 +27,7 @@ class Copies:
         self._labels: tuple[tf.Tensor, ...] = ()
         self._memory: list[np.ndarray | None] = []
         self._graph: _Graph | None = None
+        self._told = False
         saved = tf.get_default_graph().get_tensor_by_name(saver.saver_def.save_tensor_name).op
         writes = [op for op in saved.control_inputs if op.type == "SaveV2"]
         if len(writes) == 1:
@@ -35,7 +39,23 @@ class Copies:
         """Whether all values can be copied, and are so large that it is worth while."""
         if any(tensor.dtype in (tf.variant, tf.resource) for tensor in self._tensors):
             return False  # States of iterators, which only TensorFlow's own operation writes.
-        return sum(map(_size, self._tensors)) >= LEAST
+        size = sum(map(_size, self._tensors))
+        return size >= LEAST and (bool(self._memory) or self._fits(size))
+
+    def _fits(self, size: int) -> bool:
+        """Whether there is memory for the copies, and as much while they come from devices."""
+        free = free_memory()
+        if free is None or free >= 2 * size:
+            return True
+        if not self._told:
+            self._told = True
+            TENSORFLOW.info(
+                "This checkpoint is written before the next step: %d MB of memory are free, and"
+                " writing it beside the next steps needs a copy of %d MB.",
+                free >> 20,
+                size >> 20,
+            )
+        return False
 
     def take(self, session: tf.Session) -> None:
         """Copies the values of this moment, in place of those copied before."""
