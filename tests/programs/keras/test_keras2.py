@@ -44,3 +44,10 @@ def test_a_program_of_keras_3_gets_keras_3(tmp_path: Path) -> None:
 
     assert result.stdout == "3 [1. 1.]\n", result.stderr
     assert "import keras is Keras 3 for this program: it uses keras.ops" in result.stderr
+
+
+def test_an_eager_program_gets_the_optimizers_of_its_time(tmp_path: Path) -> None:
+    result = _mox(tmp_path, _HERE / "old_optimizers.py")
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.endswith("as in 2.2\n")

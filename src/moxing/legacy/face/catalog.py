@@ -112,12 +112,17 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
     )
 
 
-def current_spec() -> Spec:
-    """Returns the TensorFlow 2.x that a program written for 2.0 and its next versions imports."""
+def current_spec(old_optimizers: bool = False) -> Spec:
+    """Returns the TensorFlow 2.x that a program written for 2.0 and its next versions imports.
+
+    Args:
+        old_optimizers: whether the program needs Keras' optimizers of before TensorFlow 2.11.
+    """
     return Spec(
         roots=("tensorflow",),
         names={
-            "keras": keras_spec.of_tensorflow("tf_keras.api._v2.keras"),
+            **({"optimizers": "face:tensorflow.keras.optimizers"} if old_optimizers else {}),
+            "keras": keras_spec.of_tensorflow(eager=True, old_optimizers=old_optimizers),
             "estimator": _ESTIMATOR,
             "python": Spec(
                 roots=("tensorflow.python",), names={"keras": "face:tensorflow.keras"}, deep=True
@@ -153,7 +158,8 @@ def make_faces(
     }
     if importlib.util.find_spec("imp") is None:
         absent["imp"] = Spec(roots=("moxing.legacy.face.imp_face",))
-    tensorflow = tensorflow_spec(flags, run) if dialect.old_names else current_spec()
+    old_optimizers = dialect.old_optimizers
+    tensorflow = tensorflow_spec(flags, run) if dialect.old_names else current_spec(old_optimizers)
     if not dialect.old_names:
         tensorflow = replace(tensorflow, names={**tensorflow.names, "flags": flags})
     shown = {
@@ -164,7 +170,7 @@ def make_faces(
         ),
     }
     if dialect.keras == 2:
-        shown["keras"] = keras_spec.bare(dialect.eager)
+        shown["keras"] = keras_spec.bare(dialect.eager, old_optimizers)
     elif not dialect.old_names:
         del shown["tensorflow"], shown["absl"]  # Today's, with today's Keras.
     faces = Faces(

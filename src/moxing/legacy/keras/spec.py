@@ -9,8 +9,10 @@ from typing import Any
 from moxing.legacy.data import keras_data
 from moxing.legacy.face.faces import Spec
 from moxing.legacy.keras import arrival, backend, devices, merging, orders
+from moxing.legacy.plain.old_optimizers import NAMES as OLD_OPTIMIZERS
 
 _SRC = "tf_keras.src"
+_EAGER_API = "tf_keras.api._v2.keras"
 _ROOM = "moxing.legacy.keras"
 # Modules of Keras 2's `keras.layers`, each with the modules of tf_keras that hold its parts.
 _LAYER_MODULES: dict[str, tuple[str, ...]] = {
@@ -52,23 +54,34 @@ _BACKEND = {
 }
 
 
-def bare(eager: bool = False) -> Spec:
+def bare(eager: bool = False, old_optimizers: bool = False) -> Spec:
     """Returns `keras` for a program that was written for Keras 1 or 2.
 
     Args:
         eager: whether the program runs eagerly.
+        old_optimizers: whether an eager program needs the optimizers of before TensorFlow 2.11.
     """
-    api = "tf_keras.api._v2.keras" if eager else "tf_keras.api._v1.keras"
-    return _spec("keras", api, {} if eager else _for_graphs())
+    if not eager:
+        return _spec("keras", "tf_keras.api._v1.keras", _for_graphs())
+    return _spec("keras", _EAGER_API, _of_before_2_11() if old_optimizers else {})
 
 
-def of_tensorflow(api: str = "tf_keras.api._v1.keras") -> Spec:
+def of_tensorflow(eager: bool = False, old_optimizers: bool = False) -> Spec:
     """Returns `tensorflow.keras`.
 
     Args:
-        api: the module of tf_keras with the names of the program's time.
+        eager: whether the program was written for TensorFlow 2.
+        old_optimizers: whether such a program needs the optimizers of before TensorFlow 2.11.
     """
-    return _spec("tensorflow.keras", api, {})
+    if not eager:
+        return _spec("tensorflow.keras", "tf_keras.api._v1.keras", {})
+    return _spec("tensorflow.keras", _EAGER_API, _of_before_2_11() if old_optimizers else {})
+
+
+def _of_before_2_11() -> dict[str, Any]:
+    show = f"{_EAGER_API}.optimizers"
+    names = {name: f"{show}.legacy:{name}" for name in OLD_OPTIMIZERS}
+    return {"optimizers": Spec(roots=(show,), names=names, deep=True)}
 
 
 def _for_graphs() -> dict[str, Any]:
@@ -125,6 +138,8 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             "layers": layers,
             "models": _models(api),
             "objectives": Spec(roots=(f"{api}.losses",)),
+            # The path in tensorflow.python.keras until TensorFlow 2.10.
+            "optimizer_v2": Spec(roots=(f"{_SRC}.optimizers.legacy",), deep=True),
             "utils": _utils(api),
             "applications": Spec(
                 roots=(f"{api}.applications", f"{_SRC}.applications"),

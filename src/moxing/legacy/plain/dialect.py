@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moxing.legacy.plain import lost_names, texts, vintage
+from moxing.legacy.plain.old_optimizers import Evidence
 from moxing.legacy.plain.texts import Use
 
 _ROOTS = ("tensorflow", "keras", "tf_keras", "moxing", "oneflow", "horovod")
@@ -40,6 +41,7 @@ class Dialect:
         bare: whether the program imports `keras` itself, not `tensorflow.keras`.
         horovod: whether the program imports horovod.
         graphs: whether there is evidence that the program builds graphs.
+        old_optimizers: whether an eager program needs Keras' optimizers of before TensorFlow 2.11.
     """
 
     eager: bool = False
@@ -49,6 +51,7 @@ class Dialect:
     bare: bool = False
     graphs: bool = False
     horovod: bool = False
+    old_optimizers: bool = False
 
 
 @dataclass
@@ -64,10 +67,11 @@ def of(script: str) -> Dialect:
     """Reads a program and the modules beside it."""
     graph, session, switched, at_once, flow, strategy = False, False, False, False, False, ""
     estimators, bare, horovod = False, False, False
-    own, others = _Marks(), _Marks()
+    own, others, optimizers = _Marks(), _Marks(), Evidence()
     shows: dict[int, str] = {}
     for use in texts.uses(script, _ROOTS):
         first, _, rest = use.path.partition(".")
+        optimizers.see(use)
         if first == "keras":
             bare = True
             if (version := _keras_of(rest.split("."), use)) and version not in shows:
@@ -110,7 +114,8 @@ def of(script: str) -> Dialect:
     # starts with graphs, as in TensorFlow 1.x, and its own call switches to eager mode.
     # OneFlow is as old as TensorFlow 2.0, with which its programs are commonly compared.
     eager = (switched and not session) or (not graph and (at_once or alone or flow))
-    return Dialect(eager, graph or not eager, keras, shows.get(keras, ""), bare, graph, horovod)
+    why, old = shows.get(keras, ""), eager and optimizers.is_old
+    return Dialect(eager, graph or not eager, keras, why, bare, graph, horovod, old)
 
 
 def is_plain_keras_3(found: Dialect) -> bool:

@@ -22,7 +22,7 @@ class Use:
 
     Attributes:
         path: the dotted name, such as `tensorflow.train.Saver`; for a method of an unknown object,
-            `.fit_generator`.
+            `.fit_generator`; for the definition of a function, `def.call`.
         shown: the name as users write it, `tf.train.Saver`.
         where: `line 3` in the main program, or `model.py, line 3` in another file.
         call: the call, if the use is a call.
@@ -182,6 +182,8 @@ class _Text:
             )
             if path:
                 yield path, f"{_shown(path)}()", node.lineno, node
+        elif isinstance(node, ast.FunctionDef):
+            yield f"def.{node.name}", f"def {node.name}", node.lineno, None
         for child in ast.iter_child_nodes(node):
             yield from self.uses(child)
 
