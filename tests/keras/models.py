@@ -39,6 +39,12 @@ def dense(package: str, optimizer: Any = "adam", *between: str, **compiled: Any)
     return model
 
 
+def eagerly(model: Any) -> Any:
+    """The model, whose `fit` of Keras computes the same without tracing functions first."""
+    model.run_eagerly = True
+    return model
+
+
 def values(model: Any) -> list[np.ndarray]:
     """Every value of a model and its optimizer."""
     variables: Any = model.optimizer.variables

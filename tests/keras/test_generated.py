@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import BATCH, FAMILIES, X, Y, assert_equal, assert_histories, dense
+from models import BATCH, FAMILIES, X, Y, assert_equal, assert_histories, dense, eagerly
 
 import moxing.keras
 from moxing.errors import MoxTypeError, MoxValueError
@@ -42,7 +42,7 @@ def sequence(package: str, ends: list[int]) -> Any:
 def test_a_sequence_trains_as_in_keras(package: str, devices: int) -> None:
     theirs, ours, ends = dense(package), dense(package), list[int]()
     data = sequence(package, [])
-    expected = theirs.fit(data, epochs=2, shuffle=False, verbose=0, validation_data=data)
+    expected = eagerly(theirs).fit(data, epochs=2, shuffle=False, verbose=0, validation_data=data)
     given = sequence(package, ends)
     result = moxing.keras.fit(
         ours, given, epochs=2, validation_data=sequence(package, []), num_gpus=devices
@@ -65,7 +65,7 @@ def endless() -> Iterator[Any]:
 @pytest.mark.parametrize("form", ["object", "function"])
 def test_a_generator_trains_as_in_keras(form: str) -> None:
     theirs, ours = dense("keras"), dense("keras")
-    theirs.fit(endless(), epochs=2, steps_per_epoch=3, verbose=0)
+    eagerly(theirs).fit(endless(), epochs=2, steps_per_epoch=3, verbose=0)
     given = endless() if form == "object" else batches
     moxing.keras.fit(ours, given, epochs=2, steps_per_epoch=3)
     assert_equal(theirs, ours)
@@ -80,7 +80,7 @@ def test_a_generator_that_ends_early_is_said(caplog: pytest.LogCaptureFixture) -
 
 def test_keras_positions() -> None:
     theirs, ours = dense("keras"), dense("keras")
-    theirs.fit(X, Y, BATCH, 2, 0, None, 0.0, None, False)
+    eagerly(theirs).fit(X, Y, BATCH, 2, 0, None, 0.0, None, False)
     moxing.keras.fit(ours, X, Y, BATCH, 2, 0, None, 0.0, None, False)
     assert_equal(theirs, ours)
     with pytest.raises(MoxTypeError, match="batch_size by position and by name"):

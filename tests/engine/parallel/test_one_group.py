@@ -82,9 +82,11 @@ def network(inputs: Any, mode: str) -> Model:
     return Model((Loss(loss),), {"loss": loss})
 
 
-@pytest.mark.parametrize("devices", [2, 4])
-@pytest.mark.parametrize("kind", ["momentum", "clipped", "scaled", "accumulated"])
-def test_both_ways_train_alike(tmp_path: Path, devices: int, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "devices"),
+    [("momentum", 2), ("momentum", 4), ("clipped", 4), ("scaled", 2), ("accumulated", 4)],
+)
+def test_both_ways_train_alike(tmp_path: Path, kind: str, devices: int) -> None:
     fields: dict[str, Any] = {
         "momentum": {"optimizer_fns": [momentum]},
         "clipped": {"updating": Updating(clip_norm=0.02)},

@@ -15,11 +15,16 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed
 from moxing.engine.data.feed import Feed
 
+_ENCODED: dict[Any, bytes] = {}  # Many tests make the same images.
+
 
 def _encode(pixels: np.ndarray, kind: str = "jpeg", **options: Any) -> bytes:
-    function = {"jpeg": tf.io.encode_jpeg, "png": tf.io.encode_png}[kind]
-    with tf.Graph().as_default(), tf.Session() as session:
-        return session.run(function(tf.constant(pixels), **options))
+    key = pixels.tobytes(), pixels.shape, pixels.dtype, kind, *options.items()
+    if key not in _ENCODED:
+        function = {"jpeg": tf.io.encode_jpeg, "png": tf.io.encode_png}[kind]
+        with tf.Graph().as_default(), tf.Session() as session:
+            _ENCODED[key] = session.run(function(tf.constant(pixels), **options))
+    return _ENCODED[key]
 
 
 @pytest.fixture(scope="session")

@@ -247,8 +247,7 @@ def test_a_bad_file_is_named(
     assert f"{base}/daisy/1.jpg {what}{REMEDY}" in caught.value.message
 
 
-@pytest.mark.parametrize("epochs", [None, 1])
-@pytest.mark.parametrize("place", [0, 5, 8])
+@pytest.mark.parametrize(("place", "epochs"), [(0, None), (5, 1), (8, None), (8, 1)])
 def test_a_bad_file_in_a_batch_is_named(
     make_tree: Any, read: Any, place: int, epochs: int | None
 ) -> None:

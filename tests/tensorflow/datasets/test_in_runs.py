@@ -90,12 +90,19 @@ def train(make_tree: Any, tmp_path: Path) -> Callable[..., tuple[list[Any], np.n
 @pytest.mark.slow
 @pytest.mark.usefixtures("_seed")
 @pytest.mark.parametrize(
-    "make_input_fn", [_batches_of_the_reader, _batches_of_the_run, _batches_of_two_readers]
+    ("make_input_fn", "stops"),
+    [
+        (_batches_of_the_reader, (2, 5)),
+        (_batches_of_the_run, (5,)),
+        (_batches_of_two_readers, (2,)),
+    ],
 )
-def test_a_resumed_run_is_as_an_uninterrupted_one(make_input_fn: Any, train: Any) -> None:
+def test_a_resumed_run_is_as_an_uninterrupted_one(
+    make_input_fn: Any, stops: tuple[int, ...], train: Any
+) -> None:
     whole, weights = train(make_input_fn, "whole", 9)
     parts = []
-    for steps in (2, 5, 9):  # Epochs have 11 samples: both stops are in the middle of one.
+    for steps in (*stops, 9):  # Epochs have 11 samples: all stops are in the middle of one.
         seen, resumed = train(make_input_fn, "parts", steps)
         parts += seen
     for one, other in zip(parts, whole, strict=True):
