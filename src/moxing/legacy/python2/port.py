@@ -116,6 +116,9 @@ def parse_ported(source: bytes, path: str, in_package: bool = False) -> ast.Modu
     ported = port(source, path, in_package, of_python2)
     if ported is None or ported.text == ported.original:
         return None
+    # TensorFlow's AutoGraph writes such files from the text of a file that was named before.
+    if os.path.basename(path).startswith("__autograph_generated_file"):
+        return lines.parsed(ported.text, ported.original, path)
     print(
         f"mox: {path} is Python 2 (line {ported.line}: {ported.sign[:60]}): it is ported as it is"
         f" imported; `mox port {path}` shows how.",

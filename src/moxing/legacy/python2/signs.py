@@ -1,10 +1,12 @@
-"""Tells that a file which Python 3 can read was written for Python 2 alone, by its names."""
+"""Tells that a file which Python 3 can read was written for Python 2 alone, by names and lists."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+
+from moxing.legacy.python2 import lists
 
 # Python 2's builtins that Python 3 lacks, without `file` and `cmp`, which are often variables.
 _NAMES = frozenset(
@@ -44,7 +46,7 @@ _MODULES = frozenset(
 )
 _METHODS = frozenset(("has_key", "iteritems", "iterkeys", "itervalues"))
 _ANY = re.compile(
-    rb"\bprint\s*(?:>>|$)|"
+    rb"\bprint\s*(?:>>|$)|\b(?:map|filter|zip)\(|"
     + b"|".join(
         rb"\b" + name.rpartition(".")[2].encode() + rb"\b"
         for name in sorted(_NAMES | _MODULES | _METHODS)
@@ -67,7 +69,10 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
     """
     made = names_made(tree)
     # The names that a star import defines are not known.
-    return next(_signs(tree, _NAMES if "*" in made else made), None)
+    found = next(_signs(tree, _NAMES if "*" in made else made), None)
+    if found is None and not needs_python3(tree) and not any(map(_checks, ast.walk(tree))):
+        found = next(lists.uses(tree, made), None)
+    return found
 
 
 def needs_python3(tree: ast.Module) -> bool:
@@ -145,6 +150,10 @@ def _asks(test: ast.expr) -> bool:
         for part in ast.walk(test)
         if isinstance(part, ast.Name | ast.Attribute)
     )
+
+
+def _checks(node: ast.AST) -> bool:
+    return isinstance(node, ast.If | ast.IfExp) and _asks(node.test)
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

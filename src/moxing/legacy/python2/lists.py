@@ -1,0 +1,92 @@
+"""Tells Python 2 by results of map, filter and zip that a file uses as the lists of Python 2."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+_MAKERS = frozenset(("filter", "map", "zip"))
+_METHODS = frozenset(
+    ("append", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort")
+)
+# NumPy makes an array of such a result that holds nothing but the result.
+_ARRAYS = frozenset(("array", "asarray"))
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def uses(tree: ast.Module, made: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """Yields uses that can't work in Python 3 whenever they run, with their lines.
+
+    Args:
+        tree: the file.
+        made: all names that the file binds: a `map` of its own may return a list.
+    """
+    makers = _MAKERS - made
+    if "*" in made or not makers:
+        return
+    scopes = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))]
+    for scope in scopes:
+        lazy = _lazy_names(scope, makers)
+        for node in ast.walk(scope):
+            used = _used_as_list(node)
+            if isinstance(used, ast.Name) and used.id in lazy:
+                yield f"the list {used.id} of {lazy[used.id]}()", used.lineno
+            elif used is not None and (maker := _maker(used, makers)):
+                yield f"the list of {maker}()", used.lineno
+
+
+def _lazy_names(scope: ast.AST, makers: frozenset[str]) -> dict[str, str]:
+    """Returns names whose only value in a scope is the result of one of `makers`."""
+    found: dict[str, str] = {}
+    for node in _own_nodes(scope):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, maker = node.targets[0], _maker(node.value, makers)
+            if isinstance(target, ast.Name) and maker:
+                found[target.id] = maker
+    bound = Counter(_bound(scope))
+    return {name: maker for name, maker in found.items() if bound[name] == 1}
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope, without those of the scopes inside of it."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, _SCOPES):
+            yield child
+            yield from _own_nodes(child)
+
+
+def _bound(scope: ast.AST) -> Iterator[str]:
+    """Names that a scope and the scopes inside of it bind, once for each binding."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((item.asname or item.name).partition(".")[0] for item in node.names)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            yield from node.names * 2
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+
+
+def _maker(node: ast.expr, makers: frozenset[str]) -> str:
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.func.id if called and node.func.id in makers else ""  # type: ignore[attr-defined]
+
+
+def _used_as_list(node: ast.AST) -> ast.expr | None:
+    """Returns the expression that a node measures, indexes or changes as a list."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+            return node.func.value
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _ARRAYS:
+            return node.args[0] if node.args else None
+        is_len = isinstance(node.func, ast.Name) and node.func.id == "len"
+        return node.args[0] if is_len and len(node.args) == 1 else None
+    return None
