@@ -13,6 +13,7 @@ import moxing.horovod.keras as horovod_keras
 import moxing.horovod.tensorflow as hvd
 from moxing import horovod
 from moxing.errors import MoxAttributeError, MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.horovod.tensorflow import compression
 
 
 @pytest.fixture
@@ -76,3 +77,10 @@ def test_what_is_refused(initialized: None) -> None:
         _ = horovod.torch
     with pytest.raises(MoxNotSupportedError, match="--max_restarts=N"):
         _ = hvd.elastic
+
+
+def test_compressors_stand_at_the_path_of_their_module() -> None:
+    assert compression.Compression is hvd.Compression
+    sent, dtype = compression.FP16Compressor.compress(tf.constant([1.5]))
+    assert (sent.dtype, dtype) == (tf.float16, tf.float32)
+    assert compression.FP16Compressor.decompress(sent, dtype).dtype == tf.float32
