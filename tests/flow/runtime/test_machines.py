@@ -81,7 +81,10 @@ def train(x=IMAGES, y=LABELS):
     loss = lenet(x, y)
     flow.watch_diff(x, lambda value: print("gradient", float((value.ndarray() ** 2).sum())))
     flow.losses.add_loss(loss)
-    return loss
+    if not args.save and not args.load:
+        return loss, loss
+    numbers = flow.data.BlobConf("n", (1,), flow.int32, flow.data.RawCodec())
+    return loss, flow.data.decode_ofrecord(args.data, [numbers], 2, 3)[0]
 
 
 @flow.function
@@ -126,7 +129,8 @@ for step in range(args.steps):
     y = random.integers(0, 4, BATCH).astype(np.int32)
     if step < args.first:
         continue
-    print("loss", train(x, y).get().mean(), flush=True)
+    loss, taken = train(x, y).get()
+    print("loss", loss.mean(), *taken.ravel(), flush=True)
     if step == 1 and args.save:
         point.save(args.save)
 if args.late:
@@ -218,8 +222,9 @@ def _numbers(lines: list[str]) -> np.ndarray:
 
 @pytest.mark.slow
 def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) -> None:
+    data = "-data", "s3://bucket/records"
     for machine in (0, 1):
-        fleet.start(machine, "-save", "s3://bucket/saved", "-data", "s3://bucket/records")
+        fleet.start(machine, "-save", "s3://bucket/saved", *data)
     assert fleet.codes() == [0, 0], (fleet.error(0), fleet.error(1))
     found, rest = fleet.lines(0), [line for line in fleet.lines(0) if line != "traced"][4:]
     # Only the master prints and saves.
@@ -228,10 +233,10 @@ def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) ->
     assert "machine 1 serves until the program of machine 0 ends" in fleet.error(1)
 
     for machine in (0, 1):
-        fleet.start(machine, "-load", "s3://bucket/saved", "-first", "2")
+        fleet.start(machine, "-load", "s3://bucket/saved", "-first", "2", *data)
     assert fleet.codes() == [0, 0], (fleet.error(0), fleet.error(1))
     again = fleet.lines(0)
-    fleet.start(None, "-g", "2", "-load", "s3://bucket/saved", "-first", "2")
+    fleet.start(None, "-g", "2", "-load", "s3://bucket/saved", "-first", "2", *data)
     assert fleet.codes() == [0, 0], fleet.error(0)
     wanted = fleet.lines(0)
 
@@ -241,6 +246,10 @@ def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) ->
     ]
     np.testing.assert_allclose(_numbers(rest), _numbers(wanted), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(_numbers(again), _numbers(wanted), rtol=1e-4, atol=1e-5)
+    # A train job goes on with its records, each machine with its own: these are of steps 2 and 3.
+    assert [line.split()[2:] for line in again if line.startswith("loss")] == [
+        *(["10", "20"], ["11", "21"]),
+    ]
     # The first has parts 0 and 1, the second part 2, which it begins again.
     assert found[-1] == wanted[-1] == "read 0 1 20 21"
     assert found[-2] == wanted[-2] == "one 0 2 20 22 0.0"

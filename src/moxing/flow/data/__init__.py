@@ -110,6 +110,8 @@ def decode_ofrecord(
         outputs = [reader.add(confs) for reader in shared["readers"]]
     else:
         parts, size = sharding.own(shares(paths, count)), buffer_size if shuffle else 0
+        settings = (data_part_num, batch_size, count, size)
+        shared["source"] = f"{folder}/{part_name_prefix}* {' '.join(map(str, settings))}"
         shared["readers"] = [Reader(share, confs, own, size) for share in parts]
         outputs = [reader.outputs for reader in shared["readers"]]
     return sharding.blobs([tuple(tensors) for tensors in outputs], confs, own)

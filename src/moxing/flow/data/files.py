@@ -106,23 +106,33 @@ def read_at(place: Place) -> bytes:
         return file.read(place.length)
 
 
-def endless(paths: Sequence[str]) -> Iterator[tuple[Place, bytes]]:
+def endless(paths: Sequence[str], skipped: int = 0) -> Iterator[tuple[Place, bytes]]:
     """The records of all files, endlessly; files in a store are opened ahead.
+
+    Args:
+        paths: the files, in order.
+        skipped: how many of the first records to leave out. They may be more than the files have:
+            at most two rounds of the files are read for them.
 
     Raises:
         MoxValueError: there is no record.
     """
-    away = any(is_remote(path) for path in paths)
+    away, before = any(is_remote(path) for path in paths), skipped
     while True:
         empty = True
         opened = ahead.each(paths, _open, 1) if away else itertools.repeat(None)
         for path, file in zip(paths, opened, strict=False):
             for item in read(path, file):
                 empty = False
+                if skipped:
+                    skipped -= 1
+                    continue
                 yield item
         if empty:
             others = f" nor in the {len(paths) - 1} behind it" if len(paths) > 1 else ""
             raise MoxValueError(f"there is no record in {paths[0]}{others}. {_MEND}")
+        if skipped:
+            skipped %= before - skipped
 
 
 class Writer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Reader:
 
     Attributes:
         initializer: operation that opens the dataset.
+        position: number of batches that the initializer leaves out; 0 if not fed.
         outputs: a tensor for each conf.
     """
 
@@ -36,7 +37,9 @@ class Reader:
         """Args: paths: the parts in order. batch: samples. shuffle: buffer size, 0 for none."""
         self._paths, self._batch, self._shuffle = paths, batch, shuffle
         self._confs: list[BlobConf] = []
-        self._records = files.endless(paths)
+        self._records: Iterator[tuple[files.Place, bytes]] | None = None
+        with tf.device("/cpu:0"):
+            self.position = tf.placeholder_with_default(tf.constant(0, tf.int64), [])
         self._places: collections.deque[list[files.Place]] = collections.deque(
             maxlen=_REMEMBERED + shuffle // batch
         )
@@ -71,10 +74,13 @@ class Reader:
         return made
 
     def _dataset(self, shuffle: int) -> tf.data.Dataset:
-        data = tf.data.Dataset.from_tensors(0).repeat().map(_plain(lambda _: self._next()))
+        # In a random order, what was read before decides about what comes next.
+        first = tf.zeros_like(self.position) if shuffle else self.position
+        data = tf.data.Dataset.from_tensors(first).repeat().map(_plain(self._next))
         if shuffle:
             # The seed is fixed, so that two calls of a job see the same order.
-            data = data.unbatch().shuffle(shuffle, seed=20191118).batch(self._batch)
+            data = data.unbatch().shuffle(shuffle, seed=20191118)
+            data = data.skip(self.position * self._batch).batch(self._batch)
         # More parallel readers or decoders of batches are of no use on any machine.
         data = data.map(_plain(self._decode), num_parallel_calls=2)
         if self._has_images:
@@ -82,16 +88,18 @@ class Reader:
             data = data.batch(self._batch)
         return data.prefetch(2)
 
-    def _next(self) -> tuple[tf.Tensor, ...]:
+    def _next(self, first: tf.Tensor) -> tuple[tf.Tensor, ...]:
         """The next records, or their features if there are images among them: [batch] each."""
         count = len(self._names) if self._has_images else 1
-        parts = tf.numpy_function(self._take, [], [tf.string] * count)
+        parts = tf.numpy_function(self._take, [first], [tf.string] * count)
         for part in parts:
             part.set_shape([self._batch])
         return tuple(parts)
 
-    def _take(self) -> tuple[np.ndarray, ...]:
+    def _take(self, first: np.int64) -> tuple[np.ndarray, ...]:
         try:
+            if self._records is None:
+                self._records = files.endless(self._paths, int(first) * self._batch)
             taken = [next(self._records) for _ in range(self._batch)]
             self._places.append([place for place, _ in taken])
             rows = (

@@ -24,6 +24,7 @@ class Built:
         watches: the tensors for watchers at each step.
         train: the operation of a step, or None.
         readers: the readers that deliver data.
+        sources: words for what the readers of a train job read, alike on all machines.
         call: runs one step.
     """
 
@@ -33,6 +34,7 @@ class Built:
     watches: list[context.Watch]
     train: tf.Operation | None
     readers: list[Any] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
     call: Callable[..., Any] | None = None
 
     @property

@@ -88,7 +88,8 @@ class Job:
             elif trace.updates:
                 train = tf.group(*update.assignments(trace))
             readers = [reader for shared in trace.readers.values() for reader in shared["readers"]]
-            return Built(given, result, outputs, trace.watches, train, readers)
+            sources = [shared["source"] for shared in trace.readers.values() if conf.is_train]
+            return Built(given, result, outputs, trace.watches, train, readers, sources)
 
     def _output(self, item: Any) -> list[tf.Tensor]:
         if item is None:

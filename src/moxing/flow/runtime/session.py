@@ -17,6 +17,7 @@ from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.runtime import exit_status, machine_group
 from moxing.flow.runtime.calls import Built, Handle
 from moxing.flow.runtime.machine_group import MachineGroup
+from moxing.flow.runtime.readers import Readers
 from moxing.flow.runtime.settings import Settings
 from moxing.flow.runtime.signals import Interrupts
 from moxing.flow.runtime.step_queue import Worker
@@ -55,6 +56,7 @@ class Session:
         jobs: in the order of their definition, by name.
         closed: whether it has ended.
         ready: whether variables have values.
+        readers: the readers of records of its jobs.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -64,6 +66,7 @@ class Session:
         self.closed = False
         self.ready = False
         self._built: dict[str, Built] = {}
+        self.readers = Readers(self._built, self._tell)
         self._worker: Worker | None = None
         convolution_gradients.install()
         fused_sums.install()
@@ -120,6 +123,7 @@ class Session:
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
         self._built = {}
+        self.readers = Readers(self._built, self._tell)
         with topology.scope(), machine_group.quiet(group):
             for job in self.jobs.values():
                 self._built[job.name] = job.trace(self.graph, self.variables, topology)
@@ -135,9 +139,8 @@ class Session:
         elif not devices.has_gpu():
             config.device_count["CPU"] = count
         native = tf.Session(group.target if group else "", graph=self.graph, config=config)
-        for built in self._built.values():
-            with blame.noted(self.graph, "while a dataset was opened"):
-                native.run([reader.initializer for reader in built.readers])
+        for job, built in self._built.items():
+            self.readers.open(native, job)
             feeds = [tensor for tensors in built.inputs for tensor in tensors]
             if group is not None and group.index:  # This machine gets the master's values.
                 built.call = native.make_callable(tf.nest.map_structure(_done, built.fetches))
@@ -198,6 +201,8 @@ class Session:
             self.native.run(self._setters[order["name"]][1])
         elif what == "collect":
             self.native.run(self._wholes[order["name"]].op)
+        elif what == "readers":
+            self.readers.open(self.native, order["job"], order["batches"])
         else:
             self.native.run(self._given)
 
@@ -218,11 +223,11 @@ class Session:
     def _step(self, job: Traced, built: Built, values: list[Any]) -> Any:
         try:
             if self._group is None:
-                return job.run(built, values)
+                return self._stepped(job, built, values)
             with self._group.blaming():
                 if not self._group.index:
                     self._group.tell("step", job=job.name)
-                    return job.run(built, values)
+                    return self._stepped(job, built, values)
                 assert built.call is not None
                 return built.call()
         except tf.errors.OpError as error:
@@ -230,6 +235,10 @@ class Session:
                 reader.explain()
             error.add_note(blame.about(error, self.graph, f"in a step of job {job.name}"))
             raise
+
+    def _stepped(self, job: Traced, built: Built, values: list[Any]) -> Any:
+        self.readers.stepped(job.name)
+        return job.run(built, values)
 
     def in_order(self, work: Callable[[tf.Session], Any]) -> Any:
         """Runs `work` after all steps that were called, and returns its result."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
 from moxing.flow.runtime import session
-from moxing.flow.saving import snapshot, storage, unnamed
+from moxing.flow.saving import places, snapshot, storage, unnamed
 from moxing.framework import file
 from moxing.framework.file import urls
 
@@ -26,6 +26,9 @@ class CheckPoint:
 
     def load(self, path: str, partial: bool = False) -> None:
         """Gives every variable its value in a checkpoint.
+
+        Train jobs that have made no step yet go on behind the records that they took before the
+        checkpoint was saved.
 
         Args:
             path: the checkpoint's folder, local or in a store.
@@ -46,6 +49,7 @@ class CheckPoint:
             missing, wrong = snapshot.compare(local, sizes, found)
             if wrong or (missing and not partial):
                 raise CheckpointError(_complaint(folder, missing, wrong))
+            taken = places.read(local, folder)
 
             def work(native: Any) -> None:
                 current.initialize(native, missing)
@@ -56,6 +60,7 @@ class CheckPoint:
                         shape = wanted[name].shape.as_list()
                         current.assign(native, name, value.reshape(shape))
                 current.share(native)
+                current.readers.go_on(native, taken)
 
             current.in_order(work)
         current.ready = True
@@ -82,7 +87,9 @@ class CheckPoint:
 
         def work(native: Any) -> None:
             names = current.variables.by_name
-            storage.write(folder, ((name, current.value(native, name)) for name in names))
+            taken = current.readers.places()
+            more = {places.FILE: places.encoded(taken)} if taken else {}
+            storage.write(folder, ((name, current.value(native, name)) for name in names), more)
 
         current.in_order(work)
 

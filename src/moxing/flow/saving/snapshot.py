@@ -16,6 +16,7 @@ from moxing.flow.trace.variables import DONE_FILE as DONE
 
 VALUES = "out"
 _SHOWN = 20
+_NONE: Mapping[str, bytes] = {}
 
 
 def file_of(folder: str, name: str) -> str:
@@ -63,14 +64,21 @@ def check_target(folder: str) -> None:
         )
 
 
-def write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+def write(
+    folder: str, variables: Iterable[tuple[str, np.ndarray]], more: Mapping[str, bytes] = _NONE
+) -> None:
     """Writes a checkpoint aside, syncs it, and renames it into place.
+
+    Args:
+        folder: the folder of the checkpoint.
+        variables: their names and values.
+        more: contents of other files, by name.
 
     Raises:
         CheckpointError: the disk or the file system refuses it; nothing is left of it.
     """
     try:
-        _write(folder, variables)
+        _write(folder, variables, more)
     except OSError as error:
         raise CheckpointError(
             f"cannot save {folder}: {error.strerror or error}. Nothing is left of this save; what"
@@ -78,7 +86,9 @@ def write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
         ) from error
 
 
-def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+def _write(
+    folder: str, variables: Iterable[tuple[str, np.ndarray]], more: Mapping[str, bytes]
+) -> None:
     parent, prefix = (
         os.path.dirname(os.path.abspath(folder)),
         f".{os.path.basename(folder)}.saving-",
@@ -95,6 +105,8 @@ def _write(folder: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
             flat = np.ascontiguousarray(little).reshape(-1).view(np.uint8)
             durable.write(target, flat.data)  # type: ignore
         durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
+        for name, content in more.items():
+            durable.write(os.path.join(aside, name), content)
         durable.write(os.path.join(aside, DONE), b"")
         for base, _, _ in os.walk(aside):
             durable.sync_directory(base)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from moxing.engine.checkpoint import durable
 from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxValueError
-from moxing.flow.saving import shapes, snapshot
+from moxing.flow.saving import places, shapes, snapshot
 from moxing.flow.saving.snapshot import DONE, VALUES
 from moxing.framework import file
 from moxing.framework.file import MoxFileCopyException, publish
@@ -20,6 +20,7 @@ from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
 _DIGESTS = ".digests.json"  # Only in a store: the original's format has no such file.
+_NONE: Mapping[str, bytes] = {}
 
 
 def check_target(path: str) -> None:
@@ -42,19 +43,26 @@ def check_target(path: str) -> None:
         )
 
 
-def write(path: str, variables: Iterable[tuple[str, np.ndarray]]) -> None:
+def write(
+    path: str, variables: Iterable[tuple[str, np.ndarray]], more: Mapping[str, bytes] = _NONE
+) -> None:
     """Writes a checkpoint; returns once it is complete.
+
+    Args:
+        path: the checkpoint.
+        variables: their names and values.
+        more: contents of other files, by name.
 
     Raises:
         OSError: the disk or the store fails. Then no part of the checkpoint is there.
     """
     if not file.is_remote(path):
-        snapshot.write(path, variables)
+        snapshot.write(path, variables, more)
         return
     with room(tuning.staging_dir()) as aside:
         local = os.path.join(aside, "checkpoint")
         try:
-            snapshot.write(local, variables)
+            snapshot.write(local, variables, more)
         except CheckpointError as error:  # The error is about the local disk.
             raise CheckpointError(str(error).replace(local, f"{path} in {aside}")) from error
         digests = {
@@ -97,7 +105,7 @@ def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
     with room(tuning.staging_dir()) as local:
         wanted = names if names is not None else _names(path)
         files = [f"{name}/{VALUES}" for name in wanted]
-        files += [shapes.FILE] if names is None else []
+        files += [shapes.FILE] if names is None else [places.FILE]
         _bring(path, local, [*files, DONE, _DIGESTS])
         _verify(path, local)
         yield local
