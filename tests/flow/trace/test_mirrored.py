@@ -99,3 +99,30 @@ def test_an_operation_that_would_mix_devices_is_refused(devices: Callable[[int],
 
     with pytest.raises(MoxNotSupportedError, match="unsorted_segment_sum takes no mirrored blob"):
         _job(mix)(X)
+
+
+ROWS = flow.MirroredTensorDef((5, 4))
+PLACES = flow.MirroredTensorDef((3, 1), flow.int32)
+
+
+def test_places_of_gather_nd_may_be_fewer_than_declared(devices: Callable[[int], None]) -> None:
+    devices(1)
+
+    @flow.function
+    def job(x: Any = ROWS, places: Any = PLACES) -> Any:
+        return flow.gather_nd(x * 2, places)
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    found = job([x], [np.array([[2], [0]], np.int32)]).get().ndarray_list()[0]
+    assert found.tolist() == (2 * x[[2, 0]]).tolist()
+
+
+def test_places_of_gather_nd_need_a_fixed_length(devices: Callable[[int], None]) -> None:
+    devices(1)
+
+    @flow.function
+    def job(places: Any = PLACES) -> Any:
+        return flow.gather_nd(flow.constant(1.0, flow.float, (5, 4)), places * 2)
+
+    with pytest.raises(MoxNotSupportedError, match="the last axis of its indices"):
+        job([np.zeros((2, 1), np.int32)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.flow.trace import context, rules
 from moxing.flow.trace.blobs import Blob, tensor_of
 from moxing.flow.trace.parallel import by_sample
@@ -129,6 +129,15 @@ def _slice(begin: int | None, end: int | None, stride: int | None) -> slice:
 def gather_nd(params: Blob, indices: Blob, name: str | None = None) -> Blob:
     """The elements or slices of `params` at the places in the last axis of `indices`."""
     values, places = (tensor_of(item, "flow.gather_nd") for item in (params, indices))
+    # The number of the result's axes depends on the length of an index, which no input changes.
+    if indices.shape:
+        length = indices.shape[-1]
+        if length is None:
+            raise MoxNotSupportedError(
+                "flow.gather_nd: the last axis of its indices, the axes of params that they name,"
+                " has no fixed size. Give it one: flow.reshape(indices, (..., size))."
+            )
+        places = tf.ensure_shape(places, [*places.shape.as_list()[:-1], length])
     return Blob(tf.gather_nd(values, places, name=context.op_name(name, "gather_nd")))
 
 
