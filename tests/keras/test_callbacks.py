@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import BATCH, FAMILIES, X, Y, assert_equal, dense
+from models import BATCH, FAMILIES, X, Y, assert_equal, dense, eagerly
 
 import moxing.keras
 from moxing.errors import MoxNotSupportedError
@@ -45,7 +45,7 @@ def _recorder(package: str, seen: list[tuple[Any, ...]], stop_at: int | None) ->
 def test_batches_are_called_as_in_keras(package: str, devices: int, stop_at: int | None) -> None:
     theirs, ours = dense(package), dense(package)
     expected, found = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
-    theirs.fit(X, Y, callbacks=[_recorder(package, expected, stop_at)], **CALL)
+    eagerly(theirs).fit(X, Y, callbacks=[_recorder(package, expected, stop_at)], **CALL)
     called = [_recorder(package, found, stop_at)]
     moxing.keras.fit(ours, X, Y, callbacks=called, num_gpus=devices, **CALL)
     assert [call[:2] for call in found] == [call[:2] for call in expected]
@@ -64,7 +64,7 @@ def test_a_checkpoint_every_second_batch(package: str, tmp_path: Path) -> None:
     for file in tmp_path.iterdir():
         file.unlink()
     saving = keras.callbacks.ModelCheckpoint(path, save_weights_only=True, save_freq=2)
-    dense(package).fit(X, Y, callbacks=[saving], **CALL)
+    eagerly(dense(package)).fit(X, Y, callbacks=[saving], **CALL)
     assert ours == sorted(file.name for file in tmp_path.iterdir())
     assert len(ours) == 5
 

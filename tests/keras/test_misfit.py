@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from models import BATCH, FAMILIES, X, Y, dense
+from models import BATCH, FAMILIES, X, Y, dense, eagerly
 
 import moxing.keras
 from moxing.errors import MoxTypeError, MoxValueError
@@ -118,7 +118,7 @@ def two_inputs(package: str) -> Any:
 @pytest.mark.parametrize("package", FAMILIES)
 def test_several_inputs_by_name_and_in_order(package: str) -> None:
     theirs = two_inputs(package)
-    theirs.fit([X, OTHER], Y, batch_size=BATCH, shuffle=False, verbose=0)
+    eagerly(theirs).fit([X, OTHER], Y, batch_size=BATCH, shuffle=False, verbose=0)
     for x in ([X, OTHER], {"a": X, "b": OTHER}):
         ours = two_inputs(package)
         moxing.keras.fit(ours, (x, Y), batch_size=BATCH, shuffle=False)
@@ -175,7 +175,7 @@ def test_ragged_and_sparse_tensors_of_a_dataset(
 ) -> None:
     count = int(x.shape[0])
     theirs, ours = make(package), make(package)
-    theirs.fit(sliced(x, Y[:count]), verbose=0)
+    eagerly(theirs).fit(sliced(x, Y[:count]), verbose=0)
     with caplog.at_level("INFO", "tensorflow"):
         result = moxing.keras.fit(ours, sliced(x, Y[:count]), log_every=1)
     for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True):
