@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 from absl import flags as absl_flags
 
 from moxing.errors import MoxValueError
-from moxing.legacy.contrib import mixed_precision
+from moxing.legacy.contrib.training import mixed_precision
 from moxing.legacy.face import catalog
 from moxing.legacy.face.faces import Faces
 from moxing.legacy.flags.command_line import CommandLine

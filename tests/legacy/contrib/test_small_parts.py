@@ -350,7 +350,6 @@ def test_distributions_say_what_to_install_or_are_those_of_probability(faces: Fa
         ("tensor_forest", "scikit-learn"),
         ("boosted_trees", "scikit-learn"),
         ("tensorrt", "NVIDIA"),
-        ("memory_stats", "get_memory_info"),
         ("gan", "mox.ModelSpec"),
         ("tfprof", "tf.profiler.profile"),
     ],

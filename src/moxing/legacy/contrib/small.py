@@ -47,12 +47,12 @@ NAMES: dict[str, Any] = {
         names={"Checkpointable": "tensorflow.python.trackable.autotrackable:AutoTrackable"},
     ),
     "cudnn_rnn": Spec(
-        roots=(f"{_HERE}.cudnn_rnn",),
+        roots=(f"{_HERE}.rnn.cudnn",),
         names={
             "python": Spec(
                 names={
                     place: Spec(
-                        roots=(f"{_HERE}.cudnn_rnn",),
+                        roots=(f"{_HERE}.rnn.cudnn",),
                         names={"cudnn_rnn": "face:tensorflow.contrib.cudnn_rnn"},
                         gone={"cudnn_rnn_ops": _OPAQUE},
                     )
@@ -121,7 +121,7 @@ NAMES: dict[str, Any] = {
     "lite": Spec(roots=(f"{_V1}.lite",), deep=True),
     "lookup": _LOOKUP,
     "memory_stats": Spec(roots=(f"{_HERE}.memory_stats",)),
-    "mixed_precision": Spec(roots=(f"{_HERE}.mixed_precision",)),
+    "mixed_precision": Spec(roots=(f"{_HERE}.training.mixed_precision",)),
     "nccl": Spec(
         roots=(f"{_HERE}.nccl",),
         names={"python": Spec(names={"ops": Spec(names={"nccl_ops": f"{_HERE}.nccl"})})},

@@ -7,7 +7,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
-from moxing.legacy.contrib import cudnn_rnn
+from moxing.legacy.contrib.rnn import cudnn as cudnn_rnn
 from moxing.legacy.contrib.rnn import stack_bidirectional_dynamic_rnn
 
 TIME, BATCH, ROWS, UNITS = 5, 3, 4, 2
