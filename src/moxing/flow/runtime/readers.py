@@ -20,7 +20,12 @@ class Readers:
     """
 
     def __init__(self, built: Mapping[str, Built], tell: Callable[..., None]) -> None:
-        """Args: built: the jobs. tell: sends an order to the other machines."""
+        """Takes the jobs.
+
+        Args:
+            built: the jobs, by name.
+            tell: sends an order to the other machines.
+        """
         self._built, self._tell = built, tell
         self._taken: dict[str, int] = {}
 
@@ -52,7 +57,8 @@ class Readers:
                 TENSORFLOW.info(
                     "job %s begins with its first record: the run that saved took %d batches of"
                     " other records, or shared them otherwise.",
-                    *(job, batches),
+                    job,
+                    batches,
                 )
                 continue
             TENSORFLOW.info(

@@ -13,19 +13,18 @@ from moxing.legacy.plain.texts import Use
 NAMES = ("Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD", "Optimizer")
 # Methods of the old classes, which programs called or, in classes of their own, defined.
 _HOOKS = (
-    *(
-        "_resource_apply_dense",
-        "_resource_apply_sparse",
-        "_resource_apply_sparse_duplicate_indices",
-    ),
-    *("_create_slots", "_create_hypers", "_create_all_weights", "_prepare_local"),
-    *(
-        "_get_hyper",
-        "_set_hyper",
-        "_serialize_hyperparameter",
-        "_decayed_lr",
-        "_fallback_apply_state",
-    ),
+    "_create_all_weights",
+    "_create_hypers",
+    "_create_slots",
+    "_decayed_lr",
+    "_fallback_apply_state",
+    "_get_hyper",
+    "_prepare_local",
+    "_resource_apply_dense",
+    "_resource_apply_sparse",
+    "_resource_apply_sparse_duplicate_indices",
+    "_serialize_hyperparameter",
+    "_set_hyper",
 )
 _OLD_USES = {
     *(f".{name}" for name in (*_HOOKS, "add_slot", "get_slot", "get_slot_names", "get_updates")),
