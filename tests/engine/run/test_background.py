@@ -141,7 +141,11 @@ def test_a_run_that_fails_finishes_its_write(
 def test_a_wait_for_a_write_has_a_limit() -> None:
     ends = threading.Event()
     background = Background(limit=0.01)
-    background.start("of step 7", lambda: ends.wait(SECONDS) and None)
+
+    def write() -> None:
+        ends.wait(SECONDS)
+
+    background.start("of step 7", write)
     for _ in range(2):
         with pytest.raises(CheckpointError, match="Checkpoint of step 7 was not written within 0"):
             background.wait()

@@ -167,7 +167,7 @@ def test_dropout_lies_between_layers_in_training_only() -> None:
 
 def test_wrong_values_are_named() -> None:
     with pytest.raises(MoxValueError, match=r"input_size of TensorFlow 1\.3"):
-        cudnn_rnn.CudnnLSTM(1, 2, 7)
+        cudnn_rnn.CudnnLSTM(1, 2, 7)  # type: ignore[arg-type]
     with pytest.raises(MoxValueError, match="direction is 'both'"):
         cudnn_rnn.CudnnGRU(1, 2, direction="both")
     with tf.Graph().as_default():
