@@ -1,4 +1,4 @@
-"""Reads `--dry_run`, and sees to it that no program trains in full where it was asked for."""
+"""Reads `--dry_run`, refuses the flag for faces without dry runs, and tells if no run read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _read: list[bool] = []
 
 
 def wanted() -> bool:
-    """Whether runs make one step only, in a scratch folder."""
+    """Whether runs only make a step or two, in a scratch folder; notes that a run has asked."""
     _read.append(True)
     return flags.get_flag("dry_run")
 
@@ -20,7 +20,7 @@ def refuse(face: str, instead: str) -> None:
 
     Args:
         face: the name of the function that was called.
-        instead: the way to try a program of this face, as the end of a sentence.
+        instead: the way to try a program of this face, such as "pass a small total_steps".
 
     Raises:
         MoxNotSupportedError: the flag was given.
@@ -30,5 +30,5 @@ def refuse(face: str, instead: str) -> None:
 
 
 def unread() -> bool:
-    """Whether the flag was given and no run has read it: the program made its steps itself."""
+    """Whether the flag was given but no run read the flag, as the program made its steps itself."""
     return not _read and flags.get_flag("dry_run")

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from moxing.errors import CheckpointError
 from moxing.logs import TENSORFLOW
 
-_SAID_AFTER = 10.0  # Seconds of waiting after which a line says so.
-_LIMIT = 1800.0  # Seconds until a write is taken for one that never ends.
+_SAID_AFTER = 10.0  # Seconds after which a log line says that the run waits.
+_LIMIT = 1800.0  # Seconds after which a write is assumed never to end.
 
 
 class Background:
-    """One write, which runs in a thread of its own; its error is raised in the thread that waits.
+    """One write, which runs in a thread of its own; `wait` and `check` raise its error.
 
     Args:
         limit: seconds that a wait for the write lasts at most.
@@ -28,11 +28,11 @@ class Background:
         self._lock = threading.Lock()
 
     def start(self, what: str, write: Callable[[], None]) -> None:
-        """Starts a write; call `wait` before.
+        """Starts a write; call `wait` first, as only one write runs at a time.
 
         Args:
-            what: names the write in messages.
-            write: the function to call.
+            what: words after "checkpoint" in messages, such as "of step 100".
+            write: the function that writes.
         """
 
         def run() -> None:
@@ -55,7 +55,7 @@ class Background:
         """Returns when no write runs.
 
         Raises:
-            CheckpointError: the write has not ended within the limit, or the disk failed it.
+            CheckpointError: the write has not ended within the limit, or the disk made it fail.
         """
         with self._lock:
             thread, began = self._thread, time.monotonic()

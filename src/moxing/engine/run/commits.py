@@ -48,16 +48,16 @@ class Start:
 
 
 class _GoesOn(Exception):
-    """The waiting step has begun to change the variables, so the step before can't be saved."""
+    """The waiting step has begun to change variables: the last finished step can't be saved."""
 
 
 class Commits:
-    """Saves the variables of a run that has a directory; made before the graph is final.
+    """Saves the variables of a run that has a directory; made before the graph is finalized.
 
     Args:
-        job: only a training with a log_dir saves.
-        variables: are saved, with the saveable objects of the graph.
-        start: where the run starts.
+        job: the job of the run; only a training with a log_dir saves.
+        variables: the variables to save; the saveable objects of the graph are saved with them.
+        start: the state from which the run starts.
         listeners: called around every commit.
         escape: ends this process when another one is lost, but not in the middle of a save.
         position: the position in the input.
@@ -97,7 +97,8 @@ class Commits:
             self._saver = Saver(directory, variables, saving.keep, objects, saving.hours)
         self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
         self._background = Background()
-        # Listeners read the files of the commit. Processes of a cluster wait for the chief's save.
+        # Not with listeners, which read the files of the commit, nor in a cluster, whose processes
+        # wait for the chief's save.
         alone = job.group.cluster is None
         self._beside = alone and not job.saving.listeners and not job.saving.in_step
 
@@ -112,10 +113,10 @@ class Commits:
         self._listeners.around(commit, session, step)
 
     def save_between(self, session: tf.Session, step: int) -> None:
-        """As `save`, but a large checkpoint is copied here, and written beside the next steps.
+        """As `save`, but a large checkpoint is only copied, and written beside the next steps.
 
         Raises:
-            CheckpointError: the write before this one has failed.
+            CheckpointError: the previous checkpoint's write beside the steps has failed.
         """
         if not (self._beside and self._copy(session, step)):
             self.save(session, step)
@@ -127,7 +128,7 @@ class Commits:
     def finish_writing(self) -> None:
         """Waits for a write beside the training, before the run or the process ends by an error.
 
-        An error of the write is logged: another one is on its way.
+        An error of the write is only logged: the error that ends the run or the process is raised.
         """
         try:
             self._background.wait()
@@ -135,7 +136,7 @@ class Commits:
             TENSORFLOW.error("%s", error)
 
     def _copy(self, session: tf.Session, step: int) -> bool:
-        """Copies the values and begins to write them; False if they are not to be copied."""
+        """Copies the values and begins to write them; False: they are few or can't be copied."""
         assert self._saver is not None
         with self._lock:
             self._background.wait()
@@ -159,17 +160,18 @@ class Commits:
     ) -> Callable[[], None] | None:
         """Commits the last finished step from another thread, while the step after it waits.
 
-        Listeners are not called: they may wait too. The input can't tell its state while it waits,
-        so the place in it is that of the last commit and the number of steps since.
+        Listeners are not called, as they may wait too. While the step waits, the input can't tell
+        its state, so the commit records the state of the commit before and the number of batches
+        that were taken since.
 
         Args:
             session: the session, in which a step waits.
             step: the last finished step.
-            holds: whether the step that waits has changed nothing yet.
+            holds: tells whether the waiting step has changed nothing yet.
 
         Returns:
             A function that releases the lock on saving, which stays held until then; None: the
-            step went on meanwhile, and nothing was saved.
+            waiting step went on meanwhile, and nothing was saved.
         """
         with ExitStack() as held:
             held.enter_context(self._lock)
@@ -202,16 +204,17 @@ class Commits:
             self.newest, self._is_own = saved.prefix, True
 
     def _check(self, session: tf.Session, step: int) -> None:
-        """Raises if another run has log_dir now, or if values are not finite."""
+        """Raises if another run has taken log_dir, or if values are not finite."""
         assert self._finite is not None
         if self._start.lock is not None:
             self._start.lock.check()
         self._finite.check(session, step, self.newest)
 
     def _older_place(self, step: int, holds: Callable[[], bool]) -> bytes | None:
-        """The place in the input of the last commit, with the number of batches since.
+        """The input's state in the last commit, with the number of batches that were taken since.
 
-        Called when the variables have been written.
+        Called once the variables are written. None: the last commit has no state that this run can
+        use.
 
         Raises:
             _GoesOn: the waiting step has begun to change the variables.

@@ -1,4 +1,4 @@
-"""Opens the readers of records of all jobs, and keeps the place of train jobs in their records."""
+"""Opens the readers of all jobs, and counts how far train jobs have read their records."""
 
 from __future__ import annotations
 
@@ -15,40 +15,45 @@ from moxing.logs import TENSORFLOW
 class Readers:
     """The readers of a session's jobs.
 
-    The place of a job is the number of batches that it took. All readers of a job take one in each
-    step. Jobs that do not train begin with their first record in each process.
+    The place of a job is the number of batches that it has taken: in each step, every reader of the
+    job takes one batch. Jobs that do not train begin with their first record in each process.
     """
 
     def __init__(self, built: Mapping[str, Built], tell: Callable[..., None]) -> None:
         """Takes the jobs.
 
         Args:
-            built: the jobs, by name.
+            built: the graphs of the jobs, by name of the job.
             tell: sends an order to the other machines.
         """
         self._built, self._tell = built, tell
         self._taken: dict[str, int] = {}
 
     def open(self, native: tf.Session, job: str, batches: int = 0) -> None:
-        """Opens the readers of a job; leaves out the first batches."""
+        """Opens the readers of a job behind the first `batches` batches of their records."""
         readers = self._built[job].readers
         with blame.noted(native.graph, "while a dataset was opened"):
             feeds = {reader.position: batches for reader in readers} if batches else {}
             native.run([reader.initializer for reader in readers], feeds)
 
     def stepped(self, job: str) -> None:
-        """Counts a step."""
+        """Counts a step of a job."""
         self._taken[job] = self._taken.get(job, 0) + 1
 
     def places(self) -> dict[str, dict[str, Any]]:
-        """What a checkpoint says of the place of each train job with readers."""
+        """Returns, for a checkpoint, the place and the sources of each train job with readers."""
         return {
             job: {"batches": self._taken.get(job, 0), "sources": sources}
             for job, sources in self._sources().items()
         }
 
     def go_on(self, native: tf.Session, places: Mapping[str, tuple[int, list[str]]]) -> None:
-        """Gives train jobs that have made no step their place in a checkpoint."""
+        """Leads the readers of train jobs without a step to their place in a checkpoint.
+
+        Args:
+            native: the session that runs the readers.
+            places: batches and sources of each job in the checkpoint.
+        """
         for job, sources in self._sources().items():
             batches, found = places.get(job, (0, sources))
             if not batches or self._taken.get(job):
@@ -69,5 +74,5 @@ class Readers:
             self._taken[job] = batches
 
     def _sources(self) -> dict[str, list[str]]:
-        """What the readers of each train job read."""
+        """Returns words for the records of each train job with readers."""
         return {job: built.sources for job, built in self._built.items() if built.sources}

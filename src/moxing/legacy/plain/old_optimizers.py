@@ -1,6 +1,7 @@
 """Tells by a program's text that it uses Keras' optimizers as they were until TensorFlow 2.10.
 
-TensorFlow 2.11 gave these names to new classes; the old ones went to `tf.keras.optimizers.legacy`.
+TensorFlow 2.11 gave the names of these optimizers, such as `Adam`, to new classes; the old classes
+went to `tf.keras.optimizers.legacy`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from moxing.legacy.plain.texts import Use
 
 NAMES = ("Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD", "Optimizer")
-# Methods of the old classes, which programs called or, in classes of their own, defined.
+# Methods of the old classes, which programs call, or define in subclasses.
 _HOOKS = (
     "_create_all_weights",
     "_create_hypers",
@@ -28,11 +29,11 @@ _HOOKS = (
 )
 _OLD_USES = {
     *(f".{name}" for name in (*_HOOKS, "add_slot", "get_slot", "get_slot_names", "get_updates")),
-    # The schedule itself stood there; the new classes have the present value there.
+    # In the old classes these attributes are the schedule itself; in new ones, its present value.
     *(".learning_rate", ".lr"),
     *(f"def.{name}" for name in _HOOKS),
 }
-# Methods that layers have too: the name of the object tells them apart.
+# Layers have these methods too; the name of the object tells an optimizer from a layer.
 _OF_LAYERS_TOO = (".get_weights", ".set_weights")
 _NEW_ARGUMENTS = {"weight_decay", "use_ema", "jit_compile", "ema_momentum"}
 _NEW_NAMES = ("AdamW", "Lion", "Adafactor", "legacy", "experimental")
@@ -40,7 +41,7 @@ _NEW_NAMES = ("AdamW", "Lion", "Adafactor", "legacy", "experimental")
 
 @dataclass
 class Evidence:
-    """What a program's uses show so far.
+    """Whether the uses seen so far need the old classes or know the new classes.
 
     Attributes:
         old: the first use that only the old classes allow; empty: there is none.

@@ -1,4 +1,4 @@
-"""Tells Python 2 by results of map, filter and zip that a file uses as the lists of Python 2."""
+"""Recognizes Python 2 files, which use results of map, filter and zip as lists."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _MAKERS = frozenset(("filter", "map", "zip"))
 _METHODS = frozenset(
     ("append", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort")
 )
-# NumPy makes an array of such a result that holds nothing but the result.
+# In Python 3, NumPy puts such a result, an iterator, as the only element into an array.
 _ARRAYS = frozenset(("array", "asarray"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def uses(tree: ast.Module, made: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """Yields uses that can't work in Python 3 whenever they run, with their lines.
+    """Yields descriptions of uses that never work in Python 3, and the number of each use's line.
 
     Args:
-        tree: the file.
-        made: all names that the file binds: a `map` of its own may return a list.
+        tree: the parsed file.
+        made: all names that the file binds, as the file's own function `map` may return a list.
     """
     makers = _MAKERS - made
     if "*" in made or not makers:
@@ -37,7 +37,7 @@ def uses(tree: ast.Module, made: frozenset[str]) -> Iterator[tuple[str, int]]:
 
 
 def _lazy_names(scope: ast.AST, makers: frozenset[str]) -> dict[str, str]:
-    """Returns names whose only value in a scope is the result of one of `makers`."""
+    """Returns names whose only value in a scope is a result of `makers`, with the maker of each."""
     found: dict[str, str] = {}
     for node in _own_nodes(scope):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -57,7 +57,10 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound(scope: ast.AST) -> Iterator[str]:
-    """Names that a scope and the scopes inside of it bind, once for each binding."""
+    """Names that a scope and the scopes inside of it bind, once for each binding.
+
+    A name that is declared global or nonlocal comes twice: other scopes may bind that name.
+    """
     for node in ast.walk(scope):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -79,7 +82,7 @@ def _maker(node: ast.expr, makers: frozenset[str]) -> str:
 
 
 def _used_as_list(node: ast.AST) -> ast.expr | None:
-    """Returns the expression that a node measures, indexes or changes as a list."""
+    """Returns the expression that a node uses as a list: by index, length, method or NumPy."""
     if isinstance(node, ast.Subscript):
         return node.value
     if isinstance(node, ast.Call):

@@ -1,8 +1,8 @@
-"""Lets TensorFlow rewrite the layout NCHW of images to NHWC where a choice has a scalar.
+"""Lets TensorFlow rewrite graphs from the layout NCHW to NHWC on CPUs, also with `tf.where`.
 
-Its optimizer gives up a whole graph in which `tf.where` chooses between images and one number, as
-in `tf.nn.dropout` and in gradients: it transposes the number too. So in graphs that have the layout
-NCHW, such a number is given the shape of the images.
+TensorFlow's layout optimizer leaves a whole graph as it is if `tf.where` chooses between images and
+a scalar, as in `tf.nn.dropout` and in gradients: the optimizer would transpose the scalar too. So
+in graphs that have the layout NCHW, such a scalar is given the shape of the images.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _WITH_LAYOUT = (
 
 
 def install() -> None:
-    """From now on graphs of this process are made in the way of this module."""
+    """Gives scalars of `tf.where` the shape of images from now on, unless there is a GPU."""
     if not devices.has_gpu():
         operands.change(_WITH_LAYOUT, _note_layout)
         operands.change((_CHOICE,), _in_one_shape)
 
 
 def _note_layout(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> Any:
-    """Remembers that the graph has images in the layout NCHW."""
+    """Marks the graph if the operation works on images in the layout NCHW."""
     layout = attributes.get("data_format")
     if layout is not None and layout.s == b"NCHW":
         setattr(graph, _MARK, True)
@@ -54,7 +54,7 @@ def _in_one_shape(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> A
 
 
 def _of_one_shape(inputs: Any) -> Any:
-    """Returns the condition and both values of a choice, scalars in the shape of images."""
+    """Returns condition and values of `tf.where`, with a scalar value in the shape of images."""
     if not all(isinstance(item, SymbolicTensor) for item in inputs):
         return inputs
     images = next((item for item in inputs[1:] if item.shape.rank == _RANK), None)

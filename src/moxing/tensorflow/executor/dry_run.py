@@ -25,14 +25,14 @@ from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor.callables import presented_as
 
 _KIB: Final = 1024
-# The scratch folder of this process, and in it the folder that stands for each log_dir; both are
-# removed when Python ends. A program's runs find what its earlier runs left, so both are shared.
+# The scratch folder of this process, and the folder in it that stands for each log_dir. All runs of
+# a program share them, so that a run finds files of earlier runs; all are removed when Python ends.
 _folder: list[tempfile.TemporaryDirectory[str]] = []
 _stand_ins: dict[str, str] = {}
 
 
 def rehearse(job: Job) -> Result:
-    """Makes one step of a job, and of a training a second step that starts from its checkpoint.
+    """Makes one step of a job, and of a training a second step from the first step's checkpoint.
 
     Args:
         job: the job that would run; nothing is written to its log_dir.
@@ -76,7 +76,7 @@ def _one_step(job: Job) -> Result:
 
 
 def _shortened(job: Job) -> Job:
-    """Returns the job with every report and every output at its first step."""
+    """Returns the job with all reports and outputs due at each step, and no save between steps."""
     outputs = replace(job.outputs, every=1) if job.outputs.function else job.outputs
     return replace(
         job,
@@ -88,10 +88,10 @@ def _shortened(job: Job) -> Job:
 
 
 def _in_scratch(job: Job) -> Job:
-    """Returns the job with a folder of its own for log_dir.
+    """Returns the job with a folder of the scratch folder in place of its log_dir.
 
-    A run that does not train takes the checkpoint of this process's training, or else the newest in
-    the real log_dir.
+    A job that does not train starts from the checkpoint of a training of this process; where there
+    was no such training, from the newest checkpoint of the real log_dir.
     """
     own, start = job.log_dir, job.restoring.checkpoint_path
     fresh = own is not None and _key(own) not in _stand_ins
@@ -112,7 +112,7 @@ def _stand_in(log_dir: str | None) -> str:
 
 
 def _stand_in_around(path: str) -> str | None:
-    """Returns the folder that stands for a log_dir, given this log_dir or a checkpoint in it."""
+    """Returns the folder that stands for log_dir; `path` is log_dir or a checkpoint in it."""
     return _stand_ins.get(_key(path)) or _stand_ins.get(_key(os.path.dirname(path)))
 
 
@@ -165,7 +165,7 @@ class _First:
 
 
 class _Stop(tf.train.SessionRunHook):
-    """Asks for the end after a step, and reads the shapes of tensors in it."""
+    """Asks for the end after one step, and reads the shapes of tensors in this step."""
 
     def __init__(self, inputs: Mapping[str, Any], shapes: dict[str, Any]) -> None:
         self._inputs, self._into = inputs, shapes

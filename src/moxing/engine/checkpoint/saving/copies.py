@@ -11,15 +11,15 @@ import tensorflow.compat.v1 as tf
 from moxing.framework.free_memory import free_memory
 from moxing.logs import TENSORFLOW
 
-LEAST = 32 << 20  # Bytes; what is smaller is written sooner than a second graph is made.
-_ALIGNED = 64  # TensorFlow takes an array at such an address as it is, without another copy.
+LEAST = 32 << 20  # Bytes; a smaller checkpoint is written sooner than a second graph is made.
+_ALIGNED = 64  # TensorFlow does not copy an array whose address is a multiple of this.
 
 
 class Copies:
-    """Copies of all values that a `tf.train.Saver` writes; their memory is kept between saves.
+    """Copies of all values that a `tf.train.Saver` writes; the next save uses their memory again.
 
     Args:
-        saver: the saver, whose graph is the default.
+        saver: the saver; its graph is the default graph.
     """
 
     def __init__(self, saver: tf.train.Saver) -> None:
@@ -36,14 +36,14 @@ class Copies:
 
     @property
     def wanted(self) -> bool:
-        """Whether all values can be copied, and are so large that it is worth while."""
+        """Whether all values can be copied, and are so large that copying is worthwhile."""
         if any(tensor.dtype in (tf.variant, tf.resource) for tensor in self._tensors):
-            return False  # States of iterators, which only TensorFlow's own operation writes.
+            return False  # States of iterators, which only the saver's own operation writes.
         size = sum(map(_size, self._tensors))
         return size >= LEAST and (bool(self._memory) or self._fits(size))
 
     def _fits(self, size: int) -> bool:
-        """Whether there is memory for the copies, and as much while they come from devices."""
+        """Whether memory is free for the copies and, during `take`, for the fetched values too."""
         free = free_memory()
         if free is None or free >= 2 * size:
             return True
@@ -58,13 +58,13 @@ class Copies:
         return False
 
     def take(self, session: tf.Session) -> None:
-        """Copies the values of this moment, in place of those copied before."""
+        """Copies the present values over the copies of the save before."""
         values = session.run(self._tensors)
         if self._graph is None:
             self._graph = _Graph(self._tensors, *session.run(self._labels))
             self._memory = [None] * len(values)
         for index, tensor in enumerate(self._tensors):
-            # An array of a session may be the memory of a variable, so that it would change.
+            # A fetched array may share the memory of a variable, and change with the variable.
             before = self._memory[index]
             self._memory[index] = _copied(values[index], tensor.dtype, before)
             values[index] = None
@@ -83,7 +83,7 @@ class _Graph:
     """A graph that writes arrays.
 
     Args:
-        tensors: tensors of the types of the arrays.
+        tensors: tensors that have the types of the arrays, in the order of the arrays.
         names: names of the arrays in the files.
         slices: which part of a variable each array is, as TensorFlow words it; empty: the whole.
     """
@@ -102,7 +102,7 @@ class _Graph:
 
     def write(self, prefix: str, arrays: Sequence[np.ndarray | None]) -> None:
         """Writes arrays to the files of `prefix`."""
-        # The training needs the devices, and nearly all of the processors.
+        # One thread and no GPU: the training needs the GPUs, and nearly all of the processors.
         config = tf.ConfigProto(
             device_count={"GPU": 0}, intra_op_parallelism_threads=1, inter_op_parallelism_threads=1
         )
@@ -117,7 +117,7 @@ def _size(tensor: tf.Tensor) -> int:
 
 
 def _copied(value: Any, dtype: tf.DType, before: np.ndarray | None) -> np.ndarray:
-    """Returns a copy of `value`, in the memory of `before` if it fits."""
+    """Returns a copy of `value`, in the memory of the copy `before` if shape and type are equal."""
     if dtype == tf.string:
         return np.array(value, dtype=object)
     array = np.asarray(value)

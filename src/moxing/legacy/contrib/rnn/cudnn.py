@@ -1,9 +1,10 @@
 """`tf.contrib.cudnn_rnn`: layers by cuDNN's equations, with one set of weights for CPU and GPU.
 
-TensorFlow 1.x kept the weights of a layer in one opaque variable, and wrote them to checkpoints in
-the canonical form, as the variables of cells that a CPU computes. Here these variables are the
-layer's own, so that checkpoints load in both directions. The equations are those of cuDNN's
-reference, `cudnnRNNMode_t`; the two biases of a gate that only occur as a sum are one variable.
+TensorFlow 1.x kept the weights of a layer in one opaque variable, but wrote them to checkpoints in
+the canonical form: as the variables of the cells that compute the same on a CPU. Here the layer
+itself has these variables, so the checkpoints of a layer load into the cells and the reverse. The
+equations are those of cuDNN's reference, `cudnnRNNMode_t`. Where the equations use only the sum of
+a gate's two biases, one variable holds the sum.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class CudnnCompatibleLSTMCell(LSTMBlockCell):
 
 
 class CudnnCompatibleGRUCell(Cell):
-    """The cell of a `CudnnGRU`, whose reset gate acts after the product with the state."""
+    """The cell of a `CudnnGRU`: its reset gate acts after the product of state and weights."""
 
     def __init__(
         self, num_units: int, reuse: bool | None = None, kernel_initializer: Any = None
@@ -83,7 +84,7 @@ def _gru_step(parts: list[Any], x: Any, h: Any) -> tuple[Any, Any]:
 
 
 class _Stepping(Cell):
-    """A cell whose variables belong to a layer around it."""
+    """A cell that computes a step with the variables of the layer that made the cell."""
 
     def __init__(self, units: int, step: Callable[[Any, Any], tuple[Any, Any]], dtype: Any) -> None:
         super().__init__(dtype=dtype)
@@ -102,7 +103,7 @@ class _Stepping(Cell):
 
 
 class _CudnnRNN(tf.layers.Layer):
-    """Layers of recurrent networks over whole sequences; the classes below say of which cells."""
+    """A stack of recurrent layers over whole sequences; each class below chooses the cells."""
 
     _rnn_mode: ClassVar[str]
     _cell_name: ClassVar[str]
@@ -124,19 +125,20 @@ class _CudnnRNN(tf.layers.Layer):
         """Takes the description of the layers.
 
         Args:
-            num_layers: how many layers stand upon each other.
+            num_layers: how many layers are stacked.
             num_units: the size of a layer's state in one direction.
             input_mode: "linear_input" or "auto_select".
             direction: "unidirectional" or "bidirectional".
             dropout: the probability that a value between two layers is dropped in training.
             seed: the seed of dropout and of the initial values.
             dtype: the dtype of the variables: float16, float32 or float64.
-            kernel_initializer: of the weights of one gate; Glorot's uniform one by default.
-            bias_initializer: of the biases; zeros by default.
+            kernel_initializer: initializer of the weights of a gate; by default Glorot's uniform
+                initializer.
+            bias_initializer: initializer of the biases; zeros by default.
             name: the scope of the variables.
 
         Raises:
-            MoxValueError: input_mode or direction is another value.
+            MoxValueError: input_mode or direction is another value, or dropout is no probability.
         """
         super().__init__(dtype=dtype, name=name or _snake(type(self).__name__))
         if input_mode not in ("linear_input", "auto_select"):
@@ -193,7 +195,7 @@ class _CudnnRNN(tf.layers.Layer):
         raise NotImplementedError
 
     def _gates(self, rows: tuple[int, ...], gates: int) -> Callable[..., Any]:
-        """An initializer that gives each gate, and each of `rows`, initial values of its own."""
+        """Returns an initializer that gives each gate and each part of `rows` its own values."""
 
         def make(shape: Any, dtype: Any = None, **options: Any) -> Any:
             return tf.concat(
@@ -222,15 +224,16 @@ class _CudnnRNN(tf.layers.Layer):
 
         Args:
             inputs: a tensor of shape [time, batch, n]; [batch, time, n] without time_major.
-            initial_state: a tuple of a tensor for each kind of state, (h, c) of an LSTM and (h,)
-                of others, of `state_shape`, or without time_major [batch, ..., units]; zeros by
-                default.
-            sequence_lengths: the lengths, of shape [batch]; all steps by default.
+            initial_state: a tuple with a tensor for each kind of state: (h, c) for an LSTM, (h,)
+                for other classes. Each tensor has the shape of `state_shape`, or, without
+                time_major, [batch, layers * directions, units]. Zeros by default.
+            sequence_lengths: the lengths of the sequences, of shape [batch]; all steps by default.
             time_major: whether time is the first axis.
-            training: whether values between layers are dropped.
+            training: whether dropout acts between the layers.
 
         Returns:
-            The outputs of the last layer, [time, batch, units * directions], and the last states.
+            The outputs of the last layer, [time, batch, units * directions], and the last states,
+            shaped as initial_state. Without time_major, the outputs begin with [batch, time].
         """
         outputs = inputs if time_major else tf.transpose(inputs, [1, 0, 2])
         starts = self._starts(outputs, initial_state, time_major)
@@ -319,7 +322,7 @@ class CudnnLSTM(_CudnnRNN):
 
 
 class _Fused(LSTMBlockFusedCell):
-    """One operation for all steps, on variables of the layer around it."""
+    """One operation for all steps of an LSTM, on the variables of a `CudnnLSTM`."""
 
     def __init__(self, units: int, parts: list[Any], dtype: Any) -> None:
         super().__init__(units, forget_bias=0.0, dtype=dtype)
@@ -328,7 +331,7 @@ class _Fused(LSTMBlockFusedCell):
 
 
 class CudnnGRU(_CudnnRNN):
-    """GRUs over whole sequences, whose reset gate acts after the product; their states are (h,)."""
+    """GRUs by the equations of `CudnnCompatibleGRUCell`, over sequences; states are (h,)."""
 
     _rnn_mode, _cell_name = "gru", _GRU_CELL
 
