@@ -62,7 +62,9 @@ def test_a_directory_that_is_still_to_be_made_and_a_full_disk(
 ) -> None:
     monkeypatch.setattr(machine, "_tensorflow", lambda: iter(()))
     place = tmp_path / "a" / "b"
-    assert by_name(place)[f"directory {place}"].text.endswith("GB free")
+    text = by_name(place)[f"directory {place}"].text
+    assert text.startswith("is not there yet, a run makes it; ")
+    assert text.endswith("GB free")
 
     class Usage:
         free = 1024**3

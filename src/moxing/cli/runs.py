@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from moxing.errors import MoxError
+from moxing.errors import MoxError, shown
 
 _LIST = """\
 Lists the runs below folders: their global steps, their last values, when and how they ended.
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     elif runs:
         print(table.text(runs, [name for name in given.show.split(",") if name]))
     else:
-        print(f"mox: no runs below {', '.join(given.folders)}.", file=sys.stderr)
+        print(f"mox: no runs below {', '.join(map(shown, given.folders))}.", file=sys.stderr)
     return 0
 
 

@@ -85,6 +85,8 @@ def _disk(directory: Path) -> Iterator[Finding]:
         return
     free = shutil.disk_usage(place).free
     shown = f"{free / 1024**3:.1f} GB free"
+    if not directory.is_dir():
+        shown = f"is not there yet, a run makes it; {shown}"
     if free < _LITTLE:
         yield Finding(NOTE, what, f"{shown}; a save needs room for two checkpoints")
     else:

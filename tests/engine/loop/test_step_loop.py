@@ -166,7 +166,7 @@ def test_an_error_in_output_fn_names_it_and_the_step(tmp_path: Path) -> None:
         execute(max_steps=5, output_fn=output_fn, output_every=3)
     line = output_fn.__code__.co_firstlineno
     assert caught.value.__notes__ == [
-        f"openmox: raised while calling output_fn output_fn (test_step_loop.py:{line}),"
+        f"openmox: raised while calling output_fn (test_step_loop.py:{line}),"
         " after step 2 of TRAIN",
         "openmox: raised in step 2 (global step 2) of TRAIN.",
     ]

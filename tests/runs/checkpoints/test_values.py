@@ -62,6 +62,20 @@ def test_a_written_checkpoint_is_one_of_ours(tmp_path: Path, make: Make) -> None
     assert not [name for name in folder.iterdir() if "tmp" in name.name]
 
 
+@pytest.mark.parametrize("name", ["average", "average.npz"])
+def test_a_name_without_a_folder_is_one_in_the_current_folder(
+    name: str, tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = source.read(make(tmp_path / "run", 3, {"w": 4.0}))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    assert target.write(read, name) == name
+
+    assert source.read(name).arrays["w"] == 4.0
+    assert (tmp_path / "here" / "checkpoint").exists() == (name == "average")
+
+
 def test_a_folder_stands_for_its_newest_checkpoint(tmp_path: Path, make: Make) -> None:
     make(tmp_path, 1, {"w": 1.0})
     make(tmp_path, 2, {"w": 2.0})

@@ -268,7 +268,7 @@ def test_an_error_inside_of_model_fn_names_it_and_its_inputs(run: Run) -> None:
         run(input_fn=lambda: tf.zeros([4, 8, 8, 1]), model_fn=model_fn)
     line = model_fn.__code__.co_firstlineno
     assert (
-        f"openmox: raised while calling model_fn model_fn (test_run.py:{line}), mode TRAIN,"
+        f"openmox: raised while calling model_fn (test_run.py:{line}), mode TRAIN,"
         " inputs[0]: float32 [4, 8, 8, 1]; inputs is a list also where it holds one tensor: images"
         " = inputs[0]"
     ) in raised.value.__notes__
@@ -281,7 +281,7 @@ def test_an_error_inside_of_output_fn_names_it(run: Run) -> None:
     with pytest.raises(ZeroDivisionError, match="mine") as raised:
         run(output_fn=output_fn, output_every_n_steps=2)
     note = raised.value.__notes__[0]
-    assert note.startswith("openmox: raised while calling output_fn output_fn (test_run.py:")
+    assert note.startswith("openmox: raised while calling output_fn (test_run.py:")
     assert note.endswith(", after step 1 of TRAIN")
 
 

@@ -33,6 +33,7 @@ def call(role: str, function: Callable[..., Any], *args: Any, about: str = "") -
     try:
         return function(*args)
     except Exception as error:
-        where = f"openmox: raised while calling {role} {location(function)}"
-        error.add_note(f"{where}{', ' + about if about else ''}")
+        place = location(function)
+        named = place if place.startswith(f"{role} (") else f"{role} {place}"
+        error.add_note(f"openmox: raised while calling {named}{', ' + about if about else ''}")
         raise

@@ -61,7 +61,7 @@ class Readers:
             if found != sources:
                 TENSORFLOW.info(
                     "job %s begins with its first record: the run that saved took %d batches of"
-                    " other records, or shared them otherwise.",
+                    " other records, or divided them otherwise.",
                     job,
                     batches,
                 )

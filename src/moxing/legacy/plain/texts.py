@@ -49,6 +49,22 @@ def uses(script: str, roots: tuple[str, ...]) -> Iterator[Use]:
         script: path of the program.
         roots: names of the libraries.
     """
+    main = os.path.realpath(script)
+    for path, tree in files(script):
+        text = _Text(os.path.dirname(path), roots)
+        text.collect(tree)
+        beside = os.path.relpath(path, os.path.dirname(main))
+        file = "" if path == main else f"{beside}, "
+        for name, shown, line, call in text.uses(tree):
+            yield Use(name, shown, f"{file}line {line}", call)
+
+
+def files(script: str) -> Iterator[tuple[str, ast.Module]]:
+    """Yields the files of a program that Python 3 can parse, with their syntax trees.
+
+    Args:
+        script: path of the program, whose file comes first.
+    """
     folder = os.path.dirname(os.path.realpath(script))
     todo, seen = [os.path.realpath(script)], set[str]()
     while todo and len(seen) < _MOST_FILES:
@@ -59,11 +75,9 @@ def uses(script: str, roots: tuple[str, ...]) -> Iterator[Use]:
         tree = _parsed(path)
         if tree is None:
             continue
-        text = _Text(os.path.dirname(path), roots)
+        yield path, tree
+        text = _Text(os.path.dirname(path), ())
         text.collect(tree)
-        file = "" if len(seen) == 1 else f"{os.path.relpath(path, folder)}, "
-        for name, shown, line, call in text.uses(tree):
-            yield Use(name, shown, f"{file}line {line}", call)
         todo += _files(text.imported, folder)
 
 

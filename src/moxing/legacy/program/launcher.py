@@ -12,7 +12,7 @@ from moxing import leaving
 from moxing.errors import MoxError
 from moxing.legacy.face import importer
 from moxing.legacy.keras import arrival
-from moxing.legacy.plain import dialect
+from moxing.legacy.plain import dialect, flagless
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import complaints, modern, modules, own_flags, reading, spawn, v1_face
 from moxing.legacy.sessions import quiet
@@ -57,6 +57,11 @@ def run(
             os.environ["TF_USE_LEGACY_KERAS"] = "1"
         quiet.before_tensorflow()
         command_line = own_flags.take_runtime_flags(arguments)
+        if flagless.is_flagless(script):
+            if own_flags.asks_for_help(command_line):
+                complaints.say(f"{script} reads no flags; `mox run --help` lists those of openmox.")
+                return 0
+            own_flags.settle(command_line)
     except SyntaxError as error:
         complaints.say(f"error: {complaints.about_syntax(error)}")
         return complaints.FAILED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moxing.errors import MoxValueError
-from moxing.legacy.flags.command_line import CommandLine
+from moxing.legacy.flags.command_line import CommandLine, flags_in
 
 
 def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
@@ -32,6 +32,21 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
         raise MoxValueError("--flagfile needs a value: --flagfile=FILE.") from error
     rest = runtime.consume(expanded)
     return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
+
+
+def asks_for_help(command_line: CommandLine) -> bool:
+    """Whether `--help` or `-h` is among a program's arguments."""
+    return any(name in ("help", "h") for name, _ in flags_in(command_line.arguments))
+
+
+def settle(command_line: CommandLine) -> None:
+    """Checks the arguments of a program that reads none of them.
+
+    Raises:
+        MoxValueError: a flag is a misspelled flag of openmox.
+    """
+    command_line.tolerate(lambda name: False)
+    command_line.check_unknown()
 
 
 def _file_read(error: UnicodeDecodeError) -> str:

@@ -44,10 +44,11 @@ def write(values: Values, path: str) -> str:
     prefix = os.path.join(path, f"model.ckpt-{values.step or 0}") if os.path.isdir(path) else path
     if present(prefix):
         raise MoxValueError(f"There is a checkpoint {prefix} already. Choose another name.")
-    folder = os.path.dirname(os.path.abspath(prefix))
+    whole = os.path.abspath(prefix)
+    folder = os.path.dirname(whole)
     ensure_directory(folder, "the folder of the new checkpoint")
     with checkpoint.lock(folder), stage.stage(folder) as aside:
-        _commit(values, prefix, folder, aside)
+        _commit(values, whole, folder, aside)
     return prefix
 
 

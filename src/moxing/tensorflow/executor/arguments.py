@@ -82,7 +82,10 @@ def check_callable(name: str, value: Any) -> Any:
             f" {name}=lambda: tf.train.{kind}(...), or mox.get_optimizer_fn(...)."
         )
     if not callable(value):
-        raise MoxTypeError(f"{name} is {shown(value)}, which is not callable. Pass a function.")
+        instead = " Pass a function."
+        if name.startswith("optimizer_fn") and isinstance(value, str):
+            instead = f" Pass mox.get_optimizer_fn({value!r}, learning_rate=...)."
+        raise MoxTypeError(f"{name} is {shown(value)}, which is not callable.{instead}")
     if inspect.iscoroutinefunction(value):
         raise MoxTypeError(f"{name} is an async function, which nobody awaits. Pass a plain one.")
     return value

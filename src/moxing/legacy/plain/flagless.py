@@ -1,0 +1,59 @@
+"""Tells by a program's text that none of its files reads the command line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from moxing.legacy.plain import texts
+
+# A file with one of these names may read arguments, itself or by a library.
+_READERS = frozenset(
+    (
+        "FLAGS",
+        "absl",
+        "app",
+        "argparse",
+        "argv",
+        "click",
+        "configargparse",
+        "docopt",
+        "fire",
+        "flags",
+        "getopt",
+        "hydra",
+        "jsonargparse",
+        "optparse",
+        "orig_argv",
+        "plac",
+        "simple_parsing",
+        "tap",
+        "typer",
+        "tyro",
+    )
+)
+# It may also run or import a file that is not known here.
+_LOADERS = frozenset(("__import__", "exec", "execfile", "import_module", "importlib", "runpy"))
+
+
+def is_flagless(script: str) -> bool:
+    """Whether no file of a program can read the arguments that stand behind its name.
+
+    Args:
+        script: path of the program.
+    """
+    trees = [tree for _, tree in texts.files(script)]
+    names = _READERS | _LOADERS
+    return bool(trees) and not any(name in names for tree in trees for name in _names(tree))
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    """All names of variables, attributes and imported modules in a file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (getattr(node, "module", None) or "").split(".")
+            yield from (part for item in node.names for part in item.name.split("."))
