@@ -18,7 +18,8 @@ def test_a_model_of_a_graph_is_refused() -> None:
     assert str(caught.value) == (
         "moxing.keras.fit needs eager execution, which is off here. `mox run` and `mox launch`"
         " leave it on for a program that imports moxing.keras itself: where only a module of"
-        " yours does, write `import moxing.keras` into the program too. Call fit outside of"
+        " yours does, write `import moxing.keras` into the program too. In a notebook, leave"
+        " `%load_ext moxing` out. Call fit outside of"
         " tf.Graph().as_default() and tf.function, and do not call tf.disable_v2_behavior()."
     )
 
