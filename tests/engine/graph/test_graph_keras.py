@@ -15,6 +15,11 @@ from tensorflow.compat.v1.keras import layers
 assert "keras.api._v1.keras" in layers.__name__ or "compat.v1.keras" in layers.__name__, layers
 import tensorflow.compat.v1.layers
 assert tensorflow.compat.v1.layers.Layer.__module__.startswith("tf_keras."), v1.layers
+import tensorflow.compat.v1.nn.rnn_cell
+assert v1.nn.rnn_cell.LSTMCell.__module__.startswith("tf_keras."), v1.nn.rnn_cell
+from tensorflow.compat.v1.nn import relu, rnn_cell
+assert rnn_cell.LSTMCell is v1.nn.rnn_cell.LSTMCell
+assert relu is v1.nn.relu
 from moxing.engine.graph import graph_keras
 outside = tf.keras
 with graph_keras.shown(), tf.Graph().as_default():

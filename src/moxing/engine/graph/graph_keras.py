@@ -7,6 +7,7 @@ TensorFlow provides; TensorFlow reads it when Keras is first used.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -27,11 +28,17 @@ def show_in_v1() -> None:
 
     Nothing of tf_keras is imported yet.
     """
-    # For import statements: these folders must come before TensorFlow's own, empty `layers`.
-    for package in (_V1, f"{_LEGACY}.layers"):
+    # For import statements, which would make a second module of `nn`: these folders must come
+    # before TensorFlow's own, whose `layers` is empty, and whose `rnn_cell` has other classes.
+    sys.modules.setdefault(f"{tf.__name__}.nn", tf.nn)
+    for owner, package in (
+        (tf, _V1),
+        (tf, f"{_LEGACY}.layers"),
+        (tf.nn, f"{_LEGACY}.rnn_cell"),
+    ):
         folder = module_util.get_parent_dir_for_name(package)
-        if folder is not None and folder not in tf.__path__:
-            tf.__path__.insert(0, folder)
+        if folder is not None and folder not in owner.__path__:
+            owner.__path__.insert(0, folder)
     _show(tf, "keras", _V1)
     _show(tf, "layers", f"{_LEGACY}.layers")
     _show(tf.nn, "rnn_cell", f"{_LEGACY}.rnn_cell")
