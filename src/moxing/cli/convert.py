@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from moxing.cli import convert_checkpoint, convert_records
+from moxing.cli.options import Parser
 from moxing.errors import MoxError, shown
 
 _DESCRIPTION = """\
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
 def _convert(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["checkpoint"]:
         return convert_checkpoint.main(arguments[1:])
-    parser = argparse.ArgumentParser(prog="mox convert", description=_DESCRIPTION)
+    parser = Parser(prog="mox convert", description=_DESCRIPTION)
     parser.add_argument("src", metavar="SRC", help="folder to read")
     parser.add_argument("dst", metavar="DST", help="folder to write to")
     parser.add_argument(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from moxing.cli.options import Parser
 from moxing.errors import MoxError, MoxValueError
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ _OF_PODS_REPEATED = (
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="mox launch", description=_DESCRIPTION, allow_abbrev=False
-    )
+    parser = Parser(prog="mox launch", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--workers", type=int, metavar="N", help="default: 1, or one a host")
     parser.add_argument("--ps", type=int, default=0, metavar="N", help="parameter servers")
     parser.add_argument("--num_gpus", type=int, metavar="N", help="devices of each worker")

@@ -1,0 +1,32 @@
+"""The parser of subcommands, which asks "Did you mean" of an option that does not exist."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from moxing.errors import near_matches
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` whose errors about unknown or missing options name a near match."""
+
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._given = sys.argv[1:] if args is None else list(args)
+        return super().parse_known_args(self._given, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        about_names = message.startswith(("unrecognized", "the following arguments are required"))
+        super().error(message + (self._hint() if about_names else ""))
+
+    def _hint(self) -> str:
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        for word in self._given:
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in known and (near := near_matches(name, known)):
+                return f". There is no option {name}.{near}"
+        return ""
