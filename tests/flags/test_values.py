@@ -258,6 +258,6 @@ def test_a_program_may_define_flags_of_these_names_before_and_after_the_import(
     script.write_text(PROGRAM)
     arguments = ["--num_gpus=1", "--seed=7", "--summary_verbosity=1", "--data_url=there"]
     done = subprocess.run(
-        [sys.executable, script, *arguments], capture_output=True, text=True, timeout=120
+        [sys.executable, script, *arguments], capture_output=True, text=True, timeout=400
     )
     assert done.stdout == "as expected\n", done.stderr
