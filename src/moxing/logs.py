@@ -108,6 +108,12 @@ def settle() -> None:
         TENSORFLOW.addFilter(_is_worth_reading)
 
 
+def console_handlers() -> list[logging.Handler]:
+    """Returns the handlers that show TensorFlow's log lines on this process's console."""
+    handlers = [*logging.getLogger().handlers, *TENSORFLOW.handlers]
+    return [handler for handler in handlers if _writes_to_console(handler)]
+
+
 def _is_absl(handler: logging.Handler) -> bool:
     return type(handler).__module__.startswith("absl.")
 

@@ -13,6 +13,8 @@ from typing import Any, Final
 # Seconds within which two signals count as one request: `timeout` signals a process, then its
 # group.
 ONE_REQUEST: Final = 0.5
+# A shell adds this to the number of the signal that ended a process.
+EXIT_BASE: Final = 128
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 Handler = Callable[[int, FrameType | None], None]
@@ -40,7 +42,7 @@ class StopRequest:
     @property
     def exit_code(self) -> int:
         """143 for SIGTERM and 130 for Ctrl-C, as shells and schedulers count them."""
-        return 128 + (self.signal or 0)
+        return EXIT_BASE + (self.signal or 0)
 
     def note(self, number: int, now: float) -> bool:
         """Records a signal; returns whether it is a new request.

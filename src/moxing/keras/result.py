@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from moxing.engine.reporting.records import in_html
+from moxing.engine.wording import report
+
 
 @dataclass(frozen=True)
 class FitResult:
@@ -27,3 +30,25 @@ class FitResult:
     steps: int = 0
     seconds: float = 0.0
     checkpoint: str | None = None
+
+    def _repr_html_(self) -> str:
+        """The result in a notebook: its facts, and the curves of its metrics by epoch."""
+        facts = {
+            "global step": f"{self.global_step:,}",
+            "steps of this run": f"{self.steps:,} in {report.duration(self.seconds)}",
+            **{name: report.number(values[-1]) for name, values in self.history.items() if values},
+            **({"checkpoint": self.checkpoint} if self.checkpoint else {}),
+        }
+        # The epochs of a metric that not every epoch has are not known here.
+        points = {
+            name: list(zip(self.epoch, values, strict=True))
+            for name, values in self.history.items()
+            if len(values) == len(self.epoch)
+        }
+        validation = {
+            name.removeprefix("val_"): found
+            for name, found in points.items()
+            if name.startswith("val_")
+        }
+        curves = {name: found for name, found in points.items() if not name.startswith("val_")}
+        return in_html.page("Training", facts, curves, validation)

@@ -18,7 +18,7 @@ from moxing.engine.job.job import (
     Summaries,
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
-from moxing.engine.run import execution
+from moxing.engine.run import in_cell
 from moxing.errors import MoxNotSupportedError
 from moxing.flags import hello, rehearsal, saving
 from moxing.flags.updating import updating
@@ -228,7 +228,7 @@ def fit(
         placement=Placement(group, on_servers=parameter_server and cluster is not None),
     )
     with misfit.told_in_steps("train_data", given.element, model):
-        result = execution.execute(job)
+        result = in_cell.execute(job)
     if result.global_step < max_steps and generated.is_generated(train_data) and not stopped(model):
         TENSORFLOW.warning(
             "train_data ended at step %d, before step %d: the generator gave no further batch. Pass"

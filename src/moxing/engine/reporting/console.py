@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, SupportsFloat
 
+from moxing.engine.reporting import cell
 from moxing.engine.reporting.bottom_line import Above
 from moxing.logs import TENSORFLOW
 
@@ -78,6 +79,10 @@ def open_console(title: str, end_step: int | None) -> Iterator[Console]:
         end_step: the number of steps at the end, counted as in `tick`. None, or a number that means
             no limit (`sys.maxsize`): the line shows elapsed time instead.
     """
+    if (notebook := cell.shell()) is not None and os.environ.get("MOX_SILENT_MODE") != "1":
+        with cell.opened(notebook, title, end_step) as in_cell:
+            yield in_cell
+        return
     console = _live(title, end_step) if _wanted(os.environ) else None
     if console is None:
         yield SilentConsole()

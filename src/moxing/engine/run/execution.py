@@ -35,8 +35,9 @@ def execute(job: Job) -> Result:
     Raises:
         MoxError: a part of the job can't be run; the message says what to do.
         PeerFailureError: another process of the cluster was lost.
-        SystemExit: with code 143 or 130, after SIGTERM or Ctrl-C and a last save; with 0 in a
-            parameter server whose workers are done, and in an evaluator that is to train.
+        Stopped: a SystemExit with code 143 or 130, after SIGTERM or Ctrl-C and a last save.
+        SystemExit: with 0 in a parameter server whose workers are done, and in an evaluator that
+            is to train.
     """
     with option_names.spoken(job.logging.names):
         cluster = job.group.cluster
@@ -152,7 +153,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
         if stop:
             outcome.say_stopped(job, run, progress, stop)
             team.wait_kept()
-            raise SystemExit(stop.exit_code)
+            raise outcome.Stopped(stop.exit_code, outcome.so_far(job, run, progress))
         target = _export(job, built, run.commits.newest, target)
         result = outcome.finish(job, run, progress, target)
         recorder.finish(result, progress)

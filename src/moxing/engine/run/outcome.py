@@ -13,6 +13,18 @@ from moxing.logs import TENSORFLOW
 from moxing.signals import StopRequest
 
 
+class Stopped(SystemExit):
+    """Ends the program after a signal and a last save.
+
+    Attributes:
+        result: the outcome so far.
+    """
+
+    def __init__(self, code: int, result: Result) -> None:
+        super().__init__(code)
+        self.result = result
+
+
 def say_stopped(job: Job, run: Runner, progress: Progress, stop: StopRequest) -> None:
     if job.training and stop.signal is not None:
         name = signal.Signals(stop.signal).name
@@ -62,6 +74,12 @@ def finish(job: Job, run: Runner, progress: Progress, target: str | None) -> Res
         warn_of_metrics(metrics)
     else:
         TENSORFLOW.info("%s", _prediction_summary(progress))
+    return so_far(job, run, progress, target)
+
+
+def so_far(job: Job, run: Runner, progress: Progress, target: str | None = None) -> Result:
+    """Returns the outcome of the steps that are done."""
+    metrics = progress.evaluated if job.mode == EVAL else dict(progress.values)
     return Result(
         progress.global_step if job.training else progress.first,
         progress.step,

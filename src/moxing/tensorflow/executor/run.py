@@ -25,7 +25,7 @@ from moxing.engine.job.job import (
     Threads,
 )
 from moxing.engine.job.placement import Placement
-from moxing.engine.run import execution as engine
+from moxing.engine.run import in_cell as engine
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.flags import command, hello, idle, recording, rehearsal, saving
 from moxing.flags.placement import placement
