@@ -7,10 +7,23 @@ A message says what was wrong, where, and what to do.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import reprlib
+import sysconfig
+import traceback
 from collections.abc import Iterable
 from typing import Any
+
+# Folders of files that are not the program's own.
+_LIBRARIES = tuple(
+    {os.path.dirname(__file__) + os.sep}
+    | {sysconfig.get_path(kind) + os.sep for kind in ("stdlib", "purelib", "platlib")}
+)
+
+
+def _is_of_library(file: str) -> bool:
+    return file.startswith(_LIBRARIES)
 
 
 class MoxError(Exception):
@@ -24,6 +37,17 @@ class MoxError(Exception):
         # KeyError's own __str__ would print the repr of the message.
         text = str(self.args[0]) if self.args else ""
         return re.sub(r"[^\t\n]+", lambda found: escaped(found[0]), text)
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns the lines that IPython shows: frames of the program's own code, and the message.
+
+        With MOX_DEBUG=1 in the environment the frames of all libraries are among them.
+        """
+        frames = traceback.extract_tb(self.__traceback__)
+        if os.environ.get("MOX_DEBUG") != "1":
+            frames = [frame for frame in frames if not _is_of_library(frame.filename)]
+        notes = getattr(self, "__notes__", ())
+        return [*traceback.format_list(frames), f"{type(self).__name__}: {self}", *notes]
 
 
 class MoxValueError(MoxError, ValueError):
