@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,21 @@ def test_other_mistakes_have_no_hint(
     with pytest.raises(SystemExit):
         launch.main(arguments)
     assert "Did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "misplaced"),
+    [(["train.py", "--workers=2"], True), (["--workers=2", "train.py", "--epochs=2"], False)],
+)
+def test_an_option_behind_the_script_is_the_program_s(
+    arguments: list[str],
+    misplaced: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "train.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert launch.main(["--emit=slurm", *arguments]) == 0
+    told = "--workers stands behind train.py, so it is the program's"
+    assert (told in capsys.readouterr().err) == misplaced

@@ -40,6 +40,10 @@ _OF_PODS_REPEATED = (
 )
 
 
+# The launcher's own names. A program may have such a flag, too.
+_BEFORE_SCRIPT = ("--workers", "--ps", "--hosts", "--ssh", "--emit", "--max_restarts")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="mox launch", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--workers", type=int, metavar="N", help="default: 1, or one a host")
@@ -103,6 +107,12 @@ def main(arguments: Sequence[str]) -> int:
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 2
+    for option in _misplaced(given.arguments):
+        print(
+            f"mox: note: {option} stands behind {given.script}, so it is the program's: options of"
+            " mox launch stand before the script.",
+            file=sys.stderr,
+        )
     if text:
         print(text, end="")
         return 0
@@ -113,6 +123,12 @@ def main(arguments: Sequence[str]) -> int:
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
+
+
+def _misplaced(arguments: Sequence[str]) -> list[str]:
+    """Returns the options of the launcher that are among the arguments of the program."""
+    names = [argument.partition("=")[0] for argument in arguments]
+    return [name for name in _BEFORE_SCRIPT if name in names]
 
 
 def _job(given: argparse.Namespace) -> Plan | Spread:
