@@ -44,6 +44,18 @@ class Job:
         until(lambda: min(self.notes(t).count("started") for t in both) >= count, "the start")
         return self
 
+    def starts_again(self) -> None:
+        """Waits for the second start of both tasks of a job that Slurm has queued again."""
+        hasten = ["scontrol", "update", f"JobId={self.number}", "StartTime=now"]
+
+        def begun() -> bool:
+            # Slurm puts off such a job, and may do so after the job was hastened.
+            subprocess.run(hasten, capture_output=True, timeout=60, check=False)
+            time.sleep(1)
+            return min(self.notes(task).count("started") for task in (0, 1)) == 2
+
+        until(begun, "the second start", 150)
+
     def end(self, seconds: float = 90) -> int:
         """The exit code, once it has ended."""
         until(lambda: self.fact("JobState") in ENDED, f"the end of {self.number}", seconds)
@@ -177,15 +189,7 @@ def test_a_job_that_makes_room_saves_and_comes_back(submit: Callable[..., Job]) 
     until(lambda: job.fact("JobState") == "PENDING", "the queue")
     assert [job.notes(0), job.notes(1)] == [SAVED, SAVED]
     assert "srun ended with 143; another job gets the nodes" in job.log()
-    hasten = ["scontrol", "update", f"JobId={job.number}", "StartTime=now"]
-
-    def begun_again() -> bool:
-        # Slurm puts off a job that it queues again, and may do so after it was hastened.
-        subprocess.run(hasten, capture_output=True, timeout=60, check=False)
-        time.sleep(1)
-        return min(job.notes(task).count("started") for task in (0, 1)) == 2
-
-    until(begun_again, "the second start", 150)
+    job.starts_again()
 
 
 def test_of_an_array_one_job_alone_is_told(submit: Callable[..., Job]) -> None:
@@ -219,15 +223,7 @@ def test_a_node_that_dies_puts_the_job_back_into_the_queue(
     lost.plug_in()
     lost.run("slurmd", "-f", os.environ["SLURM_CONF"], "-N", lost.name)
     until(lambda: slurm("sinfo", "-h", "-p", "work", "-o", "%D %T") == "2 idle", "both nodes")
-    hasten = ["scontrol", "update", f"JobId={job.number}", "StartTime=now"]
-
-    def begun_again() -> bool:
-        # Slurm puts off a job that it queues again, and may do so after it was hastened.
-        subprocess.run(hasten, capture_output=True, timeout=60, check=False)
-        time.sleep(1)
-        return min(job.notes(task).count("started") for task in (0, 1)) == 2
-
-    until(begun_again, "the second start", 150)
+    job.starts_again()
 
 
 def stepds(name: str) -> list[int]:
