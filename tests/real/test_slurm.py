@@ -40,9 +40,12 @@ class Job:
 
     def starts(self, count: int = 1) -> Job:
         """Waits for both tasks to have begun as often."""
-        both = (0, 1)
-        until(lambda: min(self.notes(t).count("started") for t in both) >= count, "the start")
+        until(lambda: self._begun() >= count, "the start")
         return self
+
+    def _begun(self) -> int:
+        """How often both tasks have begun."""
+        return min(self.notes(task).count("started") for task in (0, 1))
 
     def starts_again(self) -> None:
         """Waits for the second start of both tasks of a job that Slurm has queued again."""
@@ -52,7 +55,7 @@ class Job:
             # Slurm puts off such a job, and may do so after the job was hastened.
             subprocess.run(hasten, capture_output=True, timeout=60, check=False)
             time.sleep(1)
-            return min(self.notes(task).count("started") for task in (0, 1)) == 2
+            return self._begun() == 2
 
         until(begun, "the second start", 150)
 
@@ -173,9 +176,7 @@ def test_a_job_that_is_queued_again_saves_and_starts_again(submit: Callable[...,
     until(lambda: job.fact("JobState") == "PENDING", "the queue")
     assert [job.notes(0), job.notes(1)] == [SAVED, SAVED]
     until(lambda: not slurm("squeue", "-h", "-t", "CG"), "the end of the first run")
-    slurm("scontrol", "update", f"JobId={job.number}", "StartTime=now")
-
-    job.starts(2)
+    job.starts_again()
     # The numbers of its steps begin at 0 again.
     slurm("scancel", "--batch", "--signal=TERM", job.number)
     assert job.end() == 143
