@@ -15,16 +15,6 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-# Folders of files that are not the program's own.
-_LIBRARIES = tuple(
-    {os.path.dirname(__file__) + os.sep}
-    | {sysconfig.get_path(kind) + os.sep for kind in ("stdlib", "purelib", "platlib")}
-)
-
-
-def _is_of_library(file: str) -> bool:
-    return file.startswith(_LIBRARIES)
-
 
 class MoxError(Exception):
     """Base class: the message is complete and addressed to the user.
@@ -45,7 +35,10 @@ class MoxError(Exception):
         """
         frames = traceback.extract_tb(self.__traceback__)
         if os.environ.get("MOX_DEBUG") != "1":
-            frames = [frame for frame in frames if not _is_of_library(frame.filename)]
+            own = os.path.dirname(__file__)
+            folders = (own, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+            libraries = tuple(folder + os.sep for folder in folders)
+            frames = [frame for frame in frames if not frame.filename.startswith(libraries)]
         notes = getattr(self, "__notes__", ())
         return [*traceback.format_list(frames), f"{type(self).__name__}: {self}", *notes]
 

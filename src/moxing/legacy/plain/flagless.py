@@ -42,9 +42,12 @@ def is_flagless(script: str) -> bool:
     Args:
         script: path of the program.
     """
-    trees = [tree for _, tree in texts.files(script)]
-    names = _READERS | _LOADERS
-    return bool(trees) and not any(name in names for tree in trees for name in _names(tree))
+    names, parsed = _READERS | _LOADERS, False
+    for tree in texts.trees(script):
+        if not names.isdisjoint(_names(tree)):
+            return False
+        parsed = True
+    return parsed
 
 
 def _names(tree: ast.Module) -> Iterator[str]:

@@ -50,21 +50,24 @@ def uses(script: str, roots: tuple[str, ...]) -> Iterator[Use]:
         roots: names of the libraries.
     """
     main = os.path.realpath(script)
-    for path, tree in files(script):
-        text = _Text(os.path.dirname(path), roots)
-        text.collect(tree)
+    for path, tree, text in _read(script, roots):
         beside = os.path.relpath(path, os.path.dirname(main))
         file = "" if path == main else f"{beside}, "
         for name, shown, line, call in text.uses(tree):
             yield Use(name, shown, f"{file}line {line}", call)
 
 
-def files(script: str) -> Iterator[tuple[str, ast.Module]]:
-    """Yields the files of a program that Python 3 can parse, with their syntax trees.
+def trees(script: str) -> Iterator[ast.Module]:
+    """Yields the syntax trees of a program's files that Python 3 can parse.
 
     Args:
-        script: path of the program, whose file comes first.
+        script: path of the program, whose tree comes first.
     """
+    yield from (tree for _, tree, _ in _read(script, ()))
+
+
+def _read(script: str, roots: tuple[str, ...]) -> Iterator[tuple[str, ast.Module, _Text]]:
+    """Yields path, syntax tree and facts of each file of a program that Python 3 can parse."""
     folder = os.path.dirname(os.path.realpath(script))
     todo, seen = [os.path.realpath(script)], set[str]()
     while todo and len(seen) < _MOST_FILES:
@@ -75,9 +78,9 @@ def files(script: str) -> Iterator[tuple[str, ast.Module]]:
         tree = _parsed(path)
         if tree is None:
             continue
-        yield path, tree
-        text = _Text(os.path.dirname(path), ())
+        text = _Text(os.path.dirname(path), roots)
         text.collect(tree)
+        yield path, tree, text
         todo += _files(text.imported, folder)
 
 

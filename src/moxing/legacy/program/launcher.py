@@ -57,7 +57,7 @@ def run(
             os.environ["TF_USE_LEGACY_KERAS"] = "1"
         quiet.before_tensorflow()
         command_line = own_flags.take_runtime_flags(arguments)
-        if flagless.is_flagless(script):
+        if own_flags.has_flags(command_line) and flagless.is_flagless(script):
             if own_flags.asks_for_help(command_line):
                 complaints.say(f"{script} reads no flags; `mox run --help` lists those of openmox.")
                 return 0

@@ -34,6 +34,11 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
     return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
 
 
+def has_flags(command_line: CommandLine) -> bool:
+    """Whether flags are left for the program."""
+    return any(True for _ in flags_in(command_line.arguments))
+
+
 def asks_for_help(command_line: CommandLine) -> bool:
     """Whether `--help` or `-h` is among a program's arguments."""
     return any(name in ("help", "h") for name, _ in flags_in(command_line.arguments))

@@ -50,7 +50,10 @@ def _note_layout(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> An
 
 
 def _in_one_shape(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> Any:
-    return _of_one_shape(inputs) if getattr(graph, _MARK, False) else inputs
+    if not getattr(graph, _MARK, False):
+        return inputs
+    with graph.as_default():
+        return _of_one_shape(inputs)
 
 
 def _of_one_shape(inputs: Any) -> Any:

@@ -28,7 +28,10 @@ def install() -> None:
 
 def _single_outputs(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) -> Any:
     """The inputs of a sum, each the only output of its operation if the sum may be fused."""
-    return [single_output(item) for item in inputs] if _may_fuse(inputs) else inputs
+    if not _may_fuse(inputs):
+        return inputs
+    with graph.as_default():
+        return [single_output(item) for item in inputs]
 
 
 def single_output(tensor: Any) -> Any:

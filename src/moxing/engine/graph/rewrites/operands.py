@@ -8,7 +8,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-# Takes the graph, the inputs and the attributes of a new operation; returns the inputs to use.
+# Takes the graph, the inputs and the attributes of a new operation; returns the inputs to use. The
+# graph need not be the default one.
 Change = Callable[[tf.Graph, Any, dict[str, Any]], Any]
 
 _changes: dict[str, list[Change]] = {}
@@ -36,8 +37,7 @@ def _listen() -> None:
     @functools.wraps(original)
     def create(self: tf.Graph, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         for by in _changes.get(op_type, ()):
-            with self.as_default():
-                inputs = by(self, inputs, kwargs.get("attrs") or {})
+            inputs = by(self, inputs, kwargs.get("attrs") or {})
         return original(self, op_type, inputs, *args, **kwargs)
 
     tf.Graph._create_op_internal = create  # type: ignore[attr-defined]
