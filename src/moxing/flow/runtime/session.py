@@ -122,8 +122,7 @@ class Session:
         count, topology = self._open_devices(), self.topology
         self.graph = tf.Graph()
         self.variables = Variables(self.graph)
-        self._built = {}
-        self.readers = Readers(self._built, self._tell)
+        self._built.clear()  # A start that failed may have left jobs here.
         with topology.scope(), machine_group.quiet(group):
             for job in self.jobs.values():
                 self._built[job.name] = job.trace(self.graph, self.variables, topology)
