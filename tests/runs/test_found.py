@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,32 @@ def test_runs_are_found_at_any_depth_but_not_in_hidden_folders(tmp_path: Path) -
     runs = found.find([str(tmp_path), str(tmp_path / "b")])
 
     assert {Path(run.path).name: run.step for run in runs} == {"b": 0, "er": 10}
+
+
+def test_a_search_that_takes_too_long_ends_and_says_where(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "a", {0: 1.0})
+    write(tmp_path / "a" / "b", {0: 1.0})
+
+    runs = found.find([str(tmp_path / "a")], seconds=-1.0)
+
+    assert [Path(run.path).name for run in runs] == ["a"]
+    assert f"ended at {str(tmp_path / 'a')!r}, its folder number 1" in caplog.text
+
+
+def test_folders_of_the_kernel_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def walk(root: str) -> Iterator[tuple[str, list[str], list[str]]]:
+        below = ["proc", "home", "sys"]
+        yield root, below, []
+        seen.extend(below)
+
+    monkeypatch.setattr(found.mox_file, "walk", walk)
+
+    assert found.find(["/"]) == []
+    assert seen == ["home"]
 
 
 def test_last_values_are_those_of_training_and_of_evaluations(tmp_path: Path) -> None:

@@ -13,14 +13,19 @@ from moxing.engine.reporting.records import run_file
 from moxing.engine.reporting.records.history import History, of_lines
 from moxing.engine.wording import report
 from moxing.engine.wording.record_files import LOCK, METRICS, RUN
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, shown
 from moxing.framework import file as mox_file
+from moxing.logs import TENSORFLOW
 
 RUNNING: Final = "running"
 CUT_OFF: Final = "cut off"
 EVALUATED: Final = "evaluated"
 UNREADABLE: Final = "unreadable"
 _DEEPEST: Final = 8  # The depth of nested folders that are searched.
+_LONGEST: Final = (
+    30.0  # Seconds of one search; `mox runs /` on a disk in a network would take hours.
+)
+_KERNEL: Final = ("/proc", "/sys")  # Here the kernel makes folders by the thousand, and no run.
 # A run on another machine, whose lock cannot be seen here, counts as running for so many seconds
 # after its last line.
 _RECENT: Final = 120.0
@@ -103,18 +108,20 @@ class Run:
         return max(self.history.trained, float(ended) if isinstance(ended, int | float) else 0.0)
 
 
-def find(roots: Sequence[str]) -> list[Run]:
+def find(roots: Sequence[str], seconds: float = _LONGEST) -> list[Run]:
     """Returns the runs in these folders and below them, each run once, in the order of their paths.
 
     Args:
         roots: local folders or URLs.
+        seconds: how long folders are searched at most; a warning says where the search ended.
 
     A run whose records can't be read is listed with the reason as its end.
 
     Raises:
         MoxValueError: a folder does not exist.
     """
-    paths = dict.fromkeys(path for root in roots for path in _folders(root))
+    until = time.monotonic() + seconds
+    paths = dict.fromkeys(path for root in roots for path in _folders(root, until))
     return [_read_or_told(path) for path in paths]
 
 
@@ -143,17 +150,30 @@ def read(path: str) -> Run:
     return Run(path, history, settings, facts.get("outcome", {}), _is_locked(path))
 
 
-def _folders(root: str) -> Iterator[str]:
+def _folders(root: str, until: float) -> Iterator[str]:
     if not mox_file.is_directory(root):
         raise MoxValueError(
             f"There is no folder {root}. Give the folder that holds the runs' log_dirs."
         )
     depth = root.rstrip("/").count("/")
-    for folder, below, names in mox_file.walk(root):
+    for number, (folder, below, names) in enumerate(mox_file.walk(root)):
         if METRICS in names or RUN in names:
             yield folder
+        if time.monotonic() > until:
+            TENSORFLOW.warning(
+                "The search below %s ended at %s, its folder number %d: it took too long. Name the"
+                " folders that hold the runs' log_dirs, to see all of their runs.",
+                shown(root),
+                shown(folder),
+                number + 1,
+            )
+            return
         deep = folder.rstrip("/").count("/") - depth >= _DEEPEST
-        below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
+        below[:] = [] if deep else sorted(name for name in below if _is_searched(folder, name))
+
+
+def _is_searched(folder: str, name: str) -> bool:
+    return not name.startswith(".") and os.path.join(folder, name) not in _KERNEL
 
 
 def _content(path: str) -> bytes | None:
