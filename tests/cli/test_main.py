@@ -128,7 +128,7 @@ def test_help_of_run_lists_the_runtime_flags(capsys: pytest.CaptureFixture[str])
     code, output, _ = _mox(capsys, "run", "--help")
 
     assert code == 0
-    assert output.startswith("usage: mox run [--face=PACKAGE] [--config=FILE] SCRIPT.py [flags]\n")
+    assert output.startswith("usage: mox run [options] SCRIPT.py [flags]\n")
     assert "  --num_gpus=1  (integer) " in output
 
 

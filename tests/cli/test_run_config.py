@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,12 @@ def test_a_run_is_repeated_from_its_record(tmp_path: Path) -> None:
         for name in ("one", "two")
     ]
     assert last[0]["values"] == last[1]["values"]
+
+
+def test_values_to_log_also_are_in_the_environment(
+    started: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOX_LOG_ALSO", "gradient_norm")
+    assert run.main(["--log-also=learning_rate", "--log-also", "gradient_norm", "a.py"]) == 0
+    assert os.environ["MOX_LOG_ALSO"] == "learning_rate,gradient_norm"
+    assert started == [("a.py", [], False, [])]

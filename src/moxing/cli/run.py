@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from moxing.errors import MoxError
+from moxing.flags.recording import LOG_ALSO
 from moxing.flags.table import get_help
 
+# Options that set an environment variable, which programs started by plain `python` read too.
+_VARIABLES = {"--log-also": LOG_ALSO}
+_OPTIONS = ("--face", "--config", *_VARIABLES)
 _HELP = """\
-usage: mox run [--face=PACKAGE] [--config=FILE] SCRIPT.py [flags]
-       mox run [--face=PACKAGE] [--config=FILE] -m PACKAGE.MODULE [flags]
+usage: mox run [options] SCRIPT.py [flags]
+       mox run [options] -m PACKAGE.MODULE [flags]
 
 Runs a program as `python SCRIPT.py` or `python -m PACKAGE.MODULE` would, with TensorFlow 1.x as its
 own modules know it. Flags after SCRIPT.py are the program's own and openmox's, in any order;
@@ -20,6 +25,7 @@ of every error.
   --face=PACKAGE   an installed package that is written for TensorFlow 1.x too; may be repeated
   --config=FILE    flags, as YAML or JSON; those of the command line come after them, and win.
                    The file may name the program (`program: train.py`); a run.json repeats a run
+  --log-also=NAMES log lines of training show learning_rate, gradient_norm, or both, with a comma
 
 flags of openmox:
 """
@@ -35,6 +41,9 @@ def main(arguments: Sequence[str]) -> int:
         The exit code of the program, or 2 if it could not start.
     """
     options, rest = _options(list(arguments))
+    for name, variable in _VARIABLES.items():
+        if options[name]:
+            os.environ[variable] = ",".join(options[name])
     named = [name for names in options["--face"] for name in names.split(",")]
     try:
         rest = _configured(options["--config"], rest)
@@ -65,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _options(arguments: list[str]) -> tuple[dict[str, list[str]], list[str]]:
     """Returns the values of the options before the script, by name, and the other arguments."""
-    found: dict[str, list[str]] = {"--face": [], "--config": []}
+    found: dict[str, list[str]] = {name: [] for name in _OPTIONS}
     while arguments and (name := arguments[0].partition("=")[0]) in found:
         _, equals, value = arguments.pop(0).partition("=")
         if not equals and arguments:

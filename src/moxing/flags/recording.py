@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Any
+from typing import Any, Final
 
 from moxing import flags
-from moxing.errors import MoxValueError, shown
+from moxing.errors import MoxValueError, near_matches, shown
 
+# The environment variable that `mox run --log-also` sets, and the values that it may name.
+LOG_ALSO: Final = "MOX_LOG_ALSO"
+ADDABLE: Final = ("learning_rate", "gradient_norm")
 _STEPS = re.compile(r"\s*(\d{1,18})\s*:\s*(\d{1,18})\s*")
 
 
@@ -36,6 +40,23 @@ def profile_steps(text: str | None, log_dir: str | None) -> tuple[int, int] | No
             " log_dir."
         )
     return first, end
+
+
+def also() -> tuple[str, ...]:
+    """Returns what MOX_LOG_ALSO adds to the log lines of a training.
+
+    Raises:
+        MoxValueError: there is no such value.
+    """
+    names = [name.strip() for name in os.environ.get(LOG_ALSO, "").split(",") if name.strip()]
+    for name in names:
+        if name not in ADDABLE:
+            raise MoxValueError(
+                f"{LOG_ALSO} (mox run --log-also) names {shown(name)}."
+                f"{near_matches(name, ADDABLE)} It is a list, with commas, of:"
+                f" {', '.join(ADDABLE)}."
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def settings() -> dict[str, Any]:

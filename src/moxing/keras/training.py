@@ -20,7 +20,7 @@ from moxing.engine.job.job import (
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import in_cell
 from moxing.errors import MoxNotSupportedError
-from moxing.flags import hello, rehearsal, saving
+from moxing.flags import hello, recording, rehearsal, saving
 from moxing.flags.updating import updating
 from moxing.keras import (
     arguments,
@@ -213,6 +213,7 @@ def fit(
         logging=Logging(
             arguments.count("log_every", log_every) or 1,
             names=arguments.option_names(epochs, steps),
+            also=recording.also(),
         ),
         saving=Saving(
             every_steps=saves,

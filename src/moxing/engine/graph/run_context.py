@@ -55,6 +55,8 @@ class RunContext:
             `model.averages.make_showable` before the graph is final; run by hooks that evaluate.
         learning_rates: the factor of all learning rates. Written by `model.learning_rate.scalable`
             while optimizers are built; read by hooks in `begin`.
+        gradients: the mean gradients of each loss. Written by `model.also.keep_gradients` while the
+            train op is built; read when the values of log lines are made.
         run_state: variables that only a resumed run restores. Written by hooks in `begin` through
             `loop.run_state`; read when the restorer is made.
         recorder: the recorder of the run. Written by `Recorder.announce` before the session is
@@ -78,6 +80,7 @@ class RunContext:
     averages: object = None
     average_swap: object = None
     learning_rates: object = None
+    gradients: list[list[Any]] = field(default_factory=list)
     run_state: list[tf.Variable] = field(default_factory=list)
     recorder: object = None
 

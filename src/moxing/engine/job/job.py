@@ -136,6 +136,7 @@ class Logging:
         settings: the dialect's settings in addition to its arguments, by name, for the report.
         program: the command of this process as plain values, for `run.json`.
         names: the names of options in messages, by the engine's names; see `option_names`.
+        also: values that log lines of TRAIN show beside the model's, of `model.also.NAMES`.
     """
 
     every: int = 10
@@ -144,6 +145,7 @@ class Logging:
     settings: Mapping[str, Any] = field(default_factory=dict)
     program: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class _Rates:
     factor: tf.Tensor
     rates: list[Any] = field(default_factory=list)
     scaled: list[tf.Tensor] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[tf.train.Optimizer] = field(default_factory=list)
     taken: bool = False
 
 
@@ -52,10 +52,10 @@ def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
         for optimizer in {id(one): one for one in map(_innermost, optimizers)}.values():
             name = next((name for name in _RATE if hasattr(optimizer, name)), None)
             if name is None:
-                found.unknown.append(type(optimizer).__name__)
+                found.unknown.append(optimizer)
                 continue
             own = getattr(optimizer, name)
-            rate = own() if callable(own) and not isinstance(own, tf.Variable) else own
+            rate = _called(own)
             try:
                 scaled = _product(rate, found.factor)
             except (TypeError, ValueError):
@@ -71,13 +71,34 @@ def scalable(optimizers: Sequence[tf.train.Optimizer]) -> Iterator[None]:
 
 
 def shown() -> dict[str, tf.Tensor]:
-    """The learning rates of the current graph's updates: `learning_rate`, `learning_rate_1`, ..."""
+    """The learning rates of the current graph's updates: `learning_rate`, `learning_rate_1`, ...
+
+    An optimizer that keeps its rate elsewhere can have a method `shown_rate`, which returns it as a
+    scalar tensor, or None.
+    """
     found = run_context.current().learning_rates
-    scaled = found.scaled if isinstance(found, _Rates) else []
-    names = ("learning_rate" + (f"_{number}" if number else "") for number in range(len(scaled)))
+    if not isinstance(found, _Rates):
+        return {}
+    told = (getattr(one, "shown_rate", lambda: None)() for one in found.unknown)
+    rates = [*found.scaled, *(rate for rate in told if rate is not None)]
     return {
-        name: rate for name, rate in zip(names, scaled, strict=True) if rate.shape.rank in (0, None)
+        "learning_rate" + (f"_{number}" if number else ""): rate
+        for number, rate in enumerate(rates)
+        if rate.shape.rank in (0, None)
     }
+
+
+def rate_of(optimizer: Any) -> tf.Tensor | None:
+    """The learning rate of an optimizer of tf.train, or of Keras in a graph; None if unknown."""
+    inner = _innermost(optimizer)
+    with tf.control_dependencies(None):
+        if hasattr(inner, "_decayed_lr"):  # The method of Keras' optimizers before TensorFlow 2.11.
+            return inner._decayed_lr(tf.float32)
+        kept = next((getattr(inner, name) for name in _RATE if hasattr(inner, name)), None)
+        try:
+            return None if kept is None else tf.convert_to_tensor(_called(kept))
+        except (TypeError, ValueError):  # Not a learning rate.
+            return None
 
 
 def take(factor: tf.Variable, who: str) -> list[Any]:
@@ -99,8 +120,9 @@ def take(factor: tf.Variable, who: str) -> list[Any]:
         raise MoxRuntimeError(f"{who}: this run trains nothing, so it has no learning rate.")
     if found.unknown:
         raise MoxNotSupportedError(
-            f"{who} can't find the learning rate of {found.unknown[0]}. Use an optimizer of"
-            " tf.train or mox.get_optimizer_fn, or keep the rate in self._learning_rate."
+            f"{who} can't find the learning rate of {type(found.unknown[0]).__name__}. Use an"
+            " optimizer of tf.train or mox.get_optimizer_fn, or keep the rate in"
+            " self._learning_rate."
         )
     if found.taken:
         raise MoxRuntimeError(
@@ -116,12 +138,16 @@ def take(factor: tf.Variable, who: str) -> list[Any]:
     return found.rates
 
 
-def _innermost(optimizer: tf.train.Optimizer) -> tf.train.Optimizer:
+def _innermost(optimizer: Any) -> Any:
     for name in _INSIDE:
         inside = getattr(optimizer, name, None)
         if isinstance(inside, tf.train.Optimizer):
             return _innermost(inside)
     return optimizer
+
+
+def _called(rate: Any) -> Any:
+    return rate() if callable(rate) and not isinstance(rate, tf.Variable) else rate
 
 
 def _product(rate: Any, factor: tf.Tensor) -> tf.Tensor:

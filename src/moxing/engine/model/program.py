@@ -32,6 +32,7 @@ from moxing.engine.graph.rewrites import (
 from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import EXPORT, TRAIN, Job, Model
 from moxing.engine.model import (
+    also,
     begun,
     inter_evaluation,
     learning_rate,
@@ -161,6 +162,8 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
         step_op = _reading_inputs(step.op, made)
         with tf.control_dependencies(None):
             earlier = accumulation.earlier(sources(made) if made.initializers else [])
+        if job.training:
+            log = {**log, **also.logged(job.logging.also, log)}
         rates = learning_rate.shown() if job.training and job.log_dir is not None else {}
         slots = [variable for variable in tf.global_variables() if variable.name not in before]
         shown = _summaries(made, job) if job.training and job.log_dir is not None else []

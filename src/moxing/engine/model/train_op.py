@@ -12,7 +12,7 @@ from moxing.engine.graph.rewrites import precision, pruning
 from moxing.engine.graph.rewrites.precision import LossScale
 from moxing.engine.job.job import Loss
 from moxing.engine.job.updating import Updating
-from moxing.engine.model import averages, clipping, learning_rate
+from moxing.engine.model import also, averages, clipping, learning_rate
 from moxing.engine.model.accumulation import Accumulation
 from moxing.engine.parallel import self_exchange, variable_reads
 from moxing.engine.parallel.reduce import Spread
@@ -92,6 +92,7 @@ def _step(
         _mean_gradients(spread, optimizer, one)
         for optimizer, one in zip(optimizers, of_each, strict=True)
     ]
+    also.keep_gradients([[gradient for gradient, _ in one[0]] for one in means])
     read = variable_reads.of(spread.replicas)
     gradients = [gradient for one in means for pairs in one for gradient, _ in pairs]
     if not spread.applies:

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry
+from moxing.engine.model import learning_rate
 from moxing.errors import MoxNotSupportedError, MoxValueError
 from moxing.estimator.modeling.capture import Update
 
@@ -77,6 +78,7 @@ class _Given(tf.train.Optimizer):
         super().__init__(use_locking=False, name=type(updates[0].optimizer).__name__)
         self._updates, self._train_ops = updates, train_ops
         self._asked = 0
+        self._rate: tf.Tensor | None = None
 
     def compute_gradients(self, loss: Any, var_list: Any = None, **others: Any) -> list[Any]:
         """Returns the gradients of the next device for its variables."""
@@ -99,7 +101,10 @@ class _Given(tf.train.Optimizer):
         """Builds the real update, followed by the operations that depended on the captured one."""
         del name
         first = self._updates[0]
-        update = first.apply(list(grads_and_vars))
+        self._rate = learning_rate.rate_of(first.optimizer)
+        # A schedule that the update moves on is read before.
+        with tf.control_dependencies([] if self._rate is None else [self._rate]):
+            update = first.apply(list(grads_and_vars))
         for each in self._updates:
             each.done._add_control_input(update)
         # If the devices share their variables, the operations of one device are enough.
@@ -112,6 +117,10 @@ class _Given(tf.train.Optimizer):
             return step
         with tf.control_dependencies([step]):
             return global_step.assign_add(1, read_value=False)
+
+    def shown_rate(self) -> tf.Tensor | None:
+        """Returns the learning rate of the update; None if the optimizer keeps it elsewhere."""
+        return self._rate
 
 
 def _trainable() -> Sequence[Any]:

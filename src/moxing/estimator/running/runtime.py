@@ -102,6 +102,7 @@ def logging(mode: str, every: int, model_dir: str | None = None) -> Logging:
         profile=recording.profile_steps(flags.get_flag("profile_steps"), model_dir),
         settings=recording.settings(),
         program=command.recorded(),
+        also=recording.also(),
         names=names,
     )
 

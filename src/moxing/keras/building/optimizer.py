@@ -28,6 +28,7 @@ class KerasOptimizer(tf.train.Optimizer):
     ) -> None:
         super().__init__(use_locking=False, name="keras")
         self._step, self._variables, self._of_loss = step, variables, gradients
+        self._rate: tf.Tensor | None = None
 
     def compute_gradients(self, loss: Any, var_list: Any = None, **_: Any) -> list[Any]:
         """Returns the gradients of the device that computes `loss`, for its variables."""
@@ -41,6 +42,12 @@ class KerasOptimizer(tf.train.Optimizer):
     def apply_gradients(self, pairs: Any, global_step: Any = None, name: Any = None) -> Any:
         """Builds one update of all variables, or one per device if devices have copies of them."""
         del name
+        self._rate = self._read_rate()
+        # A schedule that the update moves on is read before.
+        with tf.control_dependencies([] if self._rate is None else [self._rate]):
+            return self._apply(pairs, global_step)
+
+    def _apply(self, pairs: Any, global_step: Any) -> Any:
         numbers = self._numbers()
         sets: dict[str, dict[int, Any]] = {}
         own: dict[str, dict[str, tf.Variable]] = {}
@@ -57,6 +64,17 @@ class KerasOptimizer(tf.train.Optimizer):
             return update
         with tf.control_dependencies([update]):
             return global_step.assign_add(1, read_value=False)
+
+    def shown_rate(self) -> tf.Tensor | None:
+        """Returns the learning rate before the update, a schedule's at its iteration."""
+        return self._rate
+
+    def _read_rate(self) -> tf.Tensor | None:
+        traced = self._step.rate()
+        if traced is None:
+            return None
+        with tf.control_dependencies(None):
+            return build(traced, [], self._made_for("", {})).result
 
     def _summed(self, gradient: Any) -> Any:
         """Returns the gradient with each row once: the sum over the uses of that row.

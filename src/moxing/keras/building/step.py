@@ -94,6 +94,28 @@ class Step:
             self._updates[key] = trace("optimizer", update, flat, self._known)
         return self._updates[key]
 
+    def rate(self) -> Traced | None:
+        """Returns the traced learning rate; None if the optimizer has none of a known form."""
+        optimizer = self._model.optimizer
+
+        def rate() -> Any:
+            if hasattr(optimizer, "_decayed_lr"):  # tf_keras' optimizers of TensorFlow before 2.11
+                return optimizer._decayed_lr(tf.float32)
+            kept = getattr(optimizer, "_learning_rate", None)
+            if callable(kept) and not isinstance(kept, tf.Variable) and not hasattr(kept, "value"):
+                return tf.cast(kept(optimizer.iterations), tf.float32)
+            return tf.cast(tf.convert_to_tensor(optimizer.learning_rate), tf.float32)
+
+        try:
+            return trace("learning_rate", rate, [], self._known)
+        except (
+            AttributeError,
+            TypeError,
+            ValueError,
+            MoxNotSupportedError,
+        ):  # An optimizer of the program's own.
+            return None
+
     def _train_step(self, data: Any, scale: tf.Tensor, share: tf.Tensor) -> dict[str, Any]:
         taken: list[list[tuple[Any, Any]]] = []
         losses: list[Any] = []

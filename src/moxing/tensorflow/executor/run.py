@@ -156,6 +156,7 @@ def run(
             profile=recording.profile_steps(flags.get_flag("profile_steps"), directory),
             settings=recording.settings(),
             program=command.recorded(),
+            also=recording.also(),
         ),
         outputs=Outputs(_output_fn(output_fn), _output_every(output_fn, output_every_n_steps)),
         summaries=Summaries(
