@@ -40,7 +40,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.syspath_prepend(entry)
     (library / "oldflow.py").write_text("loads = 'real'\n")
     before = set(sys.modules)
-    faces = Faces({"oldflow": Spec(roots=("json",), names={"sub": Spec(roots=("math",))})})
+    faces = Faces(
+        {
+            "oldflow": Spec(
+                roots=("json",), names={"sub": Spec(roots=("math",))}, gone={"lost": "Use json."}
+            )
+        }
+    )
     importer.install(faces)
     yield folder
     importer.uninstall()
@@ -82,6 +88,36 @@ def test_every_form_of_import_sees_the_face(project: Path) -> None:
     assert module.tf.decoder.__name__ == "json.decoder"
     assert module.late() == 1
     assert "oldflow" not in sys.modules
+
+
+def test_a_part_that_is_gone_is_missed_where_it_is_used(project: Path) -> None:
+    user = _module(
+        project,
+        "needs_later",
+        """
+import oldflow.lost.inner as inner, oldflow
+from oldflow import lost
+from oldflow.lost import something
+from oldflow.lost.inner import deeper
+try:
+    from oldflow import lost as guarded
+except ImportError as error:
+    guarded = str(error)
+""",
+    )
+
+    sentence = "oldflow.lost is gone from TensorFlow 2.x. Use json."
+    assert user.guarded == sentence
+    assert user.oldflow.lost is user.lost
+    assert user.lost.inner is user.inner
+    assert not hasattr(user.lost, "anything")
+    with pytest.raises(AttributeError, match=sentence):
+        _ = user.inner.run
+    for use in (user.something, user.deeper, lambda: types.new_class("Mine", (user.something,))):
+        with pytest.raises(NotImplementedError, match=sentence):
+            use()
+    with pytest.raises(ImportError, match="no attribute 'never'"):
+        _module(project, "needs_nothing", "import oldflow.never")
 
 
 def test_modules_imported_by_the_users_see_it_too(project: Path) -> None:

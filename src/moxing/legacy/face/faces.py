@@ -7,6 +7,7 @@ modules behind a face are imported when one of their names is first read.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import types
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moxing.errors import MoxAttributeError, MoxImportError, near_matches
+from moxing.legacy.face import gone
 
 _FACE = "face:"
 
@@ -109,6 +111,30 @@ class Faces:
     def import_module(self, name: str, package: str | None = None) -> types.ModuleType:
         """`importlib.import_module` as the user's modules see it."""
         return self.load(name) if self.covers(name) else importlib.import_module(name, package)
+
+    def stand_in(self, name: str) -> types.ModuleType | None:
+        """Returns the module for an import of a part that is gone; None for any other name.
+
+        It has none of the part's names: reading one raises the sentence about the part.
+        """
+        with contextlib.suppress(ImportError):
+            return self.load(name)
+        parent_name, _, leaf = name.rpartition(".")
+        parent = self.stand_in(parent_name) if parent_name else None
+        if parent is None:
+            return None
+        known = parent.__dict__.get(leaf)
+        if isinstance(known, gone.StandIn):
+            return known
+        spec = self._specs.get(parent.__name__)
+        if isinstance(parent, gone.StandIn):
+            sentence = str(parent.__doc__)
+        elif spec is not None and leaf in spec.gone:
+            sentence = self.missing(parent.__name__, leaf)
+        else:
+            return None
+        module = parent.__dict__[leaf] = gone.StandIn(name, sentence)
+        return module
 
     def _make(self, name: str, spec: Spec) -> types.ModuleType:
         if spec.arrive is not None:

@@ -12,6 +12,7 @@ import builtins
 import importlib.machinery
 import importlib.util
 import os
+import sys
 import sysconfig
 import types
 from collections.abc import Callable, Collection, Sequence
@@ -19,7 +20,7 @@ from typing import Any
 
 import moxing
 from moxing.errors import MoxError, MoxImportError
-from moxing.legacy.face import loading
+from moxing.legacy.face import gone, loading
 from moxing.legacy.face.faces import Faces
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
@@ -130,12 +131,12 @@ def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
                 if level or fromlist == [] or error.name != top or not _is_beside(top, globals):
                     raise
             return real_import(name, globals, locals, fromlist or (), 1)
-        module = faces.load(name)
+        module = _load(faces, name, sys._getframe(1))
         if not fromlist:
             return faces.load(name.partition(".")[0])
         for item in fromlist:
-            if item != "*" and not hasattr(module, item):
-                _import_item(faces, name, item)
+            if item != "*" and not _has(module, item):
+                _import_item(faces, name, item, sys._getframe(1))
         return module
 
     return __import__
@@ -148,11 +149,26 @@ def _is_beside(name: str, importer: Any) -> bool:
     return bool(package and beside != importer.get("__name__") and importlib.util.find_spec(beside))
 
 
-def _import_item(faces: Faces, name: str, item: str) -> None:
+def _has(module: types.ModuleType, item: str) -> bool:
+    return hasattr(module, item) and not isinstance(module.__dict__.get(item), gone.StandIn)
+
+
+def _load(faces: Faces, name: str, importer: types.FrameType) -> types.ModuleType:
+    """Returns the module to show; a stand-in for what is gone, if the program needs it now."""
+    try:
+        return faces.load(name)
+    except ImportError:
+        module = None if gone.is_guarded(importer) else faces.stand_in(name)
+        if module is None:
+            raise
+        return module
+
+
+def _import_item(faces: Faces, name: str, item: str, importer: types.FrameType) -> None:
     """Imports the submodule that `from name import item` asks for."""
     plain = f"cannot import {item!r} from {name!r}."
     try:
-        faces.load(f"{name}.{item}")
+        _load(faces, f"{name}.{item}", importer)
     except ModuleNotFoundError as error:
         raise MoxImportError(_why(faces.load(name), item) or plain, name=name) from error
 
