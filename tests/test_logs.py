@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
+
+from moxing import logs
 
 PROGRAM = """
 import io, logging
@@ -84,3 +87,12 @@ def test_each_line_is_printed_once_in_the_known_format() -> None:
 
 def test_silent_mode_prints_warnings_only() -> None:
     assert run("1") == ""
+
+
+def test_names_from_outside_do_not_steer_the_terminal_by_lines_of_openmox() -> None:
+    handler = logs._StderrHandler()
+    own = logging.LogRecord("tensorflow", 30, logs.__file__, 1, "no \x1b[31mx\n\tline", (), None)
+    program = logging.LogRecord("root", 20, "/home/me/train.py", 1, "\x1b[32mgreen", (), None)
+
+    assert handler.format(own) == "WARNING:tensorflow:no \\x1b[31mx\n\tline"
+    assert handler.format(program) == "INFO:root:\x1b[32mgreen"

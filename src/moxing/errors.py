@@ -26,7 +26,7 @@ class MoxError(Exception):
     def __str__(self) -> str:
         # KeyError's own __str__ would print the repr of the message.
         text = str(self.args[0]) if self.args else ""
-        return re.sub(r"[^\t\n]+", lambda found: escaped(found[0]), text)
+        return on_lines(text)
 
     def _render_traceback_(self) -> list[str]:
         """Returns the lines that IPython shows: frames of the program's own code, and the message.
@@ -93,6 +93,11 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\ud
 def escaped(text: str) -> str:
     """Returns text from outside as one line, without control codes for the terminal."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def on_lines(text: str) -> str:
+    """Returns a message without control codes for the terminal, but for line ends and tabs."""
+    return re.sub(r"[^\t\n]+", lambda found: escaped(found[0]), text)
 
 
 _LONGEST = 160

@@ -12,14 +12,21 @@ import os
 import sys
 from typing import TextIO
 
+from moxing.errors import on_lines
+
 FORMAT = "%(levelname)s:%(name)s:%(message)s"
 TENSORFLOW = logging.getLogger("tensorflow")
 # Holds "taken" if openmox controls logging, and "used" if moxing is used in this process.
 _events: set[str] = set()
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class _StderrHandler(logging.StreamHandler):
-    """Writes to the current `sys.stderr`, so that the live line can put itself in between."""
+    """Writes to the current `sys.stderr`, so that the live line can put itself in between.
+
+    Names of files and other text from outside get no way to the terminal's codes by lines that
+    openmox logs. Lines of the program stay as they are: it may color them.
+    """
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -32,6 +39,10 @@ class _StderrHandler(logging.StreamHandler):
     @stream.setter
     def stream(self, value: TextIO) -> None:
         del value
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        return on_lines(text) if record.pathname.startswith(_PACKAGE) else text
 
 
 def reset_logger() -> None:
@@ -78,7 +89,7 @@ def warn(message: str, *values: object) -> None:
     if root.handlers:
         root.warning(message, *values)
         return
-    record = root.makeRecord("root", logging.WARNING, "", 0, message, values, None)
+    record = root.makeRecord("root", logging.WARNING, __file__, 0, message, values, None)
     _StderrHandler().handle(record)
 
 

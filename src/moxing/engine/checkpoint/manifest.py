@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from moxing.engine.checkpoint import durable
 from moxing.engine.checkpoint.names import INPUT, MANIFEST, Checkpoint
 from moxing.logs import TENSORFLOW
 
@@ -103,16 +104,24 @@ def read_extra(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def read_input(checkpoint: Checkpoint) -> bytes | None:
-    """The content of the file with the place in the input; None where the commit has none."""
+    """The content of the file with the place in the input; None where the commit has none.
+
+    A warning names a file that is damaged.
+    """
     manifest = read(checkpoint.prefix)
     if manifest is None or INPUT not in manifest.files:
         return None
+    path, record = checkpoint.prefix + INPUT, manifest.files[INPUT]
     try:
-        with open(checkpoint.prefix + INPUT, "rb") as file:
-            return file.read()
+        with open(path, "rb") as file:
+            content = file.read(record.bytes + 1)
+        if len(content) == record.bytes and durable.digest(path) == record.digest:
+            return content
+        reason = "it is damaged, or of another checkpoint"
     except OSError as error:
-        TENSORFLOW.warning("%s%s can't be read: %s.", checkpoint.prefix, INPUT, error.strerror)
-        return None
+        reason = error.strerror
+    TENSORFLOW.warning("The place in the input can't be read from %s: %s.", path, reason)
+    return None
 
 
 def _decode(content: bytes) -> Manifest | None:

@@ -116,7 +116,13 @@ def test_set_auth_refuses_what_it_does_not_know() -> None:
         (
             "MOX_FILE_RETRY",
             "x",
-            "environment variable MOX_FILE_RETRY='x' must be a number of at least 1",
+            "environment variable MOX_FILE_RETRY='x' must be a number from 1 to 1000",
+        ),
+        (
+            "MOX_FILE_CLIENT_TIMEOUT",
+            "99999999",
+            "environment variable MOX_FILE_CLIENT_TIMEOUT='99999999' must be a number from 0.1 to"
+            " 86400",
         ),
         (
             "MOX_FILE_LIST_MAX_KEYS",
@@ -133,6 +139,13 @@ def test_bad_variables_are_named(
     with pytest.raises(MoxValueError) as error:
         settings.current()
     assert str(error.value) == message
+
+
+def test_a_long_value_of_a_variable_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOX_FILE_LARGE_FILE_TASK_NUM", "a" * 10_000)
+    with pytest.raises(MoxValueError, match="TASK_NUM='aaa") as error:
+        tuning.current()
+    assert len(str(error.value)) < 300
 
 
 @pytest.mark.parametrize("server", ["http://user:pass@host", "host/path", "host:port", "http://"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, shown
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -32,23 +32,23 @@ def boolean(name: str, default: bool) -> bool:
         return True
     if value.lower() in _FALSE:
         return False
-    raise MoxValueError(f"environment variable {name}={value!r} must be 1 or 0")
+    raise MoxValueError(f"environment variable {name}={shown(value)} must be 1 or 0")
 
 
-def integer(name: str, default: int, least: int = 0) -> int:
-    """Returns the variable as an integer of at least `least`; `default` if it is unset or empty.
+def integer(name: str, default: int, least: int = 0, most: int | None = None) -> int:
+    """Returns the variable as an integer from `least` to `most`; `default` if unset or empty.
 
     Raises:
       MoxValueError: the value is no such number.
     """
-    value = number(name, float(default), float(least))
+    value = number(name, float(default), float(least), most)
     if value != int(value):
         raise MoxValueError(f"environment variable {name}={value!r} must be a whole number")
     return int(value)
 
 
-def number(name: str, default: float, least: float = 0.0) -> float:
-    """Returns the variable as a number of at least `least`; `default` if it is unset or empty.
+def number(name: str, default: float, least: float = 0.0, most: float | None = None) -> float:
+    """Returns the variable as a number from `least` to `most`; `default` if unset or empty.
 
     Raises:
       MoxValueError: the value is no such number.
@@ -60,8 +60,7 @@ def number(name: str, default: float, least: float = 0.0) -> float:
         found = float(value)
     except ValueError:
         found = least - 1
-    if not least <= found < float("inf"):
-        raise MoxValueError(
-            f"environment variable {name}={value!r} must be a number of at least {least:g}"
-        )
+    if not least <= found < float("inf") or (most is not None and found > most):
+        limits = f"of at least {least:g}" if most is None else f"from {least:g} to {most:g}"
+        raise MoxValueError(f"environment variable {name}={shown(value)} must be a number {limits}")
     return found

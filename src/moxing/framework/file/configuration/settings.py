@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, near_matches
+from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, near_matches, shown
 from moxing.framework.file.configuration import environment
 
 # The names under which scripts set time limits, and the S3 operations they stand for.
@@ -35,6 +35,13 @@ NO_ENDPOINT = (
     "To work without a store, set MOX_FILE_S3_ROOT to a local directory that holds the buckets."
 )
 _REGION = re.compile(r"\b(?:obs|s3)[.-]([a-z]{2,}(?:-[a-z]+)+-\d+)\.")
+
+_RANGES: dict[str, tuple[Any, Any]] = {  # What the numbers among the settings may be.
+    "retry": (1, 1000),
+    "retry_wait": (0, 3600),
+    "client_timeout": (0.1, 86400),
+    "list_max_keys": (1, 1000),
+}
 
 
 @dataclass(frozen=True)
@@ -176,10 +183,16 @@ def _build(given: Mapping[str, Any]) -> Settings:
         or _region(endpoint),
         verify=environment.boolean("S3_VERIFY_SSL", True) and (_authorities() or True),
         path_style=_plain_host(endpoint),
-        retry=environment.integer("MOX_FILE_RETRY", Settings.retry, 1),
-        retry_wait=environment.number("MOX_FILE_RETRY_WAIT", Settings.retry_wait),
-        client_timeout=environment.number("MOX_FILE_CLIENT_TIMEOUT", Settings.client_timeout, 0.1),
-        list_max_keys=environment.integer("MOX_FILE_LIST_MAX_KEYS", Settings.list_max_keys, 1),
+        retry=environment.integer("MOX_FILE_RETRY", Settings.retry, *_RANGES["retry"]),
+        retry_wait=environment.number(
+            "MOX_FILE_RETRY_WAIT", Settings.retry_wait, *_RANGES["retry_wait"]
+        ),
+        client_timeout=environment.number(
+            "MOX_FILE_CLIENT_TIMEOUT", Settings.client_timeout, *_RANGES["client_timeout"]
+        ),
+        list_max_keys=environment.integer(
+            "MOX_FILE_LIST_MAX_KEYS", Settings.list_max_keys, *_RANGES["list_max_keys"]
+        ),
         limits=_limits(given.get("timeout_config") or {}),
     )
     named = {
@@ -198,20 +211,14 @@ def _build(given: Mapping[str, Any]) -> Settings:
 
 
 def _check(settings: Settings) -> None:
-    ranges = {
-        "retry": (1, 1000),
-        "retry_wait": (0, 3600),
-        "client_timeout": (0.1, 86400),
-        "list_max_keys": (1, 1000),
-    }
-    for name, (least, most) in ranges.items():
+    for name, (least, most) in _RANGES.items():
         value = getattr(settings, name)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise MoxValueError(f"set_auth({name}={value!r}): a number is needed")
+            raise MoxValueError(f"set_auth({name}={shown(value)}): a number is needed")
         if not least <= value <= most:
-            raise MoxValueError(f"set_auth({name}={value!r}) must be from {least} to {most}")
+            raise MoxValueError(f"set_auth({name}={shown(value)}) must be from {least} to {most}")
         if name in ("retry", "list_max_keys") and not isinstance(value, int):
-            raise MoxValueError(f"set_auth({name}={value!r}): a whole number is needed")
+            raise MoxValueError(f"set_auth({name}={shown(value)}): a whole number is needed")
     if bool(settings.access_key) != bool(settings.secret_key):
         missing = "SECRET_ACCESS_KEY" if settings.access_key else "ACCESS_KEY_ID"
         raise MoxValueError(
