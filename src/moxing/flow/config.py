@@ -180,6 +180,7 @@ class FunctionConfig(_JobLevel):
     def __init__(self) -> None:
         super().__init__()
         self.conf = JobConf()
+        self.conf.later = True
 
     def target(self, place: str, train: bool = False) -> JobConf:
         return self.conf

@@ -60,5 +60,5 @@ def global_function(
             f"flow.global_function: type={shown(kinds[0])}; it is 'train' or 'predict'."
         )
     conf = confs[0].conf.copy() if confs else JobConf()
-    conf.kind = kinds[0] if kinds else None
+    conf.kind, conf.later = kinds[0] if kinds else None, True
     return lambda inner: Job(inner, conf)

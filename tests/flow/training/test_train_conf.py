@@ -231,11 +231,11 @@ def test_each_optimizer_goes_on_from_its_checkpoint(key: str, tmp_path: Path) ->
         ({"naive_conf": {}, "warmup_conf": {"linear_conf":
              {"warmup_batches": 2, "start_multiplier": 1.5}}},
              "warmup_conf['linear_conf']: start_multiplier=1.5 must be less than 1 and not"
-             " negative, and warmup_batches=2 at least 1."),
+             " negative, and warmup_batches=2 not negative."),
         ({"naive_conf": {}, "learning_rate_decay": {"piecewise_constant_conf":
              {"boundaries": [3, 1], "values": [1, 2, 3]}}},
-             "piecewise_constant_conf takes ascending boundaries and one value more than those:"
-             " boundaries=[3, 1], values=[1, 2, 3]."),
+             "piecewise_constant_conf takes ascending boundaries and one more of values than of"
+             " those: boundaries=[3, 1], values=[1, 2, 3]."),
     ],
 )  # fmt: skip
 def test_confs_that_make_no_sense_are_told(conf: dict[str, Any], message: str) -> None:

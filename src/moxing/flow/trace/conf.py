@@ -21,18 +21,21 @@ class JobConf:
         values: by name.
         train: the training settings.
         kind: "train" or "predict", if the program names it.
+        later: whether the job has a `FunctionConfig`, as programs of 2020 do: from then on the
+            original clipped by one norm and warmed up from the first step's own number.
     """
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.train: dict[str, Any] = {}
         self.kind: str | None = None
+        self.later = False
 
     def copy(self) -> JobConf:
         """Returns a copy."""
         other = JobConf()
         other.values, other.train = copy.deepcopy(self.values), copy.deepcopy(self.train)
-        other.kind = self.kind
+        other.kind, other.later = self.kind, self.later
         return other
 
     @property

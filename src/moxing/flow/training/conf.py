@@ -25,6 +25,7 @@ DECAYS: dict[str, Fields] = {
     "inverse_time_conf": _DECAY,
     "natural_exp_conf": _DECAY,
     "piecewise_constant_conf": {"boundaries": NEEDED, "values": NEEDED},
+    "piecewise_scaling_conf": {"boundaries": NEEDED, "scales": NEEDED},
     "polynomial_conf": {
         "decay_batches": NEEDED,
         "end_learning_rate": 1e-4,

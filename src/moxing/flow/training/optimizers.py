@@ -23,9 +23,10 @@ class Update:
     Attributes:
         variable: the variable to update.
         w: the variable's value, as the job read it.
-        raw: gradient of the mean loss, clipped.
-        penalty: gradient of l1 and l2, or None.
-        l2: factor of l2, for LARS.
+        raw: gradient of the mean loss and of the variable's regularizer, clipped.
+        penalty: gradient of l1 and l2 of the train settings and, but for optimizers in `DECOUPLED`,
+            of the weight decay; or None.
+        l2: factor of the penalty's l2, for LARS.
         lr: learning rate, of the variable's type.
         step: finished steps, an int64 scalar.
         slot: `slot("m")` is a variable of the optimizer beside this one.
@@ -176,6 +177,8 @@ def _powers(u: Update, b1: float, b2: float) -> tuple[Any, Any, list[tf.Operatio
     return first, second, steps
 
 
+# Optimizers whose own step has no weight decay: it lowers the variable after that step.
+DECOUPLED = ("momentum_conf", "rmsprop_conf")
 BY_KEY: dict[str, Callable[[Update, dict[str, Any]], list[tf.Operation]]] = {
     "naive_conf": naive,
     "momentum_conf": momentum,

@@ -36,6 +36,11 @@ class Read:
         """The variable, or the part, to update."""
         return self.whole if self.part is None else self.whole.parts[self.part]
 
+    @property
+    def kind(self) -> tf.DType:
+        """The data type of the value."""
+        return self.tensor.dtype
+
     def place(self) -> contextlib.AbstractContextManager[Any]:
         """In the block, operations are on the device of the part."""
         if self.part is None:

@@ -12,13 +12,15 @@ from moxing.errors import MoxValueError
 from moxing.flow.training import conf as confs
 
 
-def rate(base: float, step: tf.Tensor, conf: Mapping[str, Any]) -> tf.Tensor:
+def rate(base: float, step: tf.Tensor, conf: Mapping[str, Any], later: bool) -> tf.Tensor:
     """The learning rate of a step, a float32 scalar.
 
     Args:
         base: the learning rate before decay.
         step: finished steps, an int64 scalar.
         conf: a `model_update_conf`.
+        later: whether warm-up begins with the factor of step 0, as from 2020 on, and not with that
+            of step 1.
     """
     t = tf.cast(step, tf.float32)
     result = tf.constant(base, tf.float32)
@@ -27,26 +29,29 @@ def rate(base: float, step: tf.Tensor, conf: Mapping[str, Any]) -> tf.Tensor:
         result = _decayed(key, fields, base, t)
     if "warmup_conf" in conf:
         key, fields = confs.choice("warmup_conf", conf["warmup_conf"], confs.WARMUPS)
-        result = tf.where(t + 1 <= fields["warmup_batches"], base * _warm(key, fields, t), result)
+        factor = _warm(key, fields, t if later else t + 1)
+        result = tf.where(t < fields["warmup_batches"], base * factor, result)
     return result
 
 
 def _warm(key: str, fields: Mapping[str, Any], t: tf.Tensor) -> Any:
     name = "multiplier" if key == "constant_conf" else "start_multiplier"
     factor, batches = fields[name], fields["warmup_batches"]
-    if not (0 < factor < 1 or (factor == 0 and key == "linear_conf")) or batches < 1:
+    if not (0 < factor < 1 or (factor == 0 and key == "linear_conf")) or batches < 0:
         raise MoxValueError(
             f"warmup_conf[{key!r}]: {name}={factor} must be less than 1 and not negative, and"
-            f" warmup_batches={batches} at least 1."
+            f" warmup_batches={batches} not negative."
         )
     if key == "constant_conf":
         return tf.constant(factor, tf.float32)
-    return factor + (1 - factor) * (t + 1) / batches
+    return factor + (1 - factor) * t / max(batches, 1)
 
 
 def _decayed(key: str, fields: Mapping[str, Any], base: float, t: tf.Tensor) -> tf.Tensor:
     if key == "piecewise_constant_conf":
-        return _piecewise(fields["boundaries"], fields["values"], t)
+        return _piecewise(key, "values", fields, t)
+    if key == "piecewise_scaling_conf":
+        return base * _piecewise(key, "scales", fields, t)
     batches = float(fields["decay_batches"])
     if batches <= 0:
         raise MoxValueError(f"learning_rate_decay[{key!r}]: decay_batches must be positive.")
@@ -77,11 +82,12 @@ def _polynomial(fields: Mapping[str, Any], base: float, batches: float, t: tf.Te
     return (base - end) * tf.pow(left, float(fields["power"])) + end
 
 
-def _piecewise(boundaries: Any, values: Any, t: tf.Tensor) -> tf.Tensor:
+def _piecewise(key: str, name: str, fields: Mapping[str, Any], t: tf.Tensor) -> tf.Tensor:
+    boundaries, values = fields["boundaries"], fields[name]
     if len(values) != len(boundaries) + 1 or list(boundaries) != sorted(boundaries):
         raise MoxValueError(
-            f"piecewise_constant_conf takes ascending boundaries and one value more than those:"
-            f" boundaries={list(boundaries)}, values={list(values)}."
+            f"{key} takes ascending boundaries and one more of {name} than of those:"
+            f" boundaries={list(boundaries)}, {name}={list(values)}."
         )
     passed = tf.reduce_sum(tf.cast(t > tf.constant(list(boundaries), tf.float32), tf.int32))
     return tf.gather(tf.constant(list(values), tf.float32), passed)

@@ -34,17 +34,23 @@ def step_op(trace: Trace) -> tf.Operation:
     key, fields = confs.optimizer(train["model_update_conf"])
     read = reads.of(trace)
     before = _reads_by_variable(trace)
-    gradients = _gradients(trace, read)
+    found = zip(read, _gradients(trace, read), strict=True)
+    gradients = [_regularized(trace, one, gradient) for one, gradient in found]
     counter = variables.train_step(trace)
     step = tf.reshape(counter.read_value(), [])
-    rates = _rates(train, step)
+    rates = _rates(train, step, trace.conf.later)
+    scale = _common_scale(trace, read, gradients)
     done: list[Any] = []
     for one, gradient in zip(read, gradients, strict=True):
         if gradient is not None:
             lengths = reads.lengths(one, read, gradients)
             with one.place(), tf.control_dependencies(before[one.name]):
-                update = _update(trace, one, gradient, rates, step, lengths)
-                done += optimizers.BY_KEY[key](update, fields)
+                update = _update(trace, one, gradient, rates, step, lengths, scale)
+                made = optimizers.BY_KEY[key](update, fields)
+                done += made
+                if key in optimizers.DECOUPLED and (decay := _decay(train, one.name)):
+                    with tf.control_dependencies(made):
+                        done.append(update.lower(update.lr * tf.cast(decay, one.kind) * one.tensor))
     done += assignments(trace)
     with tf.control_dependencies([step]):
         done.append(counter.assign_add([1]).op)
@@ -158,13 +164,13 @@ def _quotient(gradient: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.cast(gradient, kind) / tf.cast(count, kind), gradient.dtype)
 
 
-def _rates(train: Mapping[str, Any], step: tf.Tensor) -> dict[str, tf.Tensor]:
+def _rates(train: Mapping[str, Any], step: tf.Tensor, later: bool) -> dict[str, tf.Tensor]:
     conf, primary = train["model_update_conf"], float(train["primary_lr"])
-    result = {"primary": schedule.rate(primary, step, conf)}
+    result = {"primary": schedule.rate(primary, step, conf, later)}
     second = train.get("secondary_lr")
     result["bias"] = result["primary"]
     if second is not None:
-        result["bias"] = schedule.rate(float(second), step, conf)
+        result["bias"] = schedule.rate(float(second), step, conf, later)
     return result
 
 
@@ -175,24 +181,22 @@ def _update(
     rates: Mapping[str, tf.Tensor],
     step: tf.Tensor,
     lengths: tuple[tf.Tensor | None, tf.Tensor | None],
+    scale: tf.Tensor | None,
 ) -> optimizers.Update:
     name, group = read.name, trace.variables.model_name(read.name)
     w, train = read.tensor, trace.conf.train
     l1, l2 = (float(train.get(f"{group}_{kind}", 0)) for kind in ("l1", "l2"))
-    regularizer = trace.regularizers.get(name)
-    if regularizer is not None:
-        l1, l2 = l1 + regularizer.l1, l2 + regularizer.l2
     conf = train["model_update_conf"]
+    if not any(key in optimizers.DECOUPLED for key in conf):
+        l2 += _decay(train, name)
     penalty = _penalty(w, l1, l2)
-    decay = confs.weight_decay(conf)
-    if decay is not None and _decays(name, decay):
-        extra = tf.cast(decay["weight_decay_rate"], w.dtype) * w
-        penalty = extra if penalty is None else penalty + extra
     lr = rates["bias" if group == "bias" else "primary"]
 
     slot = functools.partial(read.slot, trace)
     size, slope = lengths
-    scale = _clip_scale(gradient, confs.clip(conf), slope)
+    if scale is None:
+        scale = _clip_scale(gradient, confs.clip(conf), slope)
+    scale = scale if scale is None else tf.cast(scale, gradient.dtype)
     if scale is not None:
         gradient, slope = gradient * scale, None if slope is None else slope * scale
     return optimizers.Update(
@@ -205,6 +209,23 @@ def _penalty(w: tf.Tensor, l1: float, l2: float) -> tf.Tensor | None:
     parts = [tf.cast(l1, w.dtype) * tf.sign(w)] if l1 else []
     parts += [tf.cast(l2, w.dtype) * w] if l2 else []
     return tf.add_n(parts) if parts else None
+
+
+def _regularized(trace: Trace, read: reads.Read, gradient: tf.Tensor | None) -> tf.Tensor | None:
+    """The gradient with that of the variable's own regularizer."""
+    own = trace.regularizers.get(read.name)
+    penalty = None if own is None or gradient is None else _penalty(read.tensor, own.l1, own.l2)
+    if gradient is None or penalty is None:
+        return gradient
+    return gradient + penalty
+
+
+def _decay(train: Mapping[str, Any], name: str) -> float:
+    """The rate of a variable's weight decay; 0 if it has none."""
+    decay = confs.weight_decay(train["model_update_conf"])
+    if decay is None or not _decays(name, decay):
+        return 0.0
+    return float(decay["weight_decay_rate"])
 
 
 def _decays(name: str, decay: Mapping[str, Any]) -> bool:
@@ -232,6 +253,27 @@ def _clip_scale(
     else:
         norm = tf.norm(gradient)
     return limit / tf.maximum(norm, limit)
+
+
+def _common_scale(
+    trace: Trace, read: Sequence[reads.Read], gradients: Sequence[tf.Tensor | None]
+) -> tf.Tensor | None:
+    """The factor by which the norm of all gradients together is clipped, in jobs of 2020.
+
+    Before, the original clipped each variable's gradient by its own norm.
+    """
+    fields = confs.clip(trace.conf.train["model_update_conf"])
+    if fields is None or fields["global_norm"] is not None or not trace.conf.later:
+        return None
+    squares = {}
+    for one, gradient in zip(read, gradients, strict=True):
+        if gradient is not None and one.name not in squares:
+            wide = tf.cast(gradient, tf.float32) if gradient.dtype == tf.float16 else gradient
+            slope = reads.lengths(one, read, gradients)[1]
+            square = tf.reduce_sum(tf.square(wide)) if slope is None else tf.square(slope)
+            squares[one.name] = tf.cast(square, tf.float32)
+    limit = tf.constant(fields["clip_norm"], tf.float32)
+    return limit / tf.maximum(tf.sqrt(tf.add_n(list(squares.values()))), limit)
 
 
 def add_loss(loss: Blob) -> None:
