@@ -23,6 +23,8 @@ def test_arrays() -> None:
     assert arrays.array([-1, 256], dtype=np.uint8).tolist() == [255, 0]
     assert arrays.full(2, -1, np.uint8).tolist() == [255, 255]
     assert arrays.array([[1, 2]], ndmin=3).shape == (1, 1, 2)
+    assert arrays.asanyarray([[1], [1, 2]]).shape == (2,)
+    assert arrays.full_like(np.zeros(2, np.uint8), -1).tolist() == [255, 255]
     with pytest.raises(ValueError, match="inhomogeneous"):
         arrays.array([[1], [1, 2]], dtype=float)
 
@@ -52,8 +54,6 @@ def test_old_arguments() -> None:
     assert arrays.stack((np.zeros(2) for _ in range(3)), axis=1).shape == (2, 3)
     assert arrays.hstack([[1], [2]]).tolist() == [1, 2]
     assert arrays.rank([[1, 2]]) == 2
-    assert arrays.cast["float32"]([1]).dtype == np.float32
-    assert arrays.cast[np.int8](300 * np.ones(1)).dtype == np.int8
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,16 @@ def test_files_of_objects_are_named(tmp_path: Path) -> None:
         arrays.load(io.BytesIO((tmp_path / "x.npy").read_bytes()))
     assert arrays.load(tmp_path / "x.npy", allow_pickle=True)[0] == {"a": 1}
     assert arrays.load(str(tmp_path / "y.npy")).tolist() == [0, 1]
+
+
+def test_converters_of_texts_get_bytes() -> None:
+    text = "1 a\n2 b"
+    kinds = {b"a": 3, b"b": 4}
+
+    for read in (arrays.loadtxt, arrays.genfromtxt):
+        found = read(io.StringIO(text), converters={1: lambda s: kinds[s]})
+        assert [list(row) for row in found] == [[1, 3], [2, 4]]
+        assert read(io.StringIO(text), dtype=str).tolist() == [["1", "a"], ["2", "b"]]
+    assert arrays.genfromtxt(io.StringIO(text), dtype=None)[0].tolist() == (1, b"a")
+    plain = arrays.genfromtxt(io.StringIO(text), dtype=None, encoding="utf-8")
+    assert plain[0].tolist() == (1, "a")

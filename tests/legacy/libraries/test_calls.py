@@ -74,6 +74,44 @@ def test_numbers_of_arrays_with_one_element(program: Any) -> None:
     assert [type(value) for value in values["wrapped"]] == [np.uint8, np.int8, np.uint8]
 
 
+def test_integers_out_of_the_range_of_an_array(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np
+        a, b = np.array([1, 200], np.uint8), np.array([3], np.int8)
+        wide = [a + (-1), a + 300, a - 256, 256 - a, a * -1, a & 0x1ff, a // -1, b + 200, a + 127]
+        half = a / 256
+        large = np.array([3], np.int32) + 2**40
+        most = np.maximum(a, -1)
+        single = [a[1] << 8, a[1] * 256, a[1] - 300]
+        text = 'a' * 130 + 'b'
+        c = d = a.copy(); c += 300
+        e = a[1]; e <<= 8; e += 1000
+        apart = [a == [1, 2, 3], a != [], (a == [1, 2]).tolist(), [1] == [1]]
+        """
+    )
+
+    assert [(item.dtype.name, item.tolist()) for item in values["wide"]] == [
+        ("int16", [0, 199]),
+        ("uint16", [301, 500]),
+        ("uint16", [65281, 65480]),
+        ("uint16", [255, 56]),
+        ("int16", [-1, -200]),
+        ("uint16", [1, 200]),
+        ("int16", [-1, -200]),
+        ("int16", [203]),
+        ("uint8", [128, 71]),
+    ]
+    assert values["half"].tolist() == [1 / 256, 200 / 256]
+    assert values["large"].tolist() == [3 + 2**40]
+    assert values["most"].tolist() == [1, 200]
+    assert values["single"] == [51200, 51200, -100]
+    assert values["text"] == "a" * 130 + "b"
+    assert values["d"].tolist() == [45, 244]
+    assert values["e"] == 52200
+    assert values["apart"] == [False, True, [True, False], True]
+
+
 @pytest.mark.parametrize(
     ("source", "error"),
     [
@@ -85,6 +123,8 @@ def test_numbers_of_arrays_with_one_element(program: Any) -> None:
         ("x = (1,)\nx[0] = n", TypeError),
         ("[].tostring()", AttributeError),
         ("np.uint8('x')", ValueError),
+        ("'a' - 300", TypeError),
+        ("np.zeros(2, np.uint8) + 10**30", OverflowError),
     ],
 )
 def test_what_failed_still_fails(program: Any, source: str, error: type[Exception]) -> None:

@@ -46,6 +46,20 @@ def test_every_name_can_be_read(old) -> None:
         assert getattr(old, name) is not None, name
 
 
+def test_modules_that_moved(old) -> None:
+    faces = Faces({"numpy": numpy_face.spec()})
+    assert faces.load("numpy.lib.index_tricks").r_ is np.r_
+    assert faces.load("numpy.lib.arraypad").pad is np.pad
+    assert faces.load("numpy.compat.py3k").asbytes("a") == old.compat.asbytes(b"a") == b"a"
+    assert old.fft.fftpack.fft is np.fft.fft
+    with pytest.raises(AttributeError, match="numpy-financial"):
+        _ = old.irr
+
+
+def test_lists_of_numbers_print_as_numbers(old) -> None:
+    assert str([old.float32(0.5)]) == "[0.5]"
+
+
 def test_random_integers_include_both_ends(old) -> None:
     drawn = old.random.random_integers(low=0, high=2, size=[200])
 

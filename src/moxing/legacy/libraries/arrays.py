@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from moxing.errors import MoxValueError
 from moxing.legacy.libraries.old_calls import wrapped
+from moxing.legacy.python2 import port
 
 _RAGGED = "inhomogeneous"
 _KINDS = "biufcmMSUVO"
@@ -27,6 +29,11 @@ def array(object: Any, dtype: Any = None, copy: bool | None = True, **options: A
 def asarray(a: Any, dtype: Any = None, order: Any = None) -> np.ndarray:
     """`numpy.asarray`, also of ragged lists."""
     return _made(np.asarray, a, dtype, {"order": order})
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None) -> np.ndarray:
+    """`numpy.asanyarray`, also of ragged lists."""
+    return _made(np.asanyarray, a, dtype, {"order": order})
 
 
 def _made(function: Callable[..., Any], value: Any, dtype: Any, options: dict[str, Any]) -> Any:
@@ -48,6 +55,15 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> np
         return np.full(shape, fill_value, dtype, order)  # type: ignore[arg-type]
     except OverflowError:
         return np.full(shape, wrapped(fill_value, dtype), dtype, order)  # type: ignore[arg-type]
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> np.ndarray:
+    """`numpy.full_like`; integers out of the range of the type are taken modulo that."""
+    try:
+        return np.full_like(a, fill_value, dtype, *args, **kwargs)
+    except OverflowError:
+        kind = np.asanyarray(a).dtype if dtype is None else dtype
+        return np.full_like(a, wrapped(fill_value, kind), dtype, *args, **kwargs)
 
 
 def fromstring(string: Any, dtype: Any = float, count: int = -1, sep: str = "") -> np.ndarray:
@@ -107,6 +123,25 @@ def histogram(
     return counts, edges
 
 
+def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
+    """`numpy.loadtxt`, whose converters got bytes until NumPy 2.3."""
+    return _read_text(np.loadtxt, fname, args, kwargs)
+
+
+def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
+    """`numpy.genfromtxt`, which gave bytes to converters and for `dtype=None` until NumPy 2.3."""
+    return _read_text(np.genfromtxt, fname, args, kwargs)
+
+
+def _read_text(function: Callable[..., Any], name: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    # Programs of Python 2 compare with texts, which were bytes.
+    if not port.main_is_python2():
+        kwargs.setdefault("encoding", "bytes")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Reading unicode strings without specifying")
+        return function(name, *args, **kwargs)
+
+
 def _of_sequence(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
@@ -121,16 +156,6 @@ def _of_sequence(name: str) -> Callable[..., Any]:
 vstack, hstack, dstack, stack, column_stack = map(
     _of_sequence, ("vstack", "hstack", "dstack", "stack", "column_stack")
 )
-
-
-class _Cast(dict):
-    """`numpy.cast['float32'](x)` converts to an array of the type."""
-
-    def __missing__(self, kind: Any) -> Callable[[Any], np.ndarray]:
-        return lambda x: np.asarray(x).astype(kind)
-
-
-cast: Mapping[Any, Callable[[Any], np.ndarray]] = _Cast()
 
 
 def find_common_type(array_types: Iterable[Any], scalar_types: Iterable[Any]) -> Any:
@@ -173,14 +198,3 @@ def load(
 def issubclass_(arg1: Any, arg2: Any) -> bool:
     """`issubclass` that returns False for objects that are not classes."""
     return isinstance(arg1, type) and issubclass(arg1, arg2)
-
-
-def sctypes() -> dict[str, list[type]]:
-    """The scalar types, by kind."""
-    return {
-        "int": [np.int8, np.int16, np.int32, np.int64],
-        "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
-        "float": [np.float16, np.float32, np.float64, np.longdouble],
-        "complex": [np.complex64, np.complex128, np.clongdouble],
-        "others": [bool, object, bytes, str, np.void],
-    }

@@ -20,6 +20,22 @@ ATTRIBUTES = frozenset(
     ("tostring", "itemset", "ptp", "newbyteorder", "getchildren", "getiterator", "fromstring")
 )
 _SCALARS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+# Operators whose integer constant may be out of the range of the other operand's type.
+_OPERATORS = {
+    ast.Add: "add",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.LShift: "lshift",
+    ast.Mod: "mod",
+    ast.Mult: "mul",
+    ast.Sub: "sub",
+}
+_UFUNCS = frozenset(
+    ("add", "bitwise_and", "bitwise_or", "divide", "maximum", "minimum", "multiply", "subtract")
+)
 _Node = TypeVar("_Node", bound=ast.AST)
 _VALUE, _OWNER, _PLACE, _ERROR = (
     f"__mox_{name}__" for name in ("value", "owner", "place", "error")
@@ -100,6 +116,18 @@ class _Changes(ast.NodeTransformer):
             text = node.left.value
             if isinstance(text, str) and re.search(r"%[-+ #0-9.*]*[diouxXeEfFgGc]", text):
                 return self._help("formatted", node.left, node.right, at=node)
+        name = _OPERATORS.get(type(node.op))
+        if name and (name == "lshift" or _is_wide(node.left) or _is_wide(node.right)):
+            return self._help("operate", ast.Constant(name), node.left, node.right, at=node)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        sides = (node.left, *node.comparators)
+        of_list = len(sides) == 2 and any(isinstance(side, ast.List) for side in sides)
+        if of_list and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            same = ast.Constant(isinstance(node.ops[0], ast.Eq))
+            return self._help("compare", *sides, same, at=node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -113,6 +141,10 @@ class _Changes(ast.NodeTransformer):
             elif isinstance(node.func, ast.Attribute) and node.func.attr in _SCALARS:
                 return self._help("scalar", node.func, value, at=node)
         self._without_u(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNCS:
+            two = len(node.args) == 2 and not node.keywords
+            if two and any(map(_is_wide, node.args)):
+                return self._help("widened", node.func, *node.args, at=node)
         return node
 
     def _without_u(self, node: ast.Call) -> None:
@@ -144,6 +176,12 @@ class _Changes(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
         self.generic_visit(node)
         target = node.target
+        name = _OPERATORS.get(type(node.op))
+        wide = name == "lshift" or _is_wide(node.value)
+        if name and wide and isinstance(target, ast.Name):
+            name = ast.Constant(f"i{name.rstrip('_')}")
+            value = self._help("operate", name, _load(target.id), node.value, at=node)
+            return _placed(ast.Assign([target], value), node)
         if self._in_class or not isinstance(target, ast.Subscript):
             return node
         if isinstance(node.value, ast.Constant):
@@ -169,6 +207,17 @@ class _Changes(ast.NodeTransformer):
         # The names are deleted, so that no object lives longer than in the original program.
         names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (_VALUE, _OWNER, _PLACE)]
         return [_placed(tried, at), _placed(ast.Assign(names, ast.Constant(None)), at)]
+
+
+def _is_wide(node: ast.expr) -> bool:
+    """Whether an expression is an integer constant that some types of 8 bits can't hold."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+        return isinstance(node, ast.Constant) and type(node.value) is int
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        sides = (node.left, node.right)
+        return all(isinstance(side, ast.Constant) and type(side.value) is int for side in sides)
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value > 127
 
 
 def _load(name: str) -> ast.expr:

@@ -9,12 +9,36 @@ from moxing.legacy.face.faces import Spec
 
 _ARRAYS = "moxing.legacy.libraries.arrays"
 _BUILTINS = ("bool", "float", "int", "object", "str", "complex")
-# Functions that lost arguments or behavior.
-_AS_THEY_WERE = (
-    *("array", "asarray", "cast", "column_stack", "dstack", "find_common_type", "fromstring"),
-    *("full", "histogram", "hstack", "issubclass_", "linspace", "load", "rank", "reshape", "stack"),
-    *("unravel_index", "vstack"),
+_ARGUMENTS = "moxing.legacy.libraries.numpy_arguments"
+_TYPES = "moxing.legacy.libraries.numpy_types"
+# Functions that lost arguments or behavior, by the module that has them.
+_AS_THEY_WERE = {
+    _ARRAYS: (
+        *("array", "asarray", "asanyarray", "column_stack", "dstack", "find_common_type"),
+        *("fromstring", "full", "full_like", "genfromtxt", "histogram", "hstack", "issubclass_"),
+        *("linspace", "load", "loadtxt", "rank", "reshape", "stack", "unravel_index", "vstack"),
+    ),
+    _ARGUMENTS: (
+        *("array2string", "disp", "expand_dims", "histogram2d", "histogramdd", "logspace"),
+        *("nanpercentile", "nanquantile", "nonzero", "percentile", "quantile", "recfromcsv"),
+        *("recfromtxt", "save", "savez", "savez_compressed", "set_printoptions", "sum"),
+        *("unique", "where"),
+    ),
+    _TYPES: (
+        *("can_cast", "cast", "issctype", "issubsctype", "maximum_sctype", "nbytes"),
+        *("obj2sctype", "sctype2char"),
+    ),
+}
+# Modules under numpy.lib whose functions are NumPy's own.
+_LIB = (
+    *("arraypad", "arraysetops", "function_base", "histograms", "index_tricks", "nanfunctions"),
+    *("npyio", "polynomial", "shape_base", "twodim_base", "type_check", "ufunclike", "utils"),
 )
+_FINANCIAL = "pip install numpy-financial has it: import numpy_financial."
+_GONE = {
+    name: _FINANCIAL
+    for name in ("fv", "ipmt", "irr", "mirr", "nper", "npv", "pmt", "ppmt", "pv", "rate")
+}
 # Old name -> the name NumPy itself gives as its successor.
 _RENAMED = {
     "Inf": "inf",
@@ -25,6 +49,7 @@ _RENAMED = {
     "alltrue": "all",
     "asscalar": "ndarray.item",
     "bool8": "bool_",
+    "bytes0": "bytes_",
     "cfloat": "complex128",
     "clongfloat": "clongdouble",
     "complex_": "complex128",
@@ -46,6 +71,8 @@ _RENAMED = {
     "trapz": "trapezoid",
     "uint0": "uintp",
     "unicode_": "str_",
+    "void0": "void",
+    "byte_bounds": "lib.array_utils.byte_bounds",
     "ComplexWarning": "exceptions.ComplexWarning",
     "RankWarning": "exceptions.RankWarning",
     "VisibleDeprecationWarning": "exceptions.VisibleDeprecationWarning",
@@ -58,7 +85,8 @@ def spec() -> Spec:
     names: dict[str, str | Spec | Callable[[], Any]] = {
         name: f"builtins:{name}" for name in _BUILTINS
     }
-    names.update({name: f"{_ARRAYS}:{name}" for name in _AS_THEY_WERE})
+    for module, shown in _AS_THEY_WERE.items():
+        names.update({name: f"{module}:{name}" for name in shown})
     names.update(unicode="builtins:str", long="builtins:int")
     names.update({old: f"numpy:{new}" for old, new in _RENAMED.items()})
     names.update(
@@ -68,21 +96,60 @@ def spec() -> Spec:
         alen=lambda: len,
         asfarray=lambda: asfarray,
         in1d=lambda: in1d,
+        compat=_compat,
         core="numpy._core",
-        lib=Spec(roots=("numpy.lib",), names={"pad": "numpy:pad"}),
-        linalg=Spec(roots=("numpy.linalg",), names={"linalg": "numpy.linalg"}),
+        fft=Spec(roots=("numpy.fft",), names={"fftpack": "numpy.fft", "helper": "numpy.fft"}),
+        lib=Spec(
+            roots=("numpy.lib",),
+            names={"pad": "numpy:pad", **dict.fromkeys(_LIB, "face:numpy")},
+        ),
+        linalg=Spec(
+            roots=("numpy.linalg",),
+            names={
+                "linalg": "face:numpy.linalg",
+                "lstsq": f"{_ARGUMENTS}:lstsq",
+                "solve": f"{_ARGUMENTS}:solve",
+            },
+        ),
         math="math",
         msort=lambda: msort,
         safe_eval="ast:literal_eval",
-        sctypes=lambda: arrays().sctypes(),
+        sctypes=lambda: types().sctypes(),
         testing=Spec(roots=("numpy.testing",), names={"utils": "numpy.testing"}),
         typeDict="numpy:sctypeDict",
         warnings="warnings",
         random=Spec(
-            roots=("numpy.random",), names={"random_integers": lambda: random_integers}, deep=True
+            roots=("numpy.random",),
+            names={
+                "choice": f"{_ARGUMENTS}:choice",
+                "permutation": f"{_ARGUMENTS}:permutation",
+                "random_integers": lambda: random_integers,
+            },
+            deep=True,
         ),
     )
-    return Spec(roots=("numpy",), names=names, library=True)
+    return Spec(roots=("numpy",), names=names, gone=_GONE, arrive=_print_plainly, library=True)
+
+
+_TEXTS = {
+    "asbytes": lambda: lambda s: s if isinstance(s, bytes) else str(s).encode("latin1"),
+    "asstr": lambda: lambda s: s.decode("latin1") if isinstance(s, bytes) else str(s),
+    "asunicode": lambda: lambda s: s.decode("latin1") if isinstance(s, bytes) else str(s),
+    "basestring": "builtins:str",
+    "bytes": "builtins:bytes",
+    "integer_types": lambda: (int, arrays().np.integer),
+    "long": "builtins:int",
+    "unicode": "builtins:str",
+}
+_compat = Spec(names={**_TEXTS, "py3k": Spec(names=_TEXTS)})
+
+
+def _print_plainly() -> None:
+    """Lets lists of NumPy's numbers print as numbers, not as `np.float32(0.5)`."""
+    import numpy
+
+    if int(numpy.__version__.partition(".")[0]) >= 2 and not numpy.get_printoptions()["legacy"]:
+        numpy.set_printoptions(legacy="1.25")
 
 
 def arrays() -> Any:
@@ -90,6 +157,13 @@ def arrays() -> Any:
     from moxing.legacy.libraries import arrays
 
     return arrays
+
+
+def types() -> Any:
+    """Returns the module about types, which imports NumPy."""
+    from moxing.legacy.libraries import numpy_types
+
+    return numpy_types
 
 
 def asfarray(a: Any, dtype: Any = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import functools
+import operator
 import xml.etree.ElementTree
 from collections.abc import Callable
 from typing import Any
@@ -108,6 +109,49 @@ class _Single:
 
     def __repr__(self) -> str:
         return repr(self._value)
+
+
+def operate(name: str, a: Any, b: Any) -> Any:
+    """Returns `operator.name(a, b)` with NumPy 1's type of the result, if one is a Python integer.
+
+    NumPy 1 chose a type that holds the value of the integer, and a single number of NumPy became
+    an int64. NumPy 2 keeps the other operand's type, and raises where the integer is too large.
+    """
+    return widened(getattr(operator, name), a, b)
+
+
+def widened(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Returns `function(a, b)` of two operands as `operate` does."""
+    if type(b) is int and _is_single_integer(a):
+        b = _int64(b)
+    elif type(a) is int and _is_single_integer(b):
+        a = _int64(a)
+    try:
+        return function(a, b)
+    except OverflowError:
+        if type(b) is int and isinstance(a, np.ndarray):
+            return function(a, np.min_scalar_type(b).type(b))
+        if type(a) is int and isinstance(b, np.ndarray):
+            return function(np.min_scalar_type(a).type(a), b)
+        raise
+
+
+def _is_single_integer(value: Any) -> bool:
+    return isinstance(value, _ARRAYS) and value.ndim == 0 and value.dtype.kind in "iu"
+
+
+def _int64(value: int) -> Any:
+    return np.int64(value) if -(2**63) <= value < 2**63 else value
+
+
+def compare(a: Any, b: Any, same: bool) -> Any:
+    """Returns `a == b`, or `a != b` without `same`; arrays of unlike shapes are not equal."""
+    try:
+        return a == b if same else a != b
+    except ValueError as error:
+        if "broadcast" not in str(error) and "inhomogeneous" not in str(error):
+            raise
+        return not same
 
 
 def set_item(owner: Any, place: Any, value: Any, error: Exception) -> bool:

@@ -88,6 +88,15 @@ def port(
     return Ported(original, text, encoding, *found)
 
 
+def main_is_python2() -> bool:
+    """Whether the program's main file is written for Python 2."""
+    return _is_python2(_main())
+
+
+def _main() -> str:
+    return getattr(sys.modules.get("__main__"), "__file__", None) or ""
+
+
 @functools.cache
 def _is_python2(path: str) -> bool:
     """Whether a program is written for Python 2."""
@@ -111,8 +120,7 @@ def parse_ported(source: bytes, path: str, in_package: bool = False) -> ast.Modu
         SyntaxError: the program is neither.
         MoxValueError: the program can't be ported.
     """
-    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
-    of_python2 = os.path.abspath(path) != os.path.abspath(main) and _is_python2(main)
+    of_python2 = os.path.abspath(path) != os.path.abspath(_main()) and main_is_python2()
     ported = port(source, path, in_package, of_python2)
     if ported is None or ported.text == ported.original:
         return None
