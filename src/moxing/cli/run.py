@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from moxing.errors import MoxError
-from moxing.flags.recording import LOG_ALSO
+from moxing.flags.recording import LOG_ALSO, LOGGERS
 from moxing.flags.table import get_help
 
 # Options that set an environment variable, which programs started by plain `python` read too.
-_VARIABLES = {"--log-also": LOG_ALSO}
+_VARIABLES = {"--log-also": LOG_ALSO, "--loggers": LOGGERS}
 _OPTIONS = ("--face", "--config", *_VARIABLES)
 _HELP = """\
 usage: mox run [options] SCRIPT.py [flags]
@@ -26,6 +26,7 @@ of every error.
   --config=FILE    flags, as YAML or JSON; those of the command line come after them, and win.
                    The file may name the program (`program: train.py`); a run.json repeats a run
   --log-also=NAMES log lines of training show learning_rate, gradient_norm, or both, with a comma
+  --loggers=NAMES  trainings report to wandb, mlflow, or both, which you have installed
 
 flags of openmox:
 """

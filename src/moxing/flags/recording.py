@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from moxing import flags
@@ -12,6 +14,10 @@ from moxing.errors import MoxValueError, near_matches, shown
 # The environment variable that `mox run --log-also` sets, and the values that it may name.
 LOG_ALSO: Final = "MOX_LOG_ALSO"
 ADDABLE: Final = ("learning_rate", "gradient_norm")
+# The variable that `mox run --loggers` sets.
+LOGGERS: Final = "MOX_LOGGERS"
+TENSORBOARD: Final = "tensorboard"
+TRACKERS: Final = ("wandb", "mlflow")
 _STEPS = re.compile(r"\s*(\d{1,18})\s*:\s*(\d{1,18})\s*")
 
 
@@ -48,13 +54,40 @@ def also() -> tuple[str, ...]:
     Raises:
         MoxValueError: there is no such value.
     """
-    names = [name.strip() for name in os.environ.get(LOG_ALSO, "").split(",") if name.strip()]
-    for name in names:
-        if name not in ADDABLE:
+    return _listed(LOG_ALSO, "--log-also", ADDABLE)
+
+
+def loggers() -> tuple[str, ...]:
+    """Returns the experiment trackers that MOX_LOGGERS names.
+
+    TensorBoard may be named too: its files are written anyway.
+
+    Raises:
+        MoxValueError: there is no such tracker, or it is not installed.
+    """
+    names = _listed(LOGGERS, "--loggers", (TENSORBOARD, *TRACKERS))
+    found = tuple(name for name in names if name != TENSORBOARD)
+    for name in found:
+        if not is_installed(name):
             raise MoxValueError(
-                f"{LOG_ALSO} (mox run --log-also) names {shown(name)}."
-                f"{near_matches(name, ADDABLE)} It is a list, with commas, of:"
-                f" {', '.join(ADDABLE)}."
+                f"{LOGGERS} (mox run --loggers) names {name}, which is not installed here: `pip"
+                f" install {name}`, or leave it out."
+            )
+    return found
+
+
+def is_installed(name: str) -> bool:
+    """Whether Python finds a package."""
+    return importlib.util.find_spec(name) is not None
+
+
+def _listed(variable: str, option: str, legal: Sequence[str]) -> tuple[str, ...]:
+    names = [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]
+    for name in names:
+        if name not in legal:
+            raise MoxValueError(
+                f"{variable} (mox run {option}) names {shown(name)}.{near_matches(name, legal)}"
+                f" It is a list, with commas, of: {', '.join(legal)}."
             )
     return tuple(dict.fromkeys(names))
 

@@ -214,6 +214,7 @@ def fit(
             arguments.count("log_every", log_every) or 1,
             names=arguments.option_names(epochs, steps),
             also=recording.also(),
+            loggers=recording.loggers(),
         ),
         saving=Saving(
             every_steps=saves,

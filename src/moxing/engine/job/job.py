@@ -137,6 +137,7 @@ class Logging:
         program: the command of this process as plain values, for `run.json`.
         names: the names of options in messages, by the engine's names; see `option_names`.
         also: values that log lines of TRAIN show beside the model's, of `model.also.NAMES`.
+        loggers: the experiment trackers that TRAIN reports to; see `reporting.trackers.opening`.
     """
 
     every: int = 10
@@ -146,6 +147,7 @@ class Logging:
     program: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    loggers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

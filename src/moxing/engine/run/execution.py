@@ -99,6 +99,7 @@ def _without_files(job: Job) -> Job:
     return dataclasses.replace(
         job.starting_from(None),
         log_dir=None,
+        logging=dataclasses.replace(job.logging, loggers=()),
         saving=dataclasses.replace(job.saving, listeners=()),
         export=Export(),
     )

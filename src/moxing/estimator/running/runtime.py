@@ -103,6 +103,7 @@ def logging(mode: str, every: int, model_dir: str | None = None) -> Logging:
         settings=recording.settings(),
         program=command.recorded(),
         also=recording.also(),
+        loggers=recording.loggers(),
         names=names,
     )
 

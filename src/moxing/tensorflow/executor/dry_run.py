@@ -80,7 +80,7 @@ def _shortened(job: Job) -> Job:
     outputs = replace(job.outputs, every=1) if job.outputs.function else job.outputs
     return replace(
         job,
-        logging=replace(job.logging, every=1, profile=None),
+        logging=replace(job.logging, every=1, profile=None, loggers=()),
         summaries=replace(job.summaries, every=1),
         outputs=outputs,
         saving=replace(job.saving, every_secs=None, every_steps=None, cached=False),

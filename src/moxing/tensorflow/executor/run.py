@@ -157,6 +157,7 @@ def run(
             settings=recording.settings(),
             program=command.recorded(),
             also=recording.also(),
+            loggers=recording.loggers(),
         ),
         outputs=Outputs(_output_fn(output_fn), _output_every(output_fn, output_every_n_steps)),
         summaries=Summaries(

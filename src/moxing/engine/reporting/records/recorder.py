@@ -16,6 +16,8 @@ from moxing.engine.reporting.records import checkpoints, history, line, page, ru
 from moxing.engine.reporting.records.journal import Journal
 from moxing.engine.reporting.records.line import Line
 from moxing.engine.reporting.summaries import SummaryWriter
+from moxing.engine.reporting.trackers import opening
+from moxing.engine.reporting.trackers.tracker import Sender
 from moxing.engine.wording.record_files import REPORT, RUN
 from moxing.framework.atomic import replace
 from moxing.logs import TENSORFLOW
@@ -35,12 +37,25 @@ class Recorder:
         self._job = job
         self._log_dir = job.log_dir if job.mode != PREDICT else None
         self._journal = Journal(self._log_dir)
+        self._trackers = Sender([])
         self._summaries: SummaryWriter | None = None
         self._started = time.time()
         self._outcome: dict[str, Any] = {}
         self._touched = False
         # The progress of the loop: see `Loop.progress`.
         self.progress: Any = None
+
+    def open_trackers(self) -> None:
+        """Starts the runs of trackers.
+
+        Raises:
+            MoxRuntimeError: a tracker can't start a run.
+        """
+        job = self._job
+        if job.training and job.logging.loggers:
+            facts = {**run_facts.describe(job), **run_facts.settings(job)}
+            named = None if job.log_dir is None else path_alias.named(job.log_dir)
+            self._trackers = opening.opened(job.logging.loggers, named, facts)
 
     def announce(self, summaries: SummaryWriter) -> None:
         """Lets hooks of the current graph find this recorder; the graph must not be final yet."""
@@ -63,15 +78,15 @@ class Recorder:
         The first step of a run has no rates: it takes long, because TensorFlow plans the graph in
             it.
         """
-        if not self._journal.open:
-            return
         rates = {
             "steps_per_second": steps_per_second,
             "samples_per_second": samples_per_second,
             "data_wait": progress.wait,
         }
         known = {name: r for name, r in rates.items() if r is not None and progress.step}
-        self._journal.write(Line(line.TRAIN, progress.global_step, progress.values, known))
+        self._trackers.log(progress.global_step, {**progress.values, **known})
+        if self._journal.open:
+            self._journal.write(Line(line.TRAIN, progress.global_step, progress.values, known))
 
     def evaluated(
         self,
@@ -90,9 +105,11 @@ class Recorder:
             {"seconds": seconds} if samples is None else {"samples": samples, "seconds": seconds}
         )
         self._journal.write(Line(line.INTER if inside else line.EVAL, step, values, known, name))
-        if inside and self._summaries is not None:
-            for key, value in values.items():
-                self._summaries.scalar(step, f"{_tag(name)}/{key}", value)
+        tagged = {f"{_tag(name)}/{key}": value for key, value in values.items()} if inside else {}
+        self._trackers.log(step, tagged)
+        if self._summaries is not None:
+            for tag, value in tagged.items():
+                self._summaries.scalar(step, tag, value)
 
     def finish(self, result: Result, progress: Any) -> None:
         """Records the result of a run that ended well; in EVAL, also its metrics."""
@@ -105,6 +122,7 @@ class Recorder:
     def close(self, error: BaseException | None) -> None:
         """Writes the report."""
         self._journal.close()
+        self._trackers.close(failed=error is not None)
         if self._log_dir is None or not self._touched or not os.path.isdir(self._log_dir):
             return
         try:
@@ -146,6 +164,7 @@ class Recorder:
 def recording(job: Job) -> Iterator[Recorder]:
     """Yields the recorder of the run in the block; writes the report however the block ends."""
     recorder = Recorder(job)
+    recorder.open_trackers()
     try:
         yield recorder
     except BaseException as error:
