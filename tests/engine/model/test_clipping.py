@@ -12,7 +12,8 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph.rewrites.precision import LossScale, make_loss_scale
 from moxing.engine.job.job import Loss, Model
 from moxing.engine.job.updating import Updating
-from moxing.engine.model import clipping, train_op
+from moxing.engine.model import clipping
+from moxing.engine.model.train_op import Rules, train_op
 from moxing.engine.parallel.reduce import Spread
 from moxing.engine.parallel.replicas import Replica
 from moxing.tensorflow.optimizer import get_optimizer_wrapper_fn
@@ -91,7 +92,7 @@ def trained(
             )
             parts.append(Replica(index, "", Model((Loss(loss),))))
         spread = Spread(parts)
-        op = train_op.train_op(spread, [make], [w, rows], count, scale(), updating)
+        op = train_op(spread, [make], [w, rows], count, Rules(scale(), updating))
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             for _ in range(steps):

@@ -38,10 +38,11 @@ from moxing.engine.model import (
     learning_rate,
     recompute,
     streaming_metrics,
-    train_op,
+    trainable,
 )
 from moxing.engine.model.accumulation import Accumulation, EarlierBatches
 from moxing.engine.model.begun import Begun
+from moxing.engine.model.train_op import Rules, train_op
 from moxing.engine.parallel import replicas
 from moxing.engine.parallel.place import ALONE, Place, TeamOps, TrainStep, Update
 from moxing.engine.parallel.reduce import Spread
@@ -300,12 +301,10 @@ def _update_of(job: Job, global_step: tf.Variable, accumulation: Accumulation) -
 
     def update(spread: Spread) -> tf.Operation:
         functions = _optimizer_fns(job, spread.replicas[0].model)
-        variables = train_op.trainable(job.optimization.include, job.optimization.exclude)
+        variables = trainable.of_graph(job.optimization.include, job.optimization.exclude)
         scale = precision.make_loss_scale(job.precision.loss_scale, job.precision.dynamic)
-        updating = job.optimization.updating
-        return train_op.train_op(
-            spread, functions, variables, global_step, scale, updating, accumulation
-        )
+        rules = Rules(scale, job.optimization.updating, accumulation)
+        return train_op(spread, functions, variables, global_step, rules)
 
     return update
 

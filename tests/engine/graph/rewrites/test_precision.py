@@ -11,7 +11,7 @@ from spreads import alone
 
 from moxing.engine.graph.rewrites import precision
 from moxing.engine.job.job import Loss
-from moxing.engine.model import train_op
+from moxing.engine.model.train_op import Rules, train_op
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_a_scale_does_not_change_the_step(scale: float, dynamic: bool) -> None:
     loss = tf.reduce_sum(tf.square(w)) + tf.reduce_sum(tf.gather(rows, [0, 2]))
     count = tf.train.get_or_create_global_step()
     scaling = precision.make_loss_scale(scale, dynamic)
-    op = train_op.train_op(alone(Loss(loss)), [sgd], [w, rows], count, scaling)
+    op = train_op(alone(Loss(loss)), [sgd], [w, rows], count, Rules(scaling))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(op)
@@ -65,12 +65,12 @@ def test_a_fixed_scale_rescues_small_gradients() -> None:
             w = tf.get_variable("w", initializer=1.0)
             small = tf.cast(w, tf.float16) * tf.constant(1e-4, tf.float16)
             loss = tf.cast(small, tf.float32) * 1e-4
-            op = train_op.train_op(
+            op = train_op(
                 alone(Loss(loss)),
                 [lambda: tf.train.GradientDescentOptimizer(1e7)],
                 [w],
                 tf.train.get_or_create_global_step(),
-                precision.make_loss_scale(scale, False),
+                Rules(precision.make_loss_scale(scale, False)),
             )
             with tf.Session() as session:
                 session.run(tf.global_variables_initializer())
@@ -87,7 +87,7 @@ def test_an_overflow_is_left_out_counted_and_halves_the_scale() -> None:
     factor = tf.placeholder(tf.float32, [])
     count = tf.train.get_or_create_global_step()
     scale = precision.make_loss_scale(8.0, True)
-    op = train_op.train_op(alone(Loss(w * factor)), [sgd], [w], count, scale)
+    op = train_op(alone(Loss(w * factor)), [sgd], [w], count, Rules(scale))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(op, {factor: 1.0})
@@ -104,7 +104,7 @@ def test_an_overflow_leaves_batch_norm_statistics_alone() -> None:
     tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, mean.assign_sub(0.5 * (mean - fed)))
     count = tf.train.get_or_create_global_step()
     scale = precision.make_loss_scale(8.0, True)
-    op = train_op.train_op(alone(Loss(w * fed)), [sgd], [w], count, scale)
+    op = train_op(alone(Loss(w * fed)), [sgd], [w], count, Rules(scale))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(op, {fed: 3.0})
@@ -119,7 +119,7 @@ def test_the_scale_doubles_after_enough_good_steps(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(precision, "_STEPS_TO_GROW", 3)
     w = tf.get_variable("w", initializer=1.0)
     scale = precision.make_loss_scale(8.0, True)
-    op = train_op.train_op(alone(Loss(w)), [sgd], [w], tf.train.get_or_create_global_step(), scale)
+    op = train_op(alone(Loss(w)), [sgd], [w], tf.train.get_or_create_global_step(), Rules(scale))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         scales = []

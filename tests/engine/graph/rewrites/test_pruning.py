@@ -12,7 +12,7 @@ from spreads import alone
 from moxing.engine.graph import ancestry
 from moxing.engine.graph.rewrites import pruning
 from moxing.engine.job.job import Loss
-from moxing.engine.model import train_op
+from moxing.engine.model.train_op import train_op
 
 
 def convolutions() -> tf.Tensor:
@@ -49,7 +49,7 @@ def test_a_step_does_without_it() -> None:
         spread = alone(Loss(convolutions()))
         step = tf.train.get_or_create_global_step()
         functions = [lambda: tf.train.MomentumOptimizer(0.1, 0.9)]
-        train = train_op.train_op(spread, functions, tf.trainable_variables(), step)
+        train = train_op(spread, functions, tf.trainable_variables(), step)
         assert types([train]).count("Conv2DBackpropInput") == 1
 
 
