@@ -169,16 +169,9 @@ class Elsewhere:
         return self.now
 
 
-def followed(estimator: Any, spec: Any, elsewhere: Elsewhere, **limits: float) -> Any:
-    given = {"timeout": 50.0, "idle": 100.0, **limits}
-    return evaluator.follow(
-        estimator,
-        30,
-        spec,
-        **given,  # type: ignore
-        sleep=elsewhere.sleep,
-        clock=elsewhere.clock,  # type: ignore
-    )
+def followed(estimator: Any, spec: Any, elsewhere: Elsewhere, idle: float = 100.0) -> Any:
+    patience = evaluator.Patience(50.0, idle, elsewhere.sleep, elsewhere.clock)
+    return evaluator.follow(estimator, 30, spec, patience)
 
 
 def test_the_evaluator_follows_a_training(often: tfe.Estimator, read: Read, said: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from moxing.engine.wording import report
@@ -22,15 +23,28 @@ _TELL_SECONDS = 60.0
 _SETTLED_SECONDS = 60.0
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How long the evaluator waits for a checkpoint, in seconds.
+
+    Attributes:
+        first: for the first one.
+        next: for each further one.
+        sleep, clock: functions that tests replace.
+    """
+
+    first: float
+    next: float = _IDLE_SECONDS
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
 def follow(
     estimator: Estimator,
     limit: int,
     spec: EvalSpec,
-    timeout: float,
+    patience: Patience,
     notify: Callable[[dict[str, Any], str], None] = lambda values, path: None,
-    idle: float = _IDLE_SECONDS,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
     """Evaluates each newest checkpoint in model_dir until the training's last one.
 
@@ -38,17 +52,16 @@ def follow(
         estimator: the Estimator whose model_dir is watched.
         limit: the global step at which the training ends, unless its data ends earlier.
         spec: how to evaluate, with its start_delay_secs and throttle_secs.
-        timeout: seconds to wait for the first checkpoint, after start_delay_secs.
+        patience: how long to wait for a checkpoint; the first wait follows start_delay_secs.
         notify: called with the metrics and the checkpoint of each evaluation except the last.
-        idle: seconds to wait for the next checkpoint.
-        sleep, clock: functions that tests replace.
 
     Returns:
         The metrics of the last checkpoint.
 
     Raises:
-        MoxRuntimeError: no new checkpoint appeared within `timeout` or `idle` seconds.
+        MoxRuntimeError: no new checkpoint appeared in as long as `patience` allows.
     """
+    sleep, clock = patience.sleep, patience.clock
     TENSORFLOW.info("Waiting %.0f s before the first evaluation.", spec.start_delay_secs)
     _wait(spec.start_delay_secs, sleep)
     if checkpoints.newest(estimator.model_dir) is None:
@@ -59,9 +72,9 @@ def follow(
     while True:
         newest = checkpoints.newest(estimator.model_dir)
         if newest is None or newest == evaluated:
-            patience = timeout if evaluated is None else idle
-            if clock() - waiting > patience:
-                raise MoxRuntimeError(_nothing(estimator.model_dir, evaluated, patience))
+            longest = patience.first if evaluated is None else patience.next
+            if clock() - waiting > longest:
+                raise MoxRuntimeError(_nothing(estimator.model_dir, evaluated, longest))
             if clock() - max(told, waiting) >= _TELL_SECONDS:
                 told = clock()
                 TENSORFLOW.info("%s", _still(estimator.model_dir, evaluated, told - waiting))

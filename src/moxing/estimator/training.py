@@ -16,7 +16,7 @@ from moxing.engine.graph import graph_keras
 from moxing.engine.run import execution
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.estimator import Estimator
-from moxing.estimator.evaluator import follow
+from moxing.estimator.evaluator import Patience, follow
 from moxing.estimator.exports import Exports
 from moxing.estimator.running import checkpoints, jobs, runtime, sharing
 from moxing.estimator.running.evaluations import evaluate
@@ -63,7 +63,9 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
     if cluster is not None and cluster.job == EVALUATOR:
         group = runtime.group(estimator.config)
         limit = total(train_spec.max_steps, group)
-        values = follow(estimator, limit, eval_spec, group.start_timeout, notify=exports.evaluated)
+        values = follow(
+            estimator, limit, eval_spec, Patience(group.start_timeout), exports.evaluated
+        )
         return values, exports.last(values)
     evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
     evaluations = _Evaluations(estimator, eval_spec, exports)

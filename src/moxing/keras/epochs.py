@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from moxing.engine.process import team
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.wording import report
 from moxing.keras.building import families
-from moxing.keras.building.families import Family
 from moxing.keras.building.model import TrainedModel
 from moxing.keras.building.trace import eager_mode
 from moxing.keras.building.variables import METRIC, SLOT, WEIGHT, Held, to_graph, to_keras
@@ -24,37 +24,44 @@ from moxing.logs import TENSORFLOW
 _PREFIX = "val_"
 
 
+@dataclass(frozen=True)
+class Plan:
+    """When a training pauses.
+
+    Attributes:
+        epoch: the number of steps in an epoch; None: the whole run is one epoch.
+        every: the number of steps between evaluations; None: one at the end of each epoch.
+        last: the global step at which training ends; None: unknown.
+    """
+
+    epoch: int | None
+    every: int | None
+    last: int | None
+
+
 class Epochs:
     """Implements `Pauses` of a job: at the end of each epoch, and at each evaluation.
 
     Args:
-        family: the Keras family of the model.
-        model: the eager model, which gets the values of the graph's variables at each pause that
-            needs them.
-        trained: the model in the graph; it knows its variables once the graph is built.
-        epoch: the number of steps in an epoch; None: the whole run is one epoch.
-        every: the number of steps between evaluations; None: one at the end of each epoch.
+        trained: the model in the graph; it knows its variables once the graph is built. Its eager
+            model gets their values at each pause that needs them.
+        plan: when epochs and evaluations are.
         evaluate: returns the metrics of the eager model, by name; None: no evaluation.
         callbacks: the program's callbacks.
         speaks: whether this process logs the metrics, which are the same in all processes.
-        last: the global step at which training ends; None: unknown.
     """
 
     def __init__(
         self,
-        family: Family,
-        model: Any,
         trained: TrainedModel,
-        epoch: int | None,
-        every: int | None,
+        plan: Plan,
         evaluate: Callable[[], dict[str, float]] | None,
         callbacks: Callbacks,
         speaks: bool = True,
-        last: int | None = None,
     ) -> None:
-        self._family, self._model, self._trained = family, model, trained
-        self._epoch, self._every, self._evaluate = epoch, every, evaluate
-        self._callbacks, self._speaks, self._last_step = callbacks, speaks, last
+        self._model, self._trained = trained.model, trained
+        self._epoch, self._every, self._last_step = plan.epoch, plan.every, plan.last
+        self._evaluate, self._callbacks, self._speaks = evaluate, callbacks, speaks
         self.history: dict[str, list[float]] = {}
         self.epochs: list[int] = []
         self.ended = False

@@ -36,7 +36,7 @@ from moxing.keras import (
 from moxing.keras.building import families
 from moxing.keras.building.model import TrainedModel
 from moxing.keras.callbacks import Callbacks, stopped
-from moxing.keras.epochs import Epochs
+from moxing.keras.epochs import Epochs, Plan
 from moxing.keras.pipeline import Pipeline
 from moxing.keras.restored import restore
 from moxing.keras.result import FitResult
@@ -185,7 +185,7 @@ def fit(
     trained = TrainedModel(family, model, pipeline, index * devices, fuses, evaluated)
     called = Callbacks(callbacks, model, chief, family.package)
     every = arguments.count("eval_every", eval_every)
-    pauses = Epochs(family, model, trained, per_epoch, every, evaluate, called, chief, max_steps)
+    pauses = Epochs(trained, Plan(per_epoch, every, max_steps), evaluate, called, chief)
     saves = arguments.count("save_every", save_every)
     save_secs = arguments.duration("save_every_secs", save_every_secs)
     group = ProcessGroup(

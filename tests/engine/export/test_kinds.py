@@ -49,7 +49,7 @@ def _export(folder: Path, prefix: str, *wanted: str) -> str:
             {"images": fed[0], "unused": fed[1]}, {"logits": logits, "class": tf.argmax(logits, 1)}
         )
         export.check_kinds(wanted, signature)
-    return export.write(graph, signature, prefix, str(folder / "1"), wanted)
+    return export.write(graph, signature, prefix, str(folder / "1"), export.Extras(wanted))
 
 
 def test_a_frozen_graph(tmp_path: Path, checkpoint: tuple[str, np.ndarray]) -> None:
@@ -90,7 +90,9 @@ def test_a_sparse_input_has_three_tensors_in_a_frozen_graph(tmp_path: Path) -> N
     with tf.Graph().as_default() as graph:
         x = tf.sparse.placeholder(tf.float32, [None, 4])
         signature = ExportSignature({"x": x}, {"y": x * 2.0})
-    directory = export.write(graph, signature, prefix, str(tmp_path / "1"), [kinds.FROZEN_GRAPH])
+    directory = export.write(
+        graph, signature, prefix, str(tmp_path / "1"), export.Extras([kinds.FROZEN_GRAPH])
+    )
     names = json.loads(Path(directory, "frozen_graph.json").read_text())
     assert set(names["inputs"]["x"]["sparse"]) == {"indices", "values", "shape"}
     with pytest.raises(MoxNotSupportedError) as raised:
@@ -156,7 +158,7 @@ def test_what_cannot_be_converted_leaves_the_saved_model(tmp_path: Path) -> None
         x = tf.placeholder(tf.float32, [None])
         signature = ExportSignature({"x": x}, {"y": tf.py_func(double, [x], tf.float32)})
     with pytest.raises(MoxRuntimeError) as raised:
-        export.write(graph, signature, prefix, str(tmp_path / "1"), [kinds.TFLITE])
+        export.write(graph, signature, prefix, str(tmp_path / "1"), export.Extras([kinds.TFLITE]))
     text = str(raised.value)
     assert text.startswith("The model could not be converted to TFLITE: ")
     assert text.endswith(f". Its SavedModel is in {tmp_path}/1.")

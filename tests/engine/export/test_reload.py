@@ -180,7 +180,7 @@ def test_files_given_become_assets_once(tmp_path: Path) -> None:
             x = tf.placeholder(tf.float32, [None])
             signature = ExportSignature({"x": x}, {"y": x * _weight()})
         directory = export.write(
-            graph, signature, prefix, str(tmp_path / version), (), [str(labels)]
+            graph, signature, prefix, str(tmp_path / version), export.Extras(assets=[str(labels)])
         )
         assert os.listdir(f"{directory}/assets") == ["labels.txt"]
         assert Path(directory, "assets", "labels.txt").read_text() == "0: daisy\n1: rose\n"

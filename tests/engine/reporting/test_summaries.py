@@ -233,12 +233,12 @@ def test_an_impossible_directory_is_said_once(
 FULL = """
 import logging, resource, sys
 import tensorflow.compat.v1 as tf
-from moxing.engine.reporting.summaries import SummaryWriter
+from moxing.engine.reporting.summaries import Merged, SummaryWriter
 logging.basicConfig(format="%(levelname)s:%(message)s")
 resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
 ticks = iter(range(0, 100000, 20))
 with tf.Graph().as_default() as graph:
-    summaries = SummaryWriter(sys.argv[1], graph, None, 1, clock=lambda: next(ticks))
+    summaries = SummaryWriter(sys.argv[1], graph, Merged(), 1, clock=lambda: next(ticks))
     for step in range(100):
         summaries.scalar(step, "a" * 1000, 1.0)
     summaries.close()

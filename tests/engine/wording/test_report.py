@@ -113,30 +113,26 @@ def test_evaluation_summaries(batches: int, samples: int | None, seen: str) -> N
 
 def test_training_summaries() -> None:
     everything = report.training_summary(
-        first_step=200,
-        last_step=1000,
-        seconds=7500,
-        samples_per_second=1505.4,
-        data_wait=0.034,
-        checkpoint="logs/model.ckpt-1000",
-        summaries="logs",
-        export_dir="logs/model",
+        200,
+        1000,
+        report.Pace(7500, 1505.4, 0.034),
+        report.Places("logs/model.ckpt-1000", "logs", "logs/model"),
     )
     assert everything == (
         "Trained 800 steps, from global step 200 to 1000, in 2 h 05 min: 1,505 samples/s, 3% of the"
         " time waiting for data. Checkpoint: logs/model.ckpt-1000. Summaries: logs."
         " Exported model: logs/model."
     )
-    assert report.training_summary(first_step=0, last_step=1, seconds=0.4212) == (
+    assert report.training_summary(0, 1, report.Pace(0.4212), report.Places()) == (
         "Trained 1 step, from global step 0 to 1, in 0.42 s. No log_dir was given, so nothing was"
         " saved."
     )
-    of_another = report.training_summary(first_step=0, last_step=1, seconds=0.5, by_chief=True)
+    of_another = report.training_summary(0, 1, report.Pace(0.5), report.Places(by_chief=True))
     assert of_another == (
         "Trained 1 step, from global step 0 to 1, in 0.50 s. Worker 0 saves for all."
     )
     assert "in 2.0 s: <1% of the time waiting for data." in report.training_summary(
-        first_step=0, last_step=5, seconds=2, data_wait=0.001
+        0, 5, report.Pace(2, data_wait=0.001), report.Places()
     )
 
 

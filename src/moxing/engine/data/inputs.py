@@ -59,6 +59,31 @@ class Inputs:
         return self.counts[0]
 
 
+@dataclass(frozen=True)
+class _Batches:
+    """The batches that devices take.
+
+    Attributes:
+        mode: TRAIN, EVAL or PREDICT.
+        size: how many samples are put together here; None: input_fn returns batches.
+        devices: how many of them a step takes.
+    """
+
+    mode: str
+    size: int | None
+    devices: int
+
+    @property
+    def full(self) -> bool:
+        """Whether a rest of the samples, or of the devices' batches, is left out."""
+        return self.mode == TRAIN
+
+    @property
+    def in_dataset(self) -> Batch | None:
+        """The batches to make at the end of a tf.data pipeline, if any."""
+        return None if self.size is None else Batch(self.size, self.full)
+
+
 def build(
     input_fn: Callable[[str], Any],
     mode: str,
@@ -92,11 +117,10 @@ def build(
             order.fix(demand.order, demand.shard)
         inputs = structure.normalize(result)
         names, tensors = zip(*structure.leaves(inputs), strict=True)
-        if make_batches and batch_size is not None:
-            _check_batchable(names, tensors, batch_size)
-        else:
-            make_batches = False
-        made = _pipeline(inputs, initializers, batch_size, make_batches, mode, may_lift, devices)
+        batches = _Batches(mode, batch_size if make_batches else None, devices)
+        if batches.size is not None:
+            _check_batchable(names, tensors, batches.size)
+        made = _pipeline(inputs, initializers, batches, may_lift)
         return dataclasses.replace(
             made,
             structures=tuple(_single_outputs(element) for element in made.structures),
@@ -111,25 +135,16 @@ def _single_outputs(inputs: Any) -> Any:
 
 
 def _pipeline(
-    inputs: Any,
-    initializers: list[tf.Operation],
-    batch_size: int | None,
-    make_batches: bool,
-    mode: str,
-    may_lift: bool,
-    devices: int,
+    inputs: Any, initializers: list[tf.Operation], batches: _Batches, may_lift: bool
 ) -> Inputs:
     tensors = [leaf for _, leaf in structure.leaves(inputs)]
-    several = devices > 1
-    batch = Batch(batch_size, mode == TRAIN) if make_batches and batch_size is not None else None
-    lifted = _lift(tensors, batch) if make_batches or may_lift or several else None
-    if lifted is not None and (make_batches or lifted.cut or several):
-        return _from_dataset(
-            inputs, lifted.dataset, lifted.cut, devices, mode, batch_size, make_batches
-        )
-    if make_batches:
-        tensors = _queue(tensors, batch_size, mode)
-    elements = _shared_out(tensors, devices) if several else [tensors]
+    made_here, several = batches.size is not None, batches.devices > 1
+    lifted = _lift(tensors, batches.in_dataset) if made_here or may_lift or several else None
+    if lifted is not None and (made_here or lifted.cut or several):
+        return _from_dataset(inputs, lifted, batches)
+    if made_here:
+        tensors = _queue(tensors, batches)
+    elements = _shared_out(tensors, batches.devices) if several else [tensors]
     return Inputs(
         tuple(structure.replace(inputs, element) for element in elements),
         tuple(_samples(element, None) for element in elements),
@@ -137,30 +152,23 @@ def _pipeline(
     )
 
 
-def _from_dataset(
-    inputs: Any,
-    dataset: Any,
-    cut: tuple[tf.Operation, ...],
-    devices: int,
-    mode: str,
-    batch_size: int | None,
-    make_batches: bool,
-) -> Inputs:
-    padded = devices > 1 and mode != TRAIN
+def _from_dataset(inputs: Any, lifted: Lifted, batches: _Batches) -> Inputs:
+    dataset = lifted.dataset
+    padded = batches.devices > 1 and not batches.full
     if padded:
-        dataset = step_groups.pad(dataset, devices)
-    iterator = tf.data.make_initializable_iterator(_prefetched(dataset, devices))
+        dataset = step_groups.pad(dataset, batches.devices)
+    iterator = tf.data.make_initializable_iterator(_prefetched(dataset, batches.devices))
     in_python = uses_python([leaf for _, leaf in structure.leaves(inputs)])
-    saveables.follow_iterator([op.inputs[0].op for op in cut], iterator, not in_python)
-    elements, wait = _next(iterator, devices)
-    known = batch_size if make_batches and mode == TRAIN else None
+    saveables.follow_iterator([op.inputs[0].op for op in lifted.cut], iterator, not in_python)
+    elements, wait = _next(iterator, batches.devices)
+    known = batches.size if batches.full else None
     real = tuple(element.pop() for element in elements) if padded else ()
     return Inputs(
         tuple(structure.replace(inputs, element) for element in elements),
         tuple(_samples(element, known) for element in elements),
         (iterator.initializer,),
         wait,
-        cut,
+        lifted.cut,
         real=real,
     )
 
@@ -226,15 +234,15 @@ def _shared_out(tensors: Sequence[Any], devices: int) -> list[list[tf.Tensor]]:
     return elements
 
 
-def _queue(tensors: Sequence[Any], batch_size: int | None, mode: str) -> list[Any]:
+def _queue(tensors: Sequence[Any], batches: _Batches) -> list[Any]:
     """Makes batches with TensorFlow's queues, which take any tensor that a session can evaluate."""
     TENSORFLOW.info("input_fn can't run ahead as a tf.data pipeline; batching by queue.")
     batch = tf.train.batch(
         list(tensors),
-        batch_size,
+        batches.size,
         num_threads=_QUEUE_THREADS,
-        capacity=_QUEUE_THREADS * (batch_size or 1),
-        allow_smaller_final_batch=mode != TRAIN,
+        capacity=_QUEUE_THREADS * (batches.size or 1),
+        allow_smaller_final_batch=not batches.full,
     )
     return batch if isinstance(batch, list) else [batch]
 

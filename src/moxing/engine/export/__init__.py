@@ -13,12 +13,13 @@ from moxing.engine.export.kinds import KINDS, check_installed, check_kinds, func
 from moxing.engine.export.labels import labels_beside
 from moxing.engine.export.target import target
 from moxing.engine.export.variables import check_variables, checkpoint_names
-from moxing.engine.export.write import write
+from moxing.engine.export.write import Extras, write
 from moxing.engine.job.signature import ExportSignature
 
 __all__ = [
     "KINDS",
     "ExportSignature",
+    "Extras",
     "check",
     "check_installed",
     "check_kinds",

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -31,14 +32,30 @@ _ABANDONED = 24 * 3600.0  # Seconds after which an unfinished export belongs to 
 SIGNATURE_KEYS = ("serving_default", "predict_object")
 
 
+@dataclass(frozen=True)
+class Extras:
+    """What an export has beside the SavedModel of the trained values.
+
+    Attributes:
+        kinds: which other kinds of model to write; constants of `kinds`.
+        assets: paths of files to copy into the model's folder `assets`.
+        averaged: whether variables get their moving averages where the checkpoint has them.
+    """
+
+    kinds: Collection[str] = ()
+    assets: Collection[str] = ()
+    averaged: bool = False
+
+
+_NONE = Extras()
+
+
 def write(
     graph: tf.Graph,
     signature: ExportSignature,
     checkpoint_prefix: str,
     directory: str,
-    kinds: Collection[str] = (),
-    assets: Iterable[str] = (),
-    use_averages: bool = False,
+    extras: Extras = _NONE,
 ) -> str:
     """Exports the model with the values of a checkpoint.
 
@@ -52,9 +69,7 @@ def write(
         signature: inputs and outputs, which `check` has accepted.
         checkpoint_prefix: checkpoint to take the variables from, by name.
         directory: destination, which must not exist; its parent is made if needed.
-        kinds: which other kinds of model to write beside the SavedModel; constants of `kinds`.
-        assets: paths of files to copy into the model's folder `assets`.
-        use_averages: whether variables get their moving averages where the checkpoint has them.
+        extras: what else to write, and which values to take.
 
     Returns:
         `directory`.
@@ -71,8 +86,8 @@ def write(
     temporary = _make_temporary(directory)
     try:
         with graph.as_default(), _without_lines_about(temporary):
-            _build(graph, signature, checkpoint_prefix, temporary, kinds, assets, use_averages)
-        failed = {kind: convert(kind, temporary) for kind in FILES if kind in kinds}
+            _build(graph, signature, checkpoint_prefix, temporary, extras)
+        failed = {kind: convert(kind, temporary) for kind in FILES if kind in extras.kinds}
         _sync_tree(temporary)
         refuse_existing(directory)  # A rename would replace an empty directory.
         os.rename(temporary, directory)
@@ -95,16 +110,14 @@ def _build(
     signature: ExportSignature,
     checkpoint_prefix: str,
     directory: str,
-    kinds: Collection[str],
-    files: Iterable[str],
-    use_averages: bool,
+    extras: Extras,
 ) -> None:
-    _add_assets(graph, files)
+    _add_assets(graph, extras.assets)
     check_assets(graph)
     description = signature_def(signature)
     assets = graph.get_collection(tf.GraphKeys.ASSET_FILEPATHS)
     with tf.name_scope(None), tf.control_dependencies(None):
-        with_averages = averaged.saver(checkpoint_prefix) if use_averages else None
+        with_averages = averaged.saver(checkpoint_prefix) if extras.averaged else None
         saver = tf.train.Saver(_held(graph, signature, checkpoint_prefix), allow_empty=True)
         initialize = tf.group(
             tf.local_variables_initializer(), tf.tables_initializer(), name="init_at_load"
@@ -128,7 +141,7 @@ def _build(
         )
         builder.save()
         _strip_devices(os.path.join(directory, _FILE))
-        if FROZEN_GRAPH in kinds:
+        if FROZEN_GRAPH in extras.kinds:
             write_frozen(session, signature, directory)
         session.run(initialize)
         reload.check(session, signature, directory)

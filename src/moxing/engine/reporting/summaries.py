@@ -8,6 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
 import tensorflow.compat.v1 as tf
@@ -17,6 +18,21 @@ from moxing.logs import TENSORFLOW
 _FLUSH_SECONDS = 10.0
 _LARGEST_CONSTANT = 1024  # Bytes of a constant that the graph written for TensorBoard keeps.
 _numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The summaries of a graph as one operation.
+
+    Attributes:
+        op: a scalar string tensor; None if there is nothing to summarize.
+        tags: of the program's own summaries in `op`.
+        automatic: tags of logged values in `op`.
+    """
+
+    op: tf.Tensor | None = None
+    tags: frozenset[str] = frozenset()
+    automatic: frozenset[str] = frozenset()
 
 
 class SummaryWriter:
@@ -34,25 +50,21 @@ class SummaryWriter:
         self,
         log_dir: str | None,
         graph: tf.Graph,
-        op: tf.Tensor | None,
+        merged: Merged,
         every_n_steps: int | None,
         clock: Callable[[], float] = time.time,
-        tags: Collection[str] = (),
-        automatic: Collection[str] = (),
     ) -> None:
         """Opens nothing yet.
 
         Args:
             log_dir: directory of the event file; None: nothing is written.
             graph: written for TensorBoard.
-            op: see above.
-            every_n_steps: steps between two runs of it.
+            merged: the summaries of the graph.
+            every_n_steps: steps between two runs of them.
             clock: seconds since 1970.
-            tags: of the program's own summaries in `op`.
-            automatic: tags of logged values in `op`.
         """
-        self.op = op
-        self._tags, self._automatic = frozenset(tags), frozenset(automatic)
+        self.op = merged.op
+        self._merged = merged
         self._log_dir = log_dir
         self._graph = graph
         self._every = every_n_steps or 0
@@ -97,11 +109,11 @@ class SummaryWriter:
 
         A tag of the program's own summaries is the program's.
         """
-        other = self._tags | (self._automatic if self.due(step) else frozenset())
+        automatic = self._merged.automatic if self.due(step) else frozenset()
         shown = [
             tf.Summary.Value(tag=tag, simple_value=float(value))
             for tag, value in values.items()
-            if tag not in other
+            if tag not in self._merged.tags | automatic
         ]
         if shown:
             self._write(step, tf.Summary(value=shown))
@@ -176,7 +188,8 @@ def open_summaries(
     own = _runnable(graph.get_collection(tf.GraphKeys.SUMMARIES)) if wanted else []
     tags = {tag for summary in own if (tag := _tag(summary)) is not None}
     op = _merge(graph, own, tags, automatic or {}, histograms) if wanted else None
-    return SummaryWriter(log_dir, graph, op, every_n_steps, tags=tags, automatic=automatic or ())
+    merged = Merged(op, frozenset(tags), frozenset(automatic or ()))
+    return SummaryWriter(log_dir, graph, merged, every_n_steps)
 
 
 def _merge(

@@ -191,5 +191,5 @@ def _export(job: Job, built: Program, prefix: str, target: str | None) -> str | 
         # Another run may have exported under this version meanwhile.
         target = _export_target(job, built) or target
     assets = export.labels_beside(job.log_dir, prefix)
-    graph, kinds = built.export_graph, job.export.kinds
-    return export.write(graph, signature, prefix, target, kinds, assets, job.restoring.averaged)
+    extras = export.Extras(job.export.kinds, assets, job.restoring.averaged)
+    return export.write(built.export_graph, signature, prefix, target, extras)

@@ -67,8 +67,7 @@ def _export(job: Job, start: Checkpoint, labels: str | None) -> Result:
     checkpoint.ensure_directory(directory)
     target = export.target(directory, signature.version)
     assets = export.labels_beside(labels, start.prefix)
-    export.write(
-        graph, signature, start.prefix, target, job.export.kinds, assets, job.restoring.averaged
-    )
+    extras = export.Extras(job.export.kinds, assets, job.restoring.averaged)
+    export.write(graph, signature, start.prefix, target, extras)
     TENSORFLOW.info("Exported the checkpoint %s to %s.", start.prefix, target)
     return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)

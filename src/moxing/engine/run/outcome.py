@@ -33,17 +33,10 @@ def say_stopped(job: Job, run: Runner, progress: Progress, stop: StopRequest) ->
 
 
 def _training_summary(job: Job, run: Runner, progress: Progress, target: str | None) -> str:
-    return report.training_summary(
-        first_step=progress.first,
-        last_step=progress.global_step,
-        seconds=progress.seconds,
-        samples_per_second=progress.samples_per_second,
-        data_wait=progress.wait,
-        checkpoint=run.commits.newest or None,
-        summaries=job.log_dir,
-        export_dir=target,
-        by_chief=run.by_chief,
-    )
+    pace = report.Pace(progress.seconds, progress.samples_per_second, progress.wait)
+    newest = run.commits.newest or None
+    places = report.Places(newest, job.log_dir, target, run.by_chief)
+    return report.training_summary(progress.first, progress.global_step, pace, places)
 
 
 def _evaluation_summary(progress: Progress) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import SupportsFloat
 
 from moxing.engine.wording.option_names import limit, option
@@ -228,44 +229,65 @@ def evaluation_summary(
     return "\t".join([text, *_named(means)])
 
 
-def training_summary(
-    *,
-    first_step: int,
-    last_step: int,
-    seconds: float,
-    samples_per_second: float | None = None,
-    data_wait: float | None = None,
-    checkpoint: str | None = None,
-    summaries: str | None = None,
-    export_dir: str | None = None,
-    by_chief: bool = False,
-) -> str:
-    """Sums up a training and says where its files are, in one paragraph.
+@dataclass(frozen=True)
+class Pace:
+    """How long the steps of a training took.
 
-    Args:
-        first_step: global step at the start.
-        last_step: global step at the end.
-        seconds: time of the steps between.
+    Attributes:
+        seconds: time of the steps.
         samples_per_second: mean over these steps; None where batch sizes are not known.
         data_wait: share of the time, from 0 to 1, that steps waited for input.
+    """
+
+    seconds: float
+    samples_per_second: float | None = None
+    data_wait: float | None = None
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the files of a training are; None for what it did not write.
+
+    Attributes:
         checkpoint: prefix of the last checkpoint.
         summaries: directory of the event files.
         export_dir: directory of the exported model.
         by_chief: whether another process, the chief, saves.
     """
-    facts = [f"{rate(samples_per_second)} samples/s"] if samples_per_second is not None else []
-    if data_wait is not None:
-        facts.append(f"{percent(data_wait)} of the time waiting for data")
+
+    checkpoint: str | None = None
+    summaries: str | None = None
+    export_dir: str | None = None
+    by_chief: bool = False
+
+
+def training_summary(first_step: int, last_step: int, pace: Pace, places: Places) -> str:
+    """Sums up a training and says where its files are, in one paragraph.
+
+    Args:
+        first_step: global step at the start.
+        last_step: global step at the end.
+        pace: how long the steps between took.
+        places: where the files are.
+    """
+    samples = pace.samples_per_second
+    facts = [f"{rate(samples)} samples/s"] if samples is not None else []
+    if pace.data_wait is not None:
+        facts.append(f"{percent(pace.data_wait)} of the time waiting for data")
     text = (
         f"Trained {_count(last_step - first_step, 'step')}, from global step {first_step} to"
-        f" {last_step}, in {duration(seconds)}"
+        f" {last_step}, in {duration(pace.seconds)}"
     )
+    named = {
+        "Checkpoint": places.checkpoint,
+        "Summaries": places.summaries,
+        "Exported model": places.export_dir,
+    }
     sentences = [f"{text}: {', '.join(facts)}." if facts else f"{text}."]
-    places = {"Checkpoint": checkpoint, "Summaries": summaries, "Exported model": export_dir}
-    sentences += [f"{name}: {place}." for name, place in places.items() if place]
-    if by_chief:
+    sentences += [f"{name}: {place}." for name, place in named.items() if place]
+    if places.by_chief:
         sentences.append("Worker 0 saves for all.")
-    elif not any(places.values()):
+    elif not any(named.values()):
         sentences.append(f"No {option('log_dir')} was given, so nothing was saved.")
     return " ".join(sentences)
 

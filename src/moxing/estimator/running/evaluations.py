@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import graph_keras
 from moxing.engine.remote import local_path
 from moxing.engine.reporting.records import recorder as recorders
-from moxing.engine.reporting.summaries import SummaryWriter
+from moxing.engine.reporting.summaries import Merged, SummaryWriter
 from moxing.engine.run import execution
 from moxing.estimator.described import Described
 from moxing.estimator.running import checkpoints, jobs
@@ -66,7 +66,7 @@ def local_path_of(estimator: Described, name: str | None) -> str:
 def _summarize(directory: str, step: int, values: dict[str, Any]) -> None:
     if file.is_remote(directory):
         return
-    writer = SummaryWriter(directory, tf.Graph(), None, None)
+    writer = SummaryWriter(directory, tf.Graph(), Merged(), None)
     for key, value in values.items():
         writer.scalar(step, key, value)
     writer.close()

@@ -41,7 +41,7 @@ class TrainedModel:
         evaluated: tuple[Any, ...] | None = None,
     ) -> None:
         self._fuses, self._evaluated = fuses, evaluated
-        self._family, self._model, self._pipeline = family, model, pipeline
+        self._family, self.model, self._pipeline = family, model, pipeline
         self._shares = itertools.count(first)
         self._gradients: dict[str, Sequence[Any]] = {}
         self._built: list[Built] = []
@@ -55,7 +55,7 @@ class TrainedModel:
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
         element = self._pipeline.element(specs)
         step, variables = self._ready(element)
-        with misfit.told("train_data", element, self._model):
+        with misfit.told("train_data", element, self.model):
             traced = step.forward(self._pipeline.pack, specs)
         mine: dict[int, tf.Variable] = {}
 
@@ -110,18 +110,18 @@ class TrainedModel:
     def _ready(self, element: tuple[Any, ...]) -> tuple[Step, Variables]:
         """Builds the model's variables, as Keras does at the first batch, and collects them."""
         if self._step is None or self.variables is None:
-            with eager_mode(), misfit.told("train_data", element, self._model):
-                self._family.ready(self._model, element)
+            with eager_mode(), misfit.told("train_data", element, self.model):
+                self._family.ready(self.model, element)
             if self._evaluated is not None:
                 with eager_mode():
-                    misfit.check_evaluation(self._evaluated, element, self._model)
-            if not self._model.trainable_variables:
+                    misfit.check_evaluation(self._evaluated, element, self.model)
+            if not self.model.trainable_variables:
                 raise MoxValueError(
                     "The model has no trainable weights. Set layer.trainable = True for those that"
                     " fit is to train, and compile it again."
                 )
-            self.variables = Variables(self._family, self._model)
-            self._step = Step(self._family, self._model, self.variables.eager, self._fuses)
+            self.variables = Variables(self._family, self.model)
+            self._step = Step(self._family, self.model, self.variables.eager, self._fuses)
         return self._step, self.variables
 
 
