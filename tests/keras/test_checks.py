@@ -19,7 +19,7 @@ def test_a_model_of_a_graph_is_refused() -> None:
         "moxing.keras.fit needs eager execution, which is off here. `mox run` and `mox launch`"
         " leave it on for a program that imports moxing.keras itself: where only a module of"
         " yours does, write `import moxing.keras` into the program too. In a notebook, leave"
-        " `%load_ext moxing` out. Call fit outside of"
+        " `%load_ext moxing` out. Call it outside of"
         " tf.Graph().as_default() and tf.function, and do not call tf.disable_v2_behavior()."
     )
 

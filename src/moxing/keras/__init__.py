@@ -14,8 +14,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 with native_noise.dropped():
     import tensorflow  # noqa: F401
 
+from moxing.keras.inference.evaluate import evaluate as evaluate  # noqa: E402
+from moxing.keras.inference.predict import predict as predict  # noqa: E402
 from moxing.keras.place import is_chief as is_chief  # noqa: E402
 from moxing.keras.result import FitResult as FitResult  # noqa: E402
 from moxing.keras.training import fit as fit  # noqa: E402
 
-__all__ = ["FitResult", "fit", "is_chief"]
+__all__ = ["FitResult", "evaluate", "fit", "is_chief", "predict"]

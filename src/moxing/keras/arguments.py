@@ -19,8 +19,12 @@ _ENDLESS = 1 << 40
 _MOST = 1 << 62
 
 
-def count(name: str, value: Any) -> int | None:
+def count(name: str, value: Any, face: str = "fit") -> int | None:
     """Returns a whole number above 0 as an int, or None for None.
+
+    Args:
+        name, value: the argument.
+        face: the name of the called function.
 
     Raises:
         MoxTypeError, MoxValueError: anything else.
@@ -28,11 +32,11 @@ def count(name: str, value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise MoxTypeError(f"fit has {name}={shown(value)}; it must be a whole number.")
+        raise MoxTypeError(f"{face} has {name}={shown(value)}; it must be a whole number.")
     if int(value) < 1:
-        raise MoxValueError(f"fit has {name}={value}; it must be at least 1.")
+        raise MoxValueError(f"{face} has {name}={value}; it must be at least 1.")
     if int(value) > _MOST:
-        raise MoxValueError(f"fit has {name}={value}; it must be at most {_MOST}.")
+        raise MoxValueError(f"{face} has {name}={value}; it must be at most {_MOST}.")
     return int(value)
 
 

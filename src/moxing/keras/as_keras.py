@@ -66,7 +66,7 @@ def taken(
         y, eval_data = eval_data, None
     weight = given.pop("sample_weight", None)
     if y is not None or weight is not None:
-        train_data = _joined(train_data, y, weight)
+        train_data = joined(train_data, y, weight, "fit", "train_data")
     split = given.pop("validation_split", None)
     if split:
         if eval_data is not None or given.get("validation_data") is not None:
@@ -124,11 +124,22 @@ def _made(data: Any) -> bool:
     return callable(data) or is_dataset(data) or is_generated(data)
 
 
-def _joined(x: Any, y: Any, weight: Any) -> tuple[Any, ...]:
+def joined(x: Any, y: Any, weight: Any, face: str, name: str) -> tuple[Any, ...]:
+    """Returns arrays that were given one by one as one tuple.
+
+    Args:
+        x: the samples.
+        y, weight: the labels and sample weights, or None.
+        face: the name of the called function, for messages.
+        name: the name of the argument that holds `x`, for messages.
+
+    Raises:
+        MoxTypeError: `x` is not the samples alone.
+    """
     if x is None or isinstance(x, tuple) or _made(x):
         raise MoxTypeError(
-            "fit has y= or sample_weight= beside train_data that is no array of samples alone. Give"
-            " all of it together: fit(model, (x, y, sample_weight)), or in the dataset."
+            f"{face} has y= or sample_weight= beside {name} that is no array of samples alone. Give"
+            f" all of it together: {face}(model, (x, y, sample_weight)), or in the dataset."
         )
     return (x, y) if weight is None else (x, y, weight)
 

@@ -14,18 +14,21 @@ from moxing.keras.building.families import Family
 _NAMED = 3
 
 
-def require_eager() -> None:
+def require_eager(face: str = "moxing.keras.fit") -> None:
     """Raises an error in graph mode, where a model is part of a graph with other operations.
+
+    Args:
+        face: the name of the called function.
 
     Raises:
         MoxRuntimeError: eager execution is off.
     """
     if not tf.executing_eagerly():
         raise MoxRuntimeError(
-            "moxing.keras.fit needs eager execution, which is off here. `mox run` and `mox launch`"
+            f"{face} needs eager execution, which is off here. `mox run` and `mox launch`"
             " leave it on for a program that imports moxing.keras itself: where only a module of"
             " yours does, write `import moxing.keras` into the program too. In a notebook, leave"
-            " `%load_ext moxing` out. Call fit outside of"
+            " `%load_ext moxing` out. Call it outside of"
             " tf.Graph().as_default() and tf.function, and do not call tf.disable_v2_behavior()."
         )
 

@@ -188,7 +188,7 @@ class Epochs:
         families.write([one.eager for one in held], sums)
         with eager_mode():
             logs = self._model.get_metrics_result()
-            logs = {name: float(value) for name, value in _flat(logs).items()}
+            logs = {name: float(value) for name, value in flat(logs).items()}
             self._model.reset_metrics()
         return logs
 
@@ -219,15 +219,15 @@ class Epochs:
         return {name: values[-1] for name, values in self.history.items() if values}
 
 
-def _flat(logs: Mapping[str, Any]) -> dict[str, Any]:
+def flat(logs: Mapping[str, Any]) -> dict[str, Any]:
     """Flattens nested dicts of metrics, which models with several outputs have."""
-    flat: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, value in logs.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name}_{inner}": one for inner, one in _flat(value).items()}
+            found |= {f"{name}_{inner}": one for inner, one in flat(value).items()}
         else:
-            flat[name] = value
-    return flat
+            found[name] = value
+    return found
 
 
 def _multiple(step: int, every: int | None) -> int:

@@ -11,13 +11,21 @@ from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
 
 
-def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | Made | None:
-    """Returns the data to evaluate on; None: there is no such data.
+def read(
+    eval_data: Any,
+    batch_size: int | None,
+    steps: int | None,
+    name: str = "eval_data",
+    limits: str = "eval_steps= or validation_steps=",
+) -> Arrays | Made | None:
+    """Returns data that is read to its end; None: there is no such data.
 
     Args:
         eval_data: data in a form that `fit` accepts.
         batch_size: see `fit`.
-        steps: the number of batches to evaluate; None: all.
+        steps: the number of batches to read; None: all.
+        name: the name of the argument that has the data, for messages.
+        limits: the arguments that limit the number of batches, for messages.
 
     Raises:
         MoxTypeError, MoxValueError: the data has no supported form, or is infinite without `steps`.
@@ -26,14 +34,13 @@ def read(eval_data: Any, batch_size: int | None, steps: int | None) -> Arrays | 
         return None
     if steps is None and isinstance(eval_data, Generator):
         raise MoxValueError(
-            "eval_data is a generator, whose end fit can't see. Pass eval_steps= or"
-            " validation_steps=."
+            f"{name} is a generator, whose end can't be seen before it. Pass {limits}."
         )
-    given = data.read(eval_data, batch_size, "eval_data")
+    given = data.read(eval_data, batch_size, name)
     if steps is None and data.endless(given):
         raise MoxValueError(
-            "The dataset of eval_data has no end, so an evaluation of all of it would have none."
-            " Pass eval_steps=, or leave .repeat() out."
+            f"The dataset of {name} has no end, so reading all of it would have none. Pass"
+            f" {limits.split(' ')[0]}, or leave .repeat() out."
         )
     return given
 

@@ -27,6 +27,9 @@ class Pipeline:
         devices: the number of devices of this process; each gets one share of a batch.
         index, size: the index of this process, and the number of processes.
         parts: the number of parts in which each device gets its share, one after another.
+        passes: whether the data is read once, not over and over, and each device gets whole
+            batches, not shares.
+        limit: the number of batches after which one pass ends; None: the data's own.
     """
 
     def __init__(
@@ -37,8 +40,10 @@ class Pipeline:
         index: int,
         size: int,
         parts: int = 1,
+        passes: bool = False,
+        limit: int | None = None,
     ) -> None:
-        self._data, self._shuffle = data, shuffle
+        self._data, self._shuffle, self._passes, self._limit = data, shuffle, passes, limit
         self._devices, self._index, self._size, self._parts = devices, index, size, parts
         # The structure of train_step's argument; known once `input_fn` was called.
         self._structure: Any = None
@@ -47,7 +52,7 @@ class Pipeline:
 
     @property
     def _shares(self) -> int:
-        return self._at_once * self._parts
+        return 1 if self._passes else self._at_once * self._parts
 
     @property
     def _at_once(self) -> int:
@@ -68,7 +73,7 @@ class Pipeline:
         tensors = list(iterator.get_next())
         if isinstance(self._data, Arrays):
             feed.register(tensors[0].op, None)
-        elif self._data.batches is not None and not imported.draws():
+        elif self._data.batches is not None and not self._passes and not imported.draws():
             feed.repeats_after(self._data.batches * self._parts)
         return tensors
 
@@ -108,7 +113,8 @@ class Pipeline:
             )
 
         numbers = tf.data.Dataset.range(start // batches, _EPOCHS).flat_map(epoch)
-        shared = self._shared(numbers.skip(start % batches).map(lambda n: (n,)))
+        numbers = numbers.skip(start % batches)
+        shared = self._shared(self._ended(numbers, batches).map(lambda n: (n,)))
 
         def gather(taken: tf.Tensor, scale: tf.Tensor) -> tuple[tf.Tensor, ...]:
             parts = [tf.gather(array, taken) for array in arrays]
@@ -143,7 +149,17 @@ class Pipeline:
             return (tensors.pop(self._front), *tensors)
 
         flat = dataset.map(flatten)
-        return self._shared(flat.repeat())
+        return self._shared(self._ended(flat, None) if self._passes else flat.repeat())
+
+    def _ended(self, batches: Any, whole: int | None) -> Any:
+        """Returns the batches of one pass, or all if the data is read over and over.
+
+        Args:
+            batches: a dataset of batches.
+            whole: the number of batches in a pass; None: the dataset ends by itself.
+        """
+        limits = [limit for limit in (whole, self._limit) if limit is not None]
+        return batches.take(min(limits)) if self._passes and limits else batches
 
     def _shared(self, batches: Any) -> Any:
         """Returns a dataset of this process's shares of each batch in turn, with their factors."""

@@ -138,6 +138,7 @@ class Logging:
         names: the names of options in messages, by the engine's names; see `option_names`.
         also: values that log lines of TRAIN show beside the model's, of `model.also.NAMES`.
         loggers: the experiment trackers that TRAIN reports to; see `reporting.trackers.opening`.
+        sums_up: whether a line at the end of PREDICT sums up the run.
     """
 
     every: int = 10
@@ -148,6 +149,7 @@ class Logging:
     names: Mapping[str, str] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     loggers: tuple[str, ...] = ()
+    sums_up: bool = True
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def finish(job: Job, run: Runner, progress: Progress, target: str | None) -> Res
     elif job.mode == EVAL:
         TENSORFLOW.info("%s", _evaluation_summary(progress))
         warn_of_metrics(metrics)
-    else:
+    elif job.logging.sums_up:
         TENSORFLOW.info("%s", _prediction_summary(progress))
     return so_far(job, run, progress, target)
 

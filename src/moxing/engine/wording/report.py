@@ -205,6 +205,16 @@ def prediction_summary(*, global_step: int, batches: int, samples: int, seconds:
     return f"Predicted {seen} at global step {global_step} in {duration(seconds)}"
 
 
+def predicted(samples: int, seconds: float) -> str:
+    """`Predicted 130 samples in 0.21 s`: with a model that the program holds."""
+    return f"Predicted {_count(samples, 'sample')} in {duration(seconds)}"
+
+
+def evaluated(seconds: float, values: Mapping[str, SupportsFloat]) -> str:
+    """`Evaluated in 0.21 s:`, with metrics behind tabs: a model that the program holds."""
+    return "\t".join([f"Evaluated in {duration(seconds)}:", *_named(values)])
+
+
 def evaluation_summary(
     *,
     global_step: int,

@@ -22,8 +22,8 @@ class Family:
         package: the name of the Python package, "keras" or "tf_keras".
         plain: returns the TensorFlow variable of a Keras variable.
         path: returns the name of a Keras variable.
-        ready: builds all variables of a compiled model, including those of the optimizer, losses
-            and metrics, from the specs of a batch.
+        ready: builds all variables of a compiled model, including those of losses and metrics but
+            not those of the optimizer, from the specs of a batch.
         optimizer_variables: returns the optimizer's variables in a fixed order.
     """
 
@@ -35,8 +35,8 @@ class Family:
     optimizer_variables: Callable[[Any], Sequence[Any]]
 
 
-def of(model: Any) -> Family:
-    """Returns the family of a model.
+def of(model: Any, face: str = "fit") -> Family:
+    """Returns the family of a model; `face` is the name of the called function.
 
     Raises:
         MoxTypeError: `model` is not a Keras model.
@@ -46,7 +46,7 @@ def of(model: Any) -> Family:
         if kind.__name__ in ("Model", "Functional", "Sequential") and package in _FAMILIES:
             return _FAMILIES[package]
     raise MoxTypeError(
-        f"fit has model={shown(model)}; it must be a keras.Model, of Keras 3 or tf_keras."
+        f"{face} has model={shown(model)}; it must be a keras.Model, of Keras 3 or tf_keras."
     )
 
 
@@ -77,7 +77,6 @@ def _ready_keras3(model: Any, element: tuple[Any, ...]) -> None:
     # Keras reads shapes and dtypes only. An unknown batch size becomes 1.
     batch = tf.nest.map_structure(lambda spec: _Shaped(_one(spec), spec.dtype), element)
     model._symbolic_build(data_batch=batch)
-    build_optimizer(model)
 
 
 def _ready_tf_keras(model: Any, element: tuple[Any, ...]) -> None:
@@ -91,7 +90,6 @@ def _ready_tf_keras(model: Any, element: tuple[Any, ...]) -> None:
     specs = (*element, None, None)[:3]
     tf.function(build, autograph=False).get_concrete_function(*specs)
     model.reset_metrics()
-    build_optimizer(model)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.job.job import Loss, Model
 from moxing.errors import MoxValueError
 from moxing.keras import misfit
+from moxing.keras.building import families
 from moxing.keras.building.families import Family
 from moxing.keras.building.optimizer import KerasOptimizer
 from moxing.keras.building.step import Step
-from moxing.keras.building.trace import Built, build, eager_mode
+from moxing.keras.building.trace import READS, Built, build, eager_mode
 from moxing.keras.building.variables import METRIC, Variables
 from moxing.keras.pipeline import Pipeline
 
@@ -76,7 +77,7 @@ class TrainedModel:
         self._order(built, state)
         for op in updates:
             tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, op)
-        others = [op for op in built.effects if op not in updates and op.type != "ReadVariableOp"]
+        others = [op for op in built.effects if op not in updates and op.type not in READS]
         with tf.control_dependencies(others):
             loss = tf.identity(built.result["loss"], name="loss")
             gradients = _behind_first(built.result["gradients"])
@@ -112,6 +113,7 @@ class TrainedModel:
         if self._step is None or self.variables is None:
             with eager_mode(), misfit.told("train_data", element, self.model):
                 self._family.ready(self.model, element)
+                families.build_optimizer(self.model)
             if self._evaluated is not None:
                 with eager_mode():
                     misfit.check_evaluation(self._evaluated, element, self.model)

@@ -20,6 +20,9 @@ from moxing.errors import MoxNotSupportedError
 from moxing.keras.building import tables
 from moxing.keras.building.tables import Table
 
+# These operations only read the variables that they take.
+READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
+
 
 @contextmanager
 def eager_mode() -> Iterator[None]:
@@ -66,8 +69,8 @@ class Built:
         graph: the graph.
         result: the result, in the structure that the function returned.
         effects: the operations that must run for their side effects, such as writes of variables.
-        writes: pairs of each operation in `effects` that uses a variable other than by a plain
-            read, and that variable.
+        writes: pairs of each operation in `effects` that uses a variable other than by a read, and
+            that variable.
         reads: pairs of each operation that reads a variable before the function writes the
             variable, and that variable.
     """
@@ -156,7 +159,7 @@ def build(
     writes = [
         (op, handles[tensor.name])
         for op in effects
-        if op.type != "ReadVariableOp"
+        if op.type not in READS
         for tensor in op.inputs
         if tensor.name in handles
     ]
@@ -172,8 +175,8 @@ def _reads(
     found = []
     for variable in variables:
         new = [op for op in variable.handle.consumers() if op.name not in earlier]
-        reads = [op for op in new if op.type == "ReadVariableOp"]
-        writes = [op for op in new if op.type != "ReadVariableOp"]
+        reads = [op for op in new if op.type in READS]
+        writes = [op for op in new if op.type not in READS]
         found += [(op, variable) for op in reads if not set(op.control_inputs) & set(writes)]
     return found
 

@@ -84,18 +84,20 @@ class Variables:
     Args:
         family: the Keras family of the model.
         model: the compiled model, with all its variables built.
+        applied: whether the model is applied, not trained, so that its optimizer has no part here.
     """
 
-    def __init__(self, family: Family, model: Any) -> None:
+    def __init__(self, family: Family, model: Any, applied: bool = False) -> None:
         here = tf.DeviceSpec.from_string(tf.no_op().device)
         self._home = here.replace(device_type="CPU", device_index=0).to_string()
         weights = families.weights(family, model)
         trained = {id(family.plain(v)) for v in model.trainable_variables}
         paths = [family.path(v) for v in weights]
-        layers = names.renumbered([model, *families.layers_of(model), model.optimizer], paths)
+        optimizers = [] if applied else [model.optimizer]
+        layers = names.renumbered([model, *families.layers_of(model), *optimizers], paths)
         weight_names = [names.of_weight(path, layers) for path in paths]
         known = dict(zip(paths, weight_names, strict=True))
-        slots = list(family.optimizer_variables(model.optimizer))
+        slots = [v for one in optimizers for v in family.optimizer_variables(one)]
         slot_names = [names.of_slot(family.path(v), known, layers) for v in slots]
         metrics = [v for metric in model.metrics for v in metric.variables]
         found = [

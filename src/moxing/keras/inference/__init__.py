@@ -1,0 +1,1 @@
+"""Evaluates and predicts with Keras models on several devices."""
