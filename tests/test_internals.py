@@ -50,6 +50,7 @@ TABLE = {
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
     ),
     "tensorflow.python.client": "session device_lib",
+    "tensorflow.python.client._pywrap_events_writer": "EventsWriter",
     "tensorflow.python.client.session": "register_session_run_conversion_functions",
     "tensorflow.python.util": "deprecation dispatch",
     "tensorflow.python.util.dispatch": "GlobalOpDispatcher _GLOBAL_DISPATCHERS",

@@ -351,7 +351,6 @@ def test_distributions_say_what_to_install_or_are_those_of_probability(faces: Fa
         ("boosted_trees", "scikit-learn"),
         ("tensorrt", "NVIDIA"),
         ("gan", "mox.ModelSpec"),
-        ("tfprof", "tf.profiler.profile"),
     ],
 )
 def test_what_cannot_be_had_says_what_to_do(faces: Faces, name: str, advice: str) -> None:
@@ -399,3 +398,33 @@ def test_transformations_of_images_are_composed_in_their_order() -> None:
     np.testing.assert_array_equal(at_once[one_by_one > 0], one_by_one[one_by_one > 0])
     assert (one_by_one > 0).sum() >= 6
     assert not nothing.any()
+
+
+def test_the_profiler_counts_parameters_and_multiplications(faces: Faces, capfd) -> None:
+    tfprof = faces.load("tensorflow.contrib.tfprof")
+    with tf.Graph().as_default() as graph:
+        weights = tf.get_variable("w", initializer=np.ones([3, 4], np.float32))
+        tf.get_variable("frozen", initializer=np.ones([7], np.float32), trainable=False)
+        tf.matmul(tf.zeros([2, 3]), weights)
+        analyzer = tfprof.model_analyzer
+        counted = analyzer.print_model_analysis(graph)
+        flops = analyzer.print_model_analysis(graph, tfprof_options=analyzer.FLOAT_OPS_OPTIONS)
+
+    assert counted.total_parameters == 12
+    # A multiplication and an addition for each element of [2, 4], three times.
+    assert flops.total_float_ops == 2 * 2 * 4 * 3
+    assert "w (3x4, 12/12 params)" in capfd.readouterr().out
+
+
+def test_events_are_written_by_the_private_writer(faces: Faces, tmp_path: Path) -> None:
+    inner = faces.load("tensorflow.python.pywrap_tensorflow")
+    writer = inner.EventsWriter(tf.compat.as_bytes(str(tmp_path / "run")))
+    value = tf.Summary.Value(tag="loss", simple_value=2.5)
+    writer.WriteEvent(tf.Event(step=3, summary=tf.Summary(value=[value])))
+    writer.Flush()
+    writer.Close()
+
+    events = list(tf.train.summary_iterator(tf.compat.as_str(writer.FileName())))
+    assert [(e.step, v.tag, v.simple_value) for e in events for v in e.summary.value] == [
+        (3, "loss", 2.5)
+    ]

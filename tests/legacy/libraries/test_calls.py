@@ -42,6 +42,23 @@ def test_methods_that_types_no_longer_have(program: Any) -> None:
     assert values["text"] == b"<a><b /><b /><c /></a>"
 
 
+def test_text_that_is_text_already_is_decoded_as_it_is(program: Any) -> None:
+    values = program(
+        """
+        words = 'caf\u00e9 au lait'.decode('utf-8').split()
+        same, raw = 'a'.decode(), b'\\xe9'.decode('latin-1')
+        try:
+            3 .decode
+        except AttributeError as caught:
+            error = str(caught)
+        """
+    )
+
+    assert (values["words"], values["same"]) == (["caf\u00e9", "au", "lait"], "a")
+    assert values["raw"] == "\u00e9"
+    assert "'int' object has no attribute 'decode'" in values["error"]
+
+
 def test_others_do_not_see_them(program: Any) -> None:
     program("import numpy as np\nnp.arange(2).tostring()")
 

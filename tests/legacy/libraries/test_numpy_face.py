@@ -38,6 +38,9 @@ def test_removed_names_are_back(old) -> None:
         assert old.msort([[2, 1], [1, 3]]).tolist() == [[1, 1], [2, 3]]
         assert old.trapz([1, 2, 3]) == 4.0
         assert old.mat is np.asmatrix
+        assert old.get_numpy_include() == np.get_include()
+        assert old.lib.type_check.iscomplexobj is np.iscomplexobj
+        assert old.lib.index_tricks.r_ is np.r_
         assert old.VisibleDeprecationWarning is np.exceptions.VisibleDeprecationWarning
 
 

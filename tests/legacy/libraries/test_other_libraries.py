@@ -123,8 +123,9 @@ def test_scikit_learn(program: Any) -> None:
     )
     assert [part.tolist() for part in values["parts"]] == [part.tolist() for part in expected]
     assert values["filled"].tolist() == [[1.0], [2.0], [3.0]]
-    with pytest.raises(ImportError, match="fetch_openml"):
-        program("from sklearn.datasets import fetch_mldata")
+    program("from sklearn.datasets import fetch_mldata")
+    with pytest.raises(NotImplementedError, match="fetch_openml"):
+        program("from sklearn.datasets import fetch_mldata\nfetch_mldata(0)")
 
 
 def test_yaml(program: Any) -> None:

@@ -12,6 +12,7 @@ import scipy.special
 from PIL import Image, ImageFilter
 
 from moxing.legacy.libraries import scipy_images as images
+from moxing.legacy.libraries import scipy_splines
 
 
 def test_bytescale_as_its_documentation_shows() -> None:
@@ -160,3 +161,36 @@ def test_what_is_gone_is_said(faces: Any, name: str, sentence: str) -> None:
     module, _, attribute = name.rpartition(".")
     with pytest.raises(AttributeError, match=sentence):
         getattr(faces.load(module), attribute)
+
+
+def test_a_spline_is_the_smoothest_of_all_through_the_points() -> None:
+    interpolate = scipy_splines
+    places = np.array([0, 1, 2.5, 3, 4, 6])
+    everywhere = np.linspace(0, 6, 25)
+    cubes = interpolate.spline(places, np.stack([places**3, places], 1), everywhere)
+    np.testing.assert_allclose(cubes, np.stack([everywhere**3, everywhere], 1), atol=1e-9)
+    # By hand: a quadratic spline with slope b at 0 has jumps 2b - 4 and 9 - 2b, so b is 3.25.
+    found = interpolate.spline([0, 1, 2, 3], [0, 1, 0, 2], [0.5, 1.5, 4], order=2)
+    np.testing.assert_allclose(found, [1.0625, 0.4375, 0])
+    with pytest.raises(ValueError, match="make_interp_spline"):
+        interpolate.spline([0, 1], [0, 1], [0.5], kind="natural")
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+def test_a_function_of_two_variables_goes_through_its_points(kind: str) -> None:
+    x, y = np.arange(5.0), np.arange(4.0) * 2
+
+    def plane(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return 3 * x[None] - y[:, None] + 1 + x[None] * y[:, None]
+
+    grid = scipy_splines.interp2d(x[::-1], y, plane(x[::-1], y), kind=kind)
+    at_x, at_y = np.array([3.5, 0.25]), np.array([1.0, 5.5])
+    np.testing.assert_allclose(grid(at_x, at_y), plane(np.sort(at_x), at_y), atol=1e-9)
+    np.testing.assert_allclose(grid(9, -1), plane(x[-1:], y[:1])[0])
+    filled = scipy_splines.interp2d(x, y, plane(x, y), kind=kind, fill_value=-7.0)
+    np.testing.assert_allclose(filled([1, 9], 0), [4, -7])
+    strict = scipy_splines.interp2d(x, y, plane(x, y), bounds_error=True)
+    with pytest.raises(ValueError, match="outside of 0.0 to 4.0"):
+        strict(5, 0)
+    with pytest.raises(ValueError, match="5 x, 4 y and 3 z"):
+        scipy_splines.interp2d(x, y, [1, 2, 3])

@@ -104,3 +104,14 @@ def test_summaries_keep_their_tags_and_are_collected(tmp_path) -> None:
     events = list(tf.train.summary_iterator(str(next(tmp_path.iterdir()))))
     assert [event.step for event in events if event.HasField("summary")] == [3]
     assert any(event.graph_def for event in events)
+
+
+def test_shape_functions_of_operations_stay_functions() -> None:
+    @old.RegisterShape("MatMul")
+    def shape(op: tf.Operation) -> list[int]:
+        return [len(op.inputs)]
+
+    with tf.Graph().as_default():
+        product = tf.matmul(tf.zeros([2, 3]), tf.zeros([3, 4]))
+    assert product.shape == [2, 4]
+    assert shape(product.op) == [2]

@@ -28,6 +28,7 @@ _LOOKUP = Spec(
     names={"lookup_ops": "face:tensorflow.contrib.lookup"},
     fallback=("tensorflow.python.ops.lookup_ops",),
 )
+_PROFILING = f"{_HERE}.profiling"
 _PROJECTOR = Spec(roots=(f"{_HERE}.projector",))
 _EAGER = Spec(
     roots=(f"{_HERE}.eager",),
@@ -127,6 +128,22 @@ NAMES: dict[str, Any] = {
         names={"python": Spec(names={"ops": Spec(names={"nccl_ops": f"{_HERE}.nccl"})})},
     ),
     "nn": Spec(roots=(f"{_HERE}.nn", f"{_V1}.nn")),
+    "resampler": Spec(
+        names={
+            "resampler": f"{_HERE}.image.resampling:resampler",
+            "python": Spec(
+                names={
+                    "ops": Spec(
+                        names={
+                            "resampler_ops": Spec(
+                                names={"resampler": f"{_HERE}.image.resampling:resampler"}
+                            )
+                        }
+                    )
+                }
+            ),
+        }
+    ),
     "saved_model": Spec(roots=(f"{_V1}.saved_model",)),
     "stateless": Spec(names=_STATELESS),
     "summary": Spec(
@@ -136,6 +153,17 @@ NAMES: dict[str, Any] = {
     "tensorboard": Spec(
         names={
             "plugins": Spec(names={"projector": _PROJECTOR}, otherwise=" Only projector is here."),
+        }
+    ),
+    "tfprof": Spec(
+        names={
+            "Profiler": f"{_V1}:profiler.Profiler",
+            **{name: _PROFILING for name in ("model_analyzer", "tfprof_logger")},
+            "python": Spec(
+                names={
+                    "tools": Spec(names={"tfprof": "face:tensorflow.contrib.tfprof"}),
+                }
+            ),
         }
     ),
 }
@@ -165,11 +193,9 @@ GONE: dict[str, str] = {
     "quantize": "Leave the call out: the program then trains in float32. tf.lite quantizes the"
     " trained model after its export.",
     "receptive_field": "Count it by hand: sum (kernel - 1) times the strides before each layer.",
-    "resampler": "Use tf.gather_nd with bilinear weights instead.",
     "session_bundle": "Use tf.saved_model.loader.load instead.",
     "tensor_forest": _TREES,
     "tensorrt": "Convert the exported SavedModel with NVIDIA's own tools, or serve it as it is.",
-    "tfprof": "Use tf.profiler.profile instead.",
     "timeseries": "Write a model_fn with tf.nn.dynamic_rnn instead.",
     "training_v2": "Use tf.contrib.training or mox.run instead.",
     "verbs": "Leave it out: processes meet by gRPC and collectives.",

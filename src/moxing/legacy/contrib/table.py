@@ -269,8 +269,8 @@ CLUSTER_RESOLVER = Spec(
 )
 
 _WARP = (
-    "Compute it with SciPy in tf.py_func: linear_sum_assignment, ndimage.label or"
-    " interpolate.RBFInterpolator; dense_image_warp applies a flow."
+    "Compute it with SciPy in tf.py_func: ndimage.label or interpolate.RBFInterpolator;"
+    " dense_image_warp applies a flow."
 )
 CONTRIB = Spec(
     names={
@@ -300,7 +300,7 @@ CONTRIB = Spec(
                     names={
                         "ops": Spec(
                             names={
-                                "dense_image_warp": f"{_HERE}.warp",
+                                "dense_image_warp": f"{_HERE}.image.warp",
                                 "image_ops": f"{_HERE}.image",
                             }
                         )
@@ -310,7 +310,6 @@ CONTRIB = Spec(
             gone={
                 name: _WARP
                 for name in (
-                    "bipartite_match",
                     "connected_components",
                     "interpolate_spline",
                     "sparse_image_warp",
@@ -330,7 +329,13 @@ CONTRIB = Spec(
             roots=("tf_slim.metrics",),
             names={
                 "confusion_matrix": f"{_V1}:math.confusion_matrix",
-                "python": Spec(names={"ops": "face:tensorflow.contrib.metrics"}),
+                "confusion_matrix_ops": "face:tensorflow.contrib.metrics",
+                "python": Spec(
+                    names={
+                        "metrics": "face:tensorflow.contrib.metrics",
+                        "ops": "face:tensorflow.contrib.metrics",
+                    }
+                ),
                 "set_difference": f"{_V1}:sets.difference",
                 "set_intersection": f"{_V1}:sets.intersection",
                 "set_ops": "face:tensorflow.contrib.metrics",

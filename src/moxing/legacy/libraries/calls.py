@@ -17,7 +17,10 @@ _HELPER = "__mox_old__"
 _MODULE = "moxing.legacy.libraries"
 # The same as old_calls.NAMES; repeated, so that compiling needs no import of NumPy.
 ATTRIBUTES = frozenset(
-    ("tostring", "itemset", "ptp", "newbyteorder", "getchildren", "getiterator", "fromstring")
+    (
+        *("tostring", "itemset", "ptp", "newbyteorder", "getchildren", "getiterator"),
+        *("fromstring", "decode"),
+    )
 )
 _SCALARS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 # Operators whose integer constant may be out of the range of the other operand's type.
@@ -41,7 +44,9 @@ _VALUE, _OWNER, _PLACE, _ERROR = (
     f"__mox_{name}__" for name in ("value", "owner", "place", "error")
 )
 _NUMBERS = {"float": "to_float", "int": "to_int"}
-_ANY = re.compile(rb"\b(?:numpy|tensorflow|xml|array|cv2|PIL|moxing)\b|['\"][rwa]b?U|['\"]U")
+_ANY = re.compile(
+    rb"\b(?:numpy|tensorflow|xml|array|cv2|PIL|moxing)\b|\.decode\b|['\"][rwa]b?U|['\"]U"
+)
 
 
 def may_change(source: bytes) -> bool:

@@ -95,6 +95,7 @@ def spec() -> Spec:
         PZERO=lambda: 0.0,
         alen=lambda: len,
         asfarray=lambda: asfarray,
+        get_numpy_include="numpy:get_include",
         in1d=lambda: in1d,
         compat=_compat,
         core="numpy._core",

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from moxing.legacy.python2 import meaning
+
 _ARRAYS = (np.ndarray, np.generic)
 _ELEMENT = xml.etree.ElementTree.Element
 
@@ -45,6 +47,8 @@ _ATTRIBUTES: tuple[tuple[tuple[type, ...], str, Callable[..., Any]], ...] = (
     ((array.array,), "fromstring", array.array.frombytes),
     ((_ELEMENT,), "getchildren", list),
     ((_ELEMENT,), "getiterator", lambda element, tag=None: list(element.iter(tag))),
+    # Text that Python 3 has decoded already, in files that Python 2 reads as bytes.
+    ((str,), "decode", meaning.decode),
 )
 NAMES = frozenset(name for _, name, _ in _ATTRIBUTES)
 

@@ -8,6 +8,7 @@ from typing import Any
 from moxing.legacy.face.faces import Spec
 
 _IMAGES = "moxing.legacy.libraries.scipy_images"
+_SPLINES = "moxing.legacy.libraries.scipy_splines"
 _OWN = "moxing.legacy.libraries.scipy_face"
 _IMAGE_NAMES = (
     *("bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "toimage"),
@@ -53,6 +54,11 @@ def spec() -> Spec:
                     "simps": "Use scipy.integrate.simpson, which treats an even number of points"
                     " better: give x by name."
                 },
+                library=True,
+            ),
+            "interpolate": Spec(
+                roots=("scipy.interpolate",),
+                names={name: f"{_SPLINES}:{name}" for name in ("interp2d", "spline")},
                 library=True,
             ),
             "linalg": Spec(

@@ -55,6 +55,18 @@ def split_v(value: Any, size_splits: Any, split_dim: Any = 0, num: Any = None, n
     return tf.split(value, size_splits, split_dim, num, name)
 
 
+class RegisterShape:
+    """Decorates the shape function of an operation, which TensorFlow itself has since 1.0."""
+
+    def __init__(self, op_type: str) -> None:
+        """Args: op_type: the type of the operation."""
+        self._op_type = op_type
+
+    def __call__(self, f: Any) -> Any:
+        """Returns the function as it is."""
+        return f
+
+
 def op_scope(values: Any, name: Any, default_name: Any = None) -> Any:
     """`tf.name_scope` with its arguments in the old order."""
     return tf.name_scope(name, default_name, values)

@@ -50,6 +50,7 @@ _SAME = {
     "unpack": "unstack",
 }
 _OWN = (
+    "RegisterShape",
     "audio_summary",
     "batch_matmul",
     "concat",

@@ -132,7 +132,10 @@ PYTHON = Spec(
         "platform": _package("platform", _PLATFORM),
         "pywrap_tensorflow": Spec(
             roots=(f"{_PYTHON}.pywrap_tensorflow",),
-            names={"NewCheckpointReader": f"{_V1}:train.NewCheckpointReader"},
+            names={
+                "EventsWriter": f"{_PYTHON}.client._pywrap_events_writer:EventsWriter",
+                "NewCheckpointReader": f"{_V1}:train.NewCheckpointReader",
+            },
         ),
         "pywrap_tensorflow_internal": "face:tensorflow.python.pywrap_tensorflow",
         "summary": _package("summary", _SUMMARY),

@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
-from moxing.legacy.contrib.warp import dense_image_warp as dense_image_warp
+from moxing.legacy.contrib.image.warp import dense_image_warp as dense_image_warp
 
 
 def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> Any:
