@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from moxing.errors import CheckpointError
 from moxing.flow.saving import snapshot
 from moxing.framework.owners import Owner, machine, started
 
@@ -58,3 +60,28 @@ def test_a_save_that_is_killed_is_such_a_leftover(tmp_path: Path) -> None:
     snapshot.write(str(tmp_path / "a"), [("w", np.ones(2, np.float32))])
 
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("change", [lambda b: b[:-1] + b"\1", lambda b: b[:4], lambda b: b + b[:4]])
+def test_values_that_are_not_those_that_were_saved_are_refused(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    folder = str(tmp_path / "one")
+    snapshot.write(folder, [("w/a", np.zeros(3, np.float32)), ("b", np.ones((), np.int64))])
+    snapshot.verify(folder, ["w/a", "b", "not there"], folder)
+    out = tmp_path / "one" / "w" / "a" / "out"
+    out.write_bytes(change(out.read_bytes()))
+
+    snapshot.verify(folder, ["b"], folder)
+    with pytest.raises(CheckpointError) as caught:
+        snapshot.verify(folder, ["b", "w/a"], folder)
+
+    assert str(caught.value) == (
+        f"checkpoint {folder} is damaged: the values of w/a are not those that were saved. If you"
+        f" replaced them, delete {folder}/.digests.json."
+    )
+    (tmp_path / "one" / ".digests.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(CheckpointError, match=r"its \.digests\.json can't be read"):
+        snapshot.verify(folder, ["b"], folder)
+    (tmp_path / "one" / ".digests.json").unlink()
+    snapshot.verify(folder, ["w/a"], folder)

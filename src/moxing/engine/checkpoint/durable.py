@@ -73,4 +73,9 @@ def digest(path: str) -> str:
     with open(path, "rb", buffering=0) as file:
         while count := file.readinto(buffer):
             value = zlib.crc32(view[:count], value)
-    return f"crc32:{value:08x}"
+    return worded(value)
+
+
+def worded(crc: int) -> str:
+    """Returns a CRC-32 as `digest` words it."""
+    return f"crc32:{crc:08x}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +17,7 @@ from moxing.flow.saving import shapes
 from moxing.flow.trace.variables import DONE_FILE as DONE
 
 VALUES = "out"
+DIGESTS = ".digests.json"  # The original's format has no such file, and ignores it.
 _SHOWN = 20
 _NONE: Mapping[str, bytes] = {}
 
@@ -51,6 +54,38 @@ def read(folder: str, name: str, dtype: Any) -> np.ndarray:
     return np.fromfile(file_of(folder, name), np.dtype(dtype).newbyteorder("<")).astype(
         dtype, copy=False
     )
+
+
+def verify(folder: str, variables: Iterable[str], named: str) -> None:
+    """Checks the values of variables against what was saved, where the checkpoint says that.
+
+    Args:
+        folder: the folder of the checkpoint.
+        variables: their names; those that are not there are left out.
+        named: the user's name for the folder.
+
+    Raises:
+        CheckpointError: a file is damaged, or can't be read.
+    """
+    try:
+        with open(os.path.join(folder, DIGESTS), encoding="utf-8") as stream:
+            digests = json.load(stream)
+        if not isinstance(digests, dict):
+            raise ValueError("no object")
+    except FileNotFoundError:
+        return  # Another program wrote the checkpoint, or it was copied there by hand.
+    except (ValueError, RecursionError):
+        raise CheckpointError(
+            f"checkpoint {named} is damaged: its {DIGESTS} can't be read. Restore it from a copy,"
+            " or delete that file to load the checkpoint unchecked."
+        ) from None
+    for name in variables:
+        path = file_of(folder, name)
+        if name in digests and os.path.isfile(path) and durable.digest(path) != digests[name]:
+            raise CheckpointError(
+                f"checkpoint {named} is damaged: the values of {name} are not those that were"
+                f" saved. If you replaced them, delete {named}/{DIGESTS}."
+            )
 
 
 def check_target(folder: str) -> None:
@@ -98,12 +133,15 @@ def _write(
         stage.sweep(parent, aside, prefix)
         os.chmod(aside, 0o755)
         notes: dict[str, Any] = {}
+        digests: dict[str, str] = {}
         for name, value in shapes.noting(variables, notes):
             target = file_of(aside, name)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
             flat = np.ascontiguousarray(little).reshape(-1).view(np.uint8)
             durable.write(target, flat.data)  # type: ignore
+            digests[name] = durable.worded(zlib.crc32(flat.data))
+        durable.write(os.path.join(aside, DIGESTS), json.dumps(digests).encode())
         durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
         for name, content in more.items():
             durable.write(os.path.join(aside, name), content)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
-from moxing.engine.checkpoint import durable
 from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxValueError
 from moxing.flow.saving import places, shapes, snapshot
-from moxing.flow.saving.snapshot import DONE, VALUES
+from moxing.flow.saving.snapshot import DIGESTS, DONE, VALUES
 from moxing.framework import file
 from moxing.framework.file import MoxFileCopyException, publish
 from moxing.framework.file.configuration import tuning
 from moxing.logs import TENSORFLOW
 
-_DIGESTS = ".digests.json"  # Only in a store: the original's format has no such file.
 _NONE: Mapping[str, bytes] = {}
 
 
@@ -65,11 +62,6 @@ def write(
             snapshot.write(local, variables, more)
         except CheckpointError as error:  # The error is about the local disk.
             raise CheckpointError(str(error).replace(local, f"{path} in {aside}")) from error
-        digests = {
-            name: durable.digest(snapshot.file_of(local, name)) for name in snapshot.names(local)
-        }
-        with open(os.path.join(local, _DIGESTS), "w", encoding="utf-8") as stream:
-            json.dump(digests, stream)
         publish.clear(path)
         publish.put(local, path, DONE)
 
@@ -93,6 +85,7 @@ def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
             TENSORFLOW.warning(
                 "checkpoint %s has no %s: its save may have been cut short.", path, DONE
             )
+        snapshot.verify(path, names if names is not None else snapshot.names(path), path)
         yield path
         return
     if not file.exists(f"{path}/{DONE}"):
@@ -106,8 +99,8 @@ def here(path: str, names: Sequence[str] | None = None) -> Iterator[str]:
         wanted = names if names is not None else _names(path)
         files = [f"{name}/{VALUES}" for name in wanted]
         files += [shapes.FILE] if names is None else [places.FILE]
-        _bring(path, local, [*files, DONE, _DIGESTS])
-        _verify(path, local)
+        _bring(path, local, [*files, DONE, DIGESTS])
+        snapshot.verify(local, wanted, path)
         yield local
 
 
@@ -135,22 +128,3 @@ def _bring(url: str, local: str, names: Iterable[str]) -> None:
         # Files are asked for by name, since a store may hold files that it does not list yet.
         if any(file.exists(failure.src) for failure in error.failed):
             raise
-
-
-def _verify(url: str, local: str) -> None:
-    try:
-        with open(os.path.join(local, _DIGESTS), encoding="utf-8") as stream:
-            digests = json.load(stream)
-    except FileNotFoundError:
-        return  # The checkpoint was copied there by hand.
-    except ValueError:
-        raise CheckpointError(
-            f"checkpoint {url} is damaged: its {_DIGESTS} can't be read."
-        ) from None
-    for name in snapshot.names(local):
-        found = durable.digest(snapshot.file_of(local, name))
-        if digests.get(name, found) != found:
-            raise CheckpointError(
-                f"checkpoint {url} is damaged: the values of {name} are not those that were saved."
-                f" If you replaced them, delete {url}/{_DIGESTS}."
-            )

@@ -14,12 +14,22 @@ from moxing.legacy.face import importer
 from moxing.legacy.keras import arrival
 from moxing.legacy.plain import dialect, flagless
 from moxing.legacy.plain.dialect import Dialect
-from moxing.legacy.program import complaints, modern, modules, own_flags, reading, spawn, v1_face
+from moxing.legacy.program import (
+    complaints,
+    interrupts,
+    modern,
+    modules,
+    own_flags,
+    reading,
+    spawn,
+    v1_face,
+)
 from moxing.legacy.sessions import quiet
 
 USAGE = 2
 
 
+@interrupts.second_ends()
 def run(
     script: str, arguments: Sequence[str], as_module: bool = False, named: Collection[str] = ()
 ) -> int:
