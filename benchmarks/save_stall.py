@@ -7,8 +7,10 @@ changes from minute to minute: steps done in the half interval that begins with 
 the save and its upload, beside those in the half before the next save, where nothing is saved.
 
 Prints the seconds that a save costs (median), and which share of the time that is where a save is
-made every 60 seconds, the default of mox.run. The server runs on the same machine and takes a part
-of its processors, as no store does.
+made every 60 seconds, the default of mox.run; and how much later than another step the step after a
+save ends, which is how long training stands still. The rest of the cost is what the write takes of
+the processors while training goes on. The server runs on the same machine and takes a part of its
+processors, as no store does.
 
     python benchmarks/save_stall.py [--interval N] [--saves N] [--only disk|store]
 """
@@ -112,6 +114,13 @@ def costs(moments: dict[str, list[float]]) -> list[float]:
     return found
 
 
+def pauses(moments: dict[str, list[float]]) -> list[float]:
+    """Seconds by which the first step after each save but the first takes longer than others."""
+    steps, saves = moments["steps"], moments["saves"]
+    usual = statistics.median(after - before for before, after in itertools.pairwise(steps))
+    return [next(step for step in steps if step > save) - save - usual for save in saves[1:-1]]
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -122,11 +131,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work, server():
         for kind in [given.only] if given.only else ["disk", "store"]:
             path = f"{work}/disk" if kind == "disk" else f"s3://{BUCKET}/run"
-            found = costs(train(path, given.saves + 1, given.interval, work))
+            moments = train(path, given.saves + 1, given.interval, work)
+            found, still = costs(moments), statistics.median(pauses(moments))
             each = ", ".join(f"{cost:.1f}" for cost in found)
             cost = statistics.median(found)
             print(
-                f"{kind}: a save costs {cost:.2f} s (each: {each}); one a minute: {cost / 60:.1%}",
+                f"{kind}: a save costs {cost:.2f} s (each: {each}); one a minute: {cost / 60:.1%};"
+                f" training stands still for {still:.3f} s: {still / 60:.2%}",
                 flush=True,
             )
 
