@@ -12,7 +12,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.job.job import EVAL, PREDICT, Model
-from moxing.engine.loop import saves
+from moxing.engine.loop import saves, step_log
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, messages, model_fn, numbers, steps_saved  # noqa: E402
@@ -114,6 +114,19 @@ def test_log_lines_count_the_steps_of_this_run(
         assert lines == [f"step: {step}(global step: {whole})" for step, whole in steps]
     else:
         assert len(lines) == 3
+
+
+@pytest.mark.parametrize("limit", [0.0, 3600.0])
+def test_a_long_first_step_says_how_it_spent_its_time(
+    tmp_path: Path, log: pytest.LogCaptureFixture, limit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_log, "_LONG_START", limit)
+    execute(log_dir=tmp_path, max_steps=3, log_every=1)
+    said = [line for line in messages(log) if line.startswith(("step: ", "The first step took"))]
+    starts = ["step: 0(", "The first step took ", "step: 1(", "step: 2("]
+    expected = starts if not limit else [start for start in starts if start.startswith("step")]
+    assert len(said) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(said, expected, strict=True))
 
 
 def events(log_dir: Path) -> list[tuple[int, str, float]]:

@@ -111,6 +111,14 @@ def test_evaluation_summaries(batches: int, samples: int | None, seen: str) -> N
     )
 
 
+def test_first_steps() -> None:
+    assert report.first_step(35.2, None) == (
+        "The first step took 35 s, in which TensorFlow planned and compiled it."
+    )
+    assert report.first_step(35.2, 0.9) == report.first_step(35.2, None)
+    assert report.first_step(35.2, 12.0).endswith("it and waited 12 s for the first batch.")
+
+
 def test_training_summaries() -> None:
     everything = report.training_summary(
         200,

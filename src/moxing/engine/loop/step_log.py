@@ -17,6 +17,8 @@ from moxing.engine.reporting.summaries import SummaryWriter
 from moxing.engine.wording import report
 from moxing.logs import TENSORFLOW
 
+_LONG_START = 10.0  # Seconds of a first step from which on a line says how they were spent.
+
 
 @dataclass(frozen=True)
 class Reporters:
@@ -50,8 +52,9 @@ class StepLog:
         """Writes a log line for the step that was just run and is not counted yet."""
         progress = self._progress
         steps, seconds, rate = self._count(logged)
-        if "wait" in logged:
-            share = min(1.0, logged["wait"] * steps * self._job.batches / max(seconds, 1e-9))
+        wait = logged.get("wait")
+        if wait is not None:
+            share = min(1.0, wait * steps * self._job.batches / max(seconds, 1e-9))
             progress.wait = _smooth(progress.wait, share)
         progress.values = {name: float(value) for name, value in logged["values"].items()}
         check_losses(progress.global_step, logged["losses"])
@@ -64,6 +67,8 @@ class StepLog:
             steps_done = progress.step + 1  # An element without a first dimension is one example.
             line = report.eval_line(seen or progress.samples or steps_done, progress.values)
         TENSORFLOW.info("%s", line)
+        if not progress.step and seconds >= _LONG_START:
+            TENSORFLOW.info("%s", report.first_step(seconds, wait))
         if self._console.live:
             self._console.update(progress.step + 1, rate, progress.wait, progress.values)
 

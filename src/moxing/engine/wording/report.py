@@ -239,6 +239,19 @@ def evaluation_summary(
     return "\t".join([text, *_named(means)])
 
 
+def first_step(seconds: float, wait: float | None) -> str:
+    """Says where the time of a long first step went.
+
+    Args:
+        seconds: the time of the step.
+        wait: the part of it that the step waited for its first batch; None: not measured.
+    """
+    text = f"The first step took {duration(seconds)}, in which TensorFlow planned and compiled it"
+    if wait is None or wait < 1.0:
+        return f"{text}."
+    return f"{text} and waited {duration(min(wait, seconds))} for the first batch."
+
+
 @dataclass(frozen=True)
 class Pace:
     """How long the steps of a training took.
