@@ -49,6 +49,7 @@ OF_ONE_FACE = {
     ("graph/average_names.py", "--use_ema"): "likewise",
     ("graph/average_names.py", "--ema_decay"): "likewise",
     ("loop/profile.py", "--logdir"): "an argument of TensorBoard",
+    ("reporting/trackers/opening.py", "--loggers"): "an option of mox run, for every face",
 }
 FILES = re.compile(r"\.mox\.|openmox\.")
 
