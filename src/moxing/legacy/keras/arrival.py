@@ -20,10 +20,18 @@ def prepare() -> None:
     from tf_keras.api._v1.keras import layers
     from tf_keras.src import callbacks
 
-    from moxing.legacy.keras import metric_names, models, old_arguments, orders, scalar_losses
+    from moxing.legacy.keras import (
+        metric_names,
+        models,
+        old_arguments,
+        old_files,
+        orders,
+        scalar_losses,
+    )
 
     old_arguments.install(layers)
     models.install()
+    old_files.install()
     orders.install()
     scalar_losses.install()
     metric_names.install([callbacks])

@@ -9,7 +9,7 @@ from typing import Any
 
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 
-_MODES = {
+MODES = {
     "sum": "Add",
     "mul": "Multiply",
     "ave": "Average",
@@ -50,10 +50,10 @@ def merge(
     if mode in ("dot", "cos"):
         axes = tuple(dot_axes) if isinstance(dot_axes, list) else dot_axes
         return layers.Dot(axes=axes, normalize=mode == "cos", name=name)(inputs)
-    if mode not in _MODES:
-        known = ", ".join([*_MODES, "concat", "dot", "cos"])
+    if mode not in MODES:
+        known = ", ".join([*MODES, "concat", "dot", "cos"])
         raise MoxValueError(f"merge has mode={shown(mode)}; it is one of {known} or a function.")
-    return getattr(layers, _MODES[mode])(name=name)(inputs)
+    return getattr(layers, MODES[mode])(name=name)(inputs)
 
 
 def merge_layer() -> Callable[..., Any]:
