@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from moxing import flags
@@ -18,6 +19,7 @@ ADDABLE: Final = ("learning_rate", "gradient_norm")
 LOGGERS: Final = "MOX_LOGGERS"
 TENSORBOARD: Final = "tensorboard"
 TRACKERS: Final = ("wandb", "mlflow")
+_silent: list[bool] = []
 _STEPS = re.compile(r"\s*(\d{1,18})\s*:\s*(\d{1,18})\s*")
 
 
@@ -65,6 +67,8 @@ def loggers() -> tuple[str, ...]:
     Raises:
         MoxValueError: there is no such tracker, or it is not installed.
     """
+    if _silent:
+        return ()
     names = _listed(LOGGERS, "--loggers", (TENSORBOARD, *TRACKERS))
     found = tuple(name for name in names if name != TENSORBOARD)
     for name in found:
@@ -74,6 +78,16 @@ def loggers() -> tuple[str, ...]:
                 f" install {name}`, or leave it out."
             )
     return found
+
+
+@contextmanager
+def without_loggers() -> Iterator[None]:
+    """In the block, trainings report to no tracker."""
+    _silent.append(True)
+    try:
+        yield
+    finally:
+        _silent.pop()
 
 
 def is_installed(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""`mox.auto`: finds a learning rate and other hyper-parameters in short trials before training.
+"""`mox.auto`: finds a learning rate, a batch size and other hyper-parameters in short trials.
 
     spec = mox.auto.search(..., param_spec=mox.auto.ParamSpec(learning_rate=0.1, momentum=0.9),
                            param_list_spec=mox.auto.ParamSpec(momentum=[0.9, 0.95]))
@@ -9,8 +9,9 @@ The program's functions read the values being tried from `kwargs["param_spec"]`.
 
 from __future__ import annotations
 
+from moxing.tensorflow.auto.batches import batch_size
 from moxing.tensorflow.auto.params import ModelSize, ParamSpec
 from moxing.tensorflow.auto.passing import run
 from moxing.tensorflow.auto.search import search
 
-__all__ = ["ModelSize", "ParamSpec", "run", "search"]
+__all__ = ["ModelSize", "ParamSpec", "batch_size", "run", "search"]

@@ -12,6 +12,7 @@ from typing import Any
 from moxing import flags
 from moxing.engine.loop.finite import NotFiniteError
 from moxing.errors import MoxKeyError, near_matches
+from moxing.flags import recording
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.auto.curve import diverged, window_of
 from moxing.tensorflow.auto.hook import Sweep, TrialHook, Watch
@@ -57,7 +58,7 @@ class Trials:
     def range_test(self, parameters: Mapping[str, Any], sweep: Sweep) -> tuple[Watch, set[str]]:
         """Runs a range test; returns its observations and the names of the parameters read."""
         spec = WatchedSpec(**parameters)
-        with _flags_of_trials():
+        with flags_of_trials():
             return self._train(spec, None, sweep), read_names(spec)
 
     def score(
@@ -75,7 +76,7 @@ class Trials:
         """
         spec = WatchedSpec(**parameters)
         evaluated = self.by_evaluation or evaluations is not None
-        with _flags_of_trials(), tempfile.TemporaryDirectory(prefix="moxing-auto-") as directory:
+        with flags_of_trials(), tempfile.TemporaryDirectory(prefix="moxing-auto-") as directory:
             watch = self._train(spec, directory if evaluated else None, None)
             curve = watch.curves[self.metric]
             window = window_of(self.window, len(curve.values))
@@ -145,7 +146,7 @@ class Trials:
         if mode != ModeKeys.TRAIN:
             arguments.pop("checkpoint_path", None)
         given = {name: with_spec(value, spec) for name, value in self.functions.items()}
-        given["model_fn"] = _changed(given["model_fn"], change)
+        given["model_fn"] = changed(given["model_fn"], change)
         return executor.run(
             **given,
             **arguments,
@@ -175,7 +176,7 @@ class Trials:
         return 1.0 if self.grows else -1.0
 
 
-def _changed(model_fn: Any, change: Callable[[ModelSpec, str], None]) -> Any:
+def changed(model_fn: Any, change: Callable[[ModelSpec, str], None]) -> Any:
     call = positional("model_fn", model_fn, 2)
 
     def build(inputs: Any, mode: str) -> Any:
@@ -188,8 +189,11 @@ def _changed(model_fn: Any, change: Callable[[ModelSpec, str], None]) -> Any:
 
 
 @contextmanager
-def _flags_of_trials() -> Iterator[None]:
-    """In the block, nothing is profiled, and all trials draw the same random numbers."""
+def flags_of_trials() -> Iterator[None]:
+    """In the block, nothing is profiled or sent to trackers; all trials draw the same numbers."""
     seed = flags.get_flag("seed")
-    with flags.overridden(profile_steps=None, seed=_SEED if seed is None else seed):
+    with (
+        recording.without_loggers(),
+        flags.overridden(profile_steps=None, seed=_SEED if seed is None else seed),
+    ):
         yield
