@@ -30,7 +30,7 @@ def _timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def find(seconds: float = 0.0, per_sample: float = 0.0, data: int = 0, **arguments: Any) -> int:
-    """Chooses for a model whose step takes that long, of as many samples as `data`, or endlessly many."""
+    """Chooses for a model whose steps take that long; the data is endless if `data` is 0."""
 
     def pause(values: Any) -> Any:
         clock.now += seconds + per_sample * len(values)
@@ -43,7 +43,9 @@ def find(seconds: float = 0.0, per_sample: float = 0.0, data: int = 0, **argumen
     def model_fn(inputs: Any, mode: str) -> mox.ModelSpec:
         spent = tf.py_func(pause, [inputs[0]], tf.float32)
         spent.set_shape([])
-        loss = tf.reduce_mean(tf.get_variable("w", [1]) * inputs[0]) + spent
+        loss = (
+            tf.reduce_mean(tf.get_variable("w", [1]) * inputs[0]) * spent
+        )  # In the gradient, too.
         return mox.ModelSpec(loss=loss, log_info={"loss": loss})
 
     given = {"start": 2, "most": 16, "steps": 3, **arguments}
