@@ -136,3 +136,27 @@ def test_every_name_can_be_read() -> None:
     for module, spec in standard.specs().items():
         for name in spec.names:
             assert getattr(faces.load(module), name) is not None, f"{module}.{name}"
+
+
+def test_empty_matches_do_not_part_a_text(program: Any) -> None:
+    """As before Python 3.7; a pattern without any other match parts as it does since then."""
+    values = program(
+        r"""
+        import re
+        from re import split
+        words = [w for w in re.split(r'(\W+)?', 'Where is Mary?') if w.strip()]
+        bare = split(r'\s*', 'a  b c')
+        most = re.split(r'(-)*', 'a-b-c-d', 2)
+        plain = re.split(r'[,;]', 'a,b;c', maxsplit=1), re.split('b', 'aBc', flags=re.I)
+        ahead = re.split(r'(?=[A-Z])', 'aBcD')
+        raw = re.split(rb'\s*', b'a b')
+        own = re.sub('a', 'b', 'aa'), re.compile('x').pattern
+        """
+    )
+    assert values["words"] == ["Where", "is", "Mary", "?"]
+    assert values["bare"] == ["a", "b", "c"]
+    assert values["most"] == ["a", "-", "b", "-", "c-d"]
+    assert values["plain"] == (["a", "b;c"], ["a", "c"])
+    assert values["ahead"] == ["a", "Bc", "D"]
+    assert values["raw"] == [b"a", b"b"]
+    assert values["own"] == ("bb", "x")

@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import math
 import random
+import re
 import sys
 from collections.abc import Callable, Set
 from typing import Any, NamedTuple
@@ -38,6 +39,7 @@ def specs() -> dict[str, Spec]:
         "inspect": {"getargspec": lambda: getargspec},
         "json": {"load": lambda: json_load, "loads": lambda: json_loads},
         "random": {"sample": lambda: sample},
+        "re": {"split": lambda: split},
         "string": {
             "letters": "string:ascii_letters",
             "lowercase": "string:ascii_lowercase",
@@ -158,6 +160,27 @@ def sample(population: Any, k: int, **options: Any) -> list[Any]:
     if isinstance(population, Set):
         population = tuple(population)
     return random.sample(population, k, **options)
+
+
+def split(pattern: Any, string: Any, maxsplit: int = 0, flags: Any = 0) -> list[Any]:
+    """`re.split`, where an empty match of a pattern such as `\\s*` does not part the text.
+
+    Since Python 3.7 it does, so that `re.split(r"(\\W+)?", "a b")` parts every letter. A pattern
+    that has empty matches alone, such as a look-ahead, was an error before, and parts as it does
+    now.
+    """
+    compiled = re.compile(pattern, flags)
+    if compiled.match(string[:0]) is None or compiled.search(string) is None:
+        return compiled.split(string, maxsplit)
+    parts: list[Any] = []
+    last = 0
+    for match in compiled.finditer(string):
+        if maxsplit and len(parts) >= maxsplit * (compiled.groups + 1):
+            break
+        if match.end() > match.start():
+            parts += [string[last : match.start()], *match.groups()]
+            last = match.end()
+    return [*parts, string[last:]] if parts else compiled.split(string, maxsplit)
 
 
 def _text_function(name: str) -> Callable[[], Callable[..., Any]]:
