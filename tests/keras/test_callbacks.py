@@ -13,7 +13,7 @@ from models import BATCH, FAMILIES, X, Y, assert_equal, dense, eagerly
 
 import moxing.keras
 from moxing.errors import MoxNotSupportedError
-from moxing.keras.callbacks import Callbacks
+from moxing.keras.callbacks import Callbacks, without_done
 
 CALL: dict[str, Any] = {"batch_size": BATCH, "epochs": 2, "shuffle": False, "verbose": 0}
 
@@ -88,3 +88,36 @@ def test_tensorboard_without_its_package_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MoxNotSupportedError, match="pip install tensorboard"):
         Callbacks([keras.callbacks.TensorBoard("folder")], None, True, "keras")
+
+
+@pytest.mark.parametrize("package", FAMILIES)
+def test_callbacks_whose_work_fit_does_are_left_out(
+    package: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The folder of BackupAndRestore takes the checkpoints, from which a second call goes on."""
+    keras: Any = importlib.import_module(package)
+    folder = tmp_path / "backup"
+
+    def callbacks() -> list[Any]:
+        of_keras = keras.callbacks
+        return [of_keras.BackupAndRestore(str(folder)), of_keras.TerminateOnNaN()]
+
+    arguments = {"batch_size": BATCH, "shuffle": False}
+    with caplog.at_level("INFO", logger="tensorflow"):
+        moxing.keras.fit(dense(package), (X, Y), epochs=1, callbacks=callbacks(), **arguments)
+    assert f"BackupAndRestore is left out: the run resumes from its checkpoints in {folder}." in (
+        caplog.text
+    )
+    assert "TerminateOnNaN is left out: a loss that is not finite ends the run" in caplog.text
+    resumed = dense(package)
+    result = moxing.keras.fit(resumed, (X, Y), epochs=2, callbacks=callbacks(), **arguments)
+    assert (result.steps, result.global_step) == (5, 10)
+    whole = dense(package)
+    moxing.keras.fit(whole, (X, Y), epochs=2, **arguments)
+    assert_equal(resumed, whole)
+
+    class BackupAndRestore(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        """A callback of the program that happens to have the name."""
+
+    mine: list[Any] = [BackupAndRestore()]
+    assert without_done(mine, None) == (mine, None)

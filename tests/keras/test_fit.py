@@ -163,11 +163,8 @@ def test_what_is_refused_says_what_to_do() -> None:
     refused(MoxTypeError, "must be a number of seconds", save_every_secs="a")
     refused(MoxValueError, "fit has save_every_secs=-1; it must be above 0.", save_every_secs=-1)
     refused(MoxTypeError, "fit has start_timeout='a'", start_timeout="a")
-    refused(
-        MoxNotSupportedError,
-        "resumes by itself",
-        callbacks=[keras.callbacks.BackupAndRestore("folder")],
-    )
+    swap = keras.callbacks.SwapEMAWeights()
+    refused(MoxNotSupportedError, "has use_ema=True", callbacks=[swap])
 
     old: Any = importlib.import_module("tf_keras")
     refused(

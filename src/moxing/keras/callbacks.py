@@ -10,23 +10,51 @@ import numpy as np
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.keras.building.trace import eager_mode
+from moxing.logs import TENSORFLOW
 
 # These callbacks write files, so only the chief calls them.
-_WRITERS = ("ModelCheckpoint", "CSVLogger", "TensorBoard", "BackupAndRestore", "RemoteMonitor")
+_WRITERS = ("ModelCheckpoint", "CSVLogger", "TensorBoard", "RemoteMonitor")
 _OF_BATCHES = (*("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"),)
-_INSTEAD = {
-    "BackupAndRestore": "Leave it out: a run with output_dir resumes by itself.",
-    "ProgbarLogger": "Leave it out: the console shows progress.",
-    "SwapEMAWeights": "Compile with an optimizer that has use_ema=True.",
-    "TerminateOnNaN": "Leave it out: a loss that is not finite ends the run with an error.",
+_INSTEAD = {"SwapEMAWeights": "Compile with an optimizer that has use_ema=True."}
+# Callbacks whose work a run does itself, so that they are not called.
+_DONE = {
+    "BackupAndRestore": "the run resumes from its checkpoints in {}",
+    "ProgbarLogger": "the console shows progress",
+    "TerminateOnNaN": "a loss that is not finite ends the run with an error",
 }
+
+
+def without_done(given: Any, directory: str | None) -> tuple[list[Any], str | None]:
+    """Takes out callbacks whose work a run does itself, and says so.
+
+    Args:
+        given: the `callbacks` argument of `fit`: a callback or a list of callbacks.
+        directory: the run's folder of checkpoints; None: it has none.
+
+    Returns:
+        The other callbacks, and the folder: that of BackupAndRestore if `directory` is None.
+    """
+    given = list(given) if isinstance(given, list | tuple) else [given] if given else []
+    for callback in given:
+        if _name(callback) == "BackupAndRestore" and directory is None:
+            directory = str(callback.backup_dir)
+    done = {name for name in map(_name, given) if name in _DONE}
+    for name in sorted(done):
+        TENSORFLOW.info("%s is left out: %s.", name, _DONE[name].format(directory))
+    return [callback for callback in given if _name(callback) not in done], directory
+
+
+def _name(callback: Any) -> str:
+    """Returns the name of a callback's class; that of Keras' own classes alone counts."""
+    kind = type(callback)
+    return kind.__name__ if kind.__module__.split(".")[0] in ("keras", "tf_keras") else ""
 
 
 class Callbacks:
     """The callbacks of a run.
 
     Args:
-        given: the `callbacks` argument of `fit`: a callback or a list of callbacks.
+        given: callbacks, as `without_done` returned them.
         model: the eager model that the callbacks get.
         chief: whether this process is the chief, which saves.
         package: the package of the model, "keras" or "tf_keras".
@@ -34,11 +62,10 @@ class Callbacks:
     Raises:
         MoxTypeError: an object is not a Keras callback.
         MoxValueError: a callback is from the other Keras package.
-        MoxNotSupportedError: a callback is not needed here, or needs a package that is missing.
+        MoxNotSupportedError: a callback has no place here, or needs a package that is missing.
     """
 
     def __init__(self, given: Sequence[Any], model: Any, chief: bool, package: str) -> None:
-        given = list(given) if isinstance(given, list | tuple) else [given] if given else []
         for callback in given:
             _check(callback, package)
         self._model = model

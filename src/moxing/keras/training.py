@@ -35,7 +35,7 @@ from moxing.keras import (
 )
 from moxing.keras.building import families
 from moxing.keras.building.model import TrainedModel
-from moxing.keras.callbacks import Callbacks, stopped
+from moxing.keras.callbacks import Callbacks, stopped, without_done
 from moxing.keras.epochs import Epochs, Plan
 from moxing.keras.pipeline import Pipeline
 from moxing.keras.restored import restore
@@ -121,7 +121,8 @@ def fit(
             Default: `--keep_checkpoint_every_n_hours` of the command line, else none is.
         log_every: the number of steps between log lines.
         callbacks: Keras callbacks, called at the start and end of training, of epochs and, which
-            takes time, of training batches where a callback works in them.
+            takes time, of training batches where a callback works in them. BackupAndRestore is
+            not called: its folder is `output_dir` where that is None.
         num_gpus: the number of devices in this process; without GPUs, logical devices that share
             the CPU. Default: the `--num_gpus=N` of the command line, else 1.
         accumulate_steps: the number of parts in which each device computes its share of a batch,
@@ -164,7 +165,7 @@ def fit(
     arguments.check_rank(model, given, "train_data")
     per_epoch = arguments.count("steps_per_epoch", steps_per_epoch) or given.batches
     max_steps = arguments.all_steps(epochs, steps, per_epoch)
-    directory = arguments.directory(output_dir)
+    callbacks, directory = without_done(callbacks, arguments.directory(output_dir))
     chief = cluster is None or cluster.is_chief
     eval_steps = arguments.count("eval_steps", eval_steps)
     changes = dataclasses.replace(updating(), parts=True)
