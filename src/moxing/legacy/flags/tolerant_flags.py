@@ -70,11 +70,18 @@ class TolerantFlags(absl_flags.FlagValues):
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> Any:
-        try:
+        if name in self._flags():
             return super().__setattr__(name, value)
-        except absl_flags.UnrecognizedFlagError:
-            message = f"flag {name!r} is not defined.{near_matches(name, self._flags())}"
-            raise MoxAttributeError(message) from None
+        # TensorFlow 1.4 took any name; programs put sizes of their data there.
+        meant = near_matches(name, self._flags())
+        if meant:
+            print(
+                f"mox: {_place()} sets the flag {name!r}, which is not defined.{meant}",
+                file=sys.stderr,
+                flush=True,
+            )
+        self[name] = _Assigned(name, value)
+        return value
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
         """Reads a command line whose first item is the program's name.
@@ -155,6 +162,30 @@ class TolerantFlags(absl_flags.FlagValues):
         print(f"usage: {sys.argv[0]} [flags]\n")
         print(self.get_help() if everything else self.main_module_help())
         raise SystemExit(0)
+
+
+class _AnyValue(absl_flags.ArgumentParser):
+    """Takes every value as it is."""
+
+    def parse(self, argument: Any) -> Any:
+        return argument
+
+    def flag_type(self) -> str:
+        return "value"
+
+
+class _Assigned(absl_flags.Flag):
+    """A flag that the program assigns without defining it first."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__(
+            _AnyValue(),
+            absl_flags.ArgumentSerializer(),
+            name,
+            value,
+            "Set by the program.",
+            allow_override=True,
+        )
 
 
 def _may_replace(old: Any, new: Any) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import (
+    h5py_face,
+    matplotlib_face,
     numpy_face,
     pandas_face,
     pillow_face,
@@ -46,8 +48,11 @@ def specs() -> dict[str, Spec]:
     return {
         **standard.specs(),
         "PIL": pillow_face.spec(),
+        "h5py": h5py_face.spec(),
+        "matplotlib": matplotlib_face.spec(),
         "numpy": numpy_face.spec(),
         "pandas": pandas_face.spec(),
+        "pylab": matplotlib_face.pylab_spec(),
         "scipy": scipy_face.spec(),
         "sklearn": sklearn_face.spec(),
         "yaml": yaml_face.spec(),

@@ -14,7 +14,7 @@ from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import children, truth
-from moxing.legacy.sessions import quiet
+from moxing.legacy.sessions import dimensions, quiet
 
 V1_PROGRAM = Dialect()
 
@@ -48,6 +48,7 @@ def show_v1_face(
         if not found.eager:
             tf.disable_v2_behavior()
             truth.install()
+            dimensions.install()
             lenient.install()
             layouts.install()
     # This import warns when the program passes a URL to Python's own functions.

@@ -1,0 +1,43 @@
+"""Lets static shapes hold what TensorFlow 1.x took for a size: `8 / 2`, `True` and `'3'`.
+
+Python 3 divides integers to floats, so sizes of programs are often whole floats; and programs
+count with truth values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def install() -> None:
+    """From now on `tf.Dimension`, and so every shape, takes values that are equal to an integer."""
+    import tensorflow.compat.v1 as tf
+
+    start: Any = tf.Dimension.__init__
+    if hasattr(start, "mox_strict"):
+        return
+
+    def __init__(self: Any, value: Any) -> None:
+        start(self, _whole(value) if isinstance(value, bool | float | str) else value)
+
+    __init__.mox_strict = start  # type: ignore[attr-defined]
+    tf.Dimension.__init__ = __init__
+
+
+def uninstall() -> None:
+    """Undoes `install`."""
+    import tensorflow.compat.v1 as tf
+
+    tf.Dimension.__init__ = getattr(tf.Dimension.__init__, "mox_strict", tf.Dimension.__init__)
+
+
+def _whole(value: Any) -> int:
+    """Returns the value as an integer.
+
+    Raises:
+        ValueError: the value is not whole.
+    """
+    whole = int(value)
+    if not isinstance(value, str) and whole != value:
+        raise ValueError(f"Ambiguous dimension: {value}: a size must be a whole number.")
+    return whole
