@@ -71,7 +71,7 @@ def test_imports(line: str, name: str, value: object) -> None:
     from moxing.legacy.face import importer
 
     faces = catalog.make_faces(CommandLine([], {}, ()))
-    space = {"__builtins__": {"__import__": importer._import_function(faces)}}
+    space = {"__builtins__": {"__import__": importer._import_function(importer.UserCode(faces))}}
     exec(line, space)
     assert space[name] is value
 

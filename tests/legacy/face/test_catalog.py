@@ -151,7 +151,9 @@ def test_what_is_gone_from_contrib_estimator_says_what_to_do(
     with pytest.raises(MoxNotSupportedError) as told:
         getattr(module, name)
     with pytest.raises(MoxImportError) as imported:
-        importer._import_function(faces)("tensorflow.contrib.estimator", fromlist=[name])
+        importer._import_function(importer.UserCode(faces))(
+            "tensorflow.contrib.estimator", fromlist=[name]
+        )
 
     assert str(told.value).startswith(f"tf.contrib.estimator.{name} is not supported. ")
     assert advice in str(told.value)

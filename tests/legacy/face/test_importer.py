@@ -278,3 +278,27 @@ def test_the_main_program_gets_builtins_as_a_module(project: Path) -> None:
         compile("frame = __import__('sys')._getframe()", str(project / "m.py"), "exec"), vars(main)
     )
     assert users.is_user_frame(main.frame) is True
+
+
+def test_an_installed_library_too_old_to_be_imported_sees_the_faces(project: Path, capsys) -> None:
+    library = project / "venv" / "site-packages"
+    (library / "aged").mkdir()
+    (library / "aged" / "__init__.py").write_text("from aged import first, second")
+    (library / "aged" / "first.py").write_text("import oldflow\nseen = oldflow.loads")
+    (library / "aged" / "second.py").write_text(
+        "from oldflow.sub import cos\nfrom oldflow import dumps"
+    )
+    (library / "broken.py").write_text("from oldflow import never")
+    (library / "wrong.py").write_text("import oldflow\noldflow.misspelled")
+
+    user = _module(project, "needs_aged", "import aged.second, aged as whole")
+
+    assert user.whole.first.seen is json.loads
+    assert user.aged.second.dumps is json.dumps
+    said = capsys.readouterr().err
+    assert said.count("mox: the installed aged is older than what it imports") == 1
+    assert "as by --face=aged" in said
+    for name, error in (("broken", ImportError), ("wrong", AttributeError)):
+        with pytest.raises(error, match="never|misspelled"):
+            _module(project, f"needs_{name}", f"import {name}")
+    assert not capsys.readouterr().err

@@ -33,7 +33,9 @@ def program(faces: Faces) -> Program:
         tree = ast.parse(textwrap.dedent(source))
         calls.change(tree)
         own = types.ModuleType("builtins")
-        own.__dict__.update(builtins.__dict__, __import__=importer._import_function(faces))
+        own.__dict__.update(
+            builtins.__dict__, __import__=importer._import_function(importer.UserCode(faces))
+        )
         values = {"__builtins__": own.__dict__, "__name__": "program", **given}
         exec(compile(tree, "program.py", "exec"), values)
         return values

@@ -20,7 +20,7 @@ from typing import Any
 
 import moxing
 from moxing.errors import MoxError, MoxImportError
-from moxing.legacy.face import gone, loading
+from moxing.legacy.face import aged, gone, loading
 from moxing.legacy.face.faces import Faces
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
@@ -34,11 +34,11 @@ class UserCode:
     def __init__(self, faces: Faces, named: Collection[str] = ()) -> None:
         """Args: faces: the faces. named: installed packages whose modules also see the faces."""
         self._not_ours = tuple(_real(folder) + os.sep for folder in _foreign_folders())
-        self._named = (*_ALSO_OURS, *named)
+        self._named = {*_ALSO_OURS, *named}
         self.faces = faces
         self.builtins = types.ModuleType("builtins", builtins.__doc__)
         self.builtins.__dict__.update(builtins.__dict__)
-        self.builtins.__dict__["__import__"] = _import_function(faces)
+        self.builtins.__dict__["__import__"] = _import_function(self)
 
     def owns(self, path: str) -> bool:
         """Whether a source file is one of the user's own.
@@ -62,6 +62,25 @@ class UserCode:
         main = module.__name__ == "__main__"
         module.__dict__["__builtins__"] = self.builtins if main else self.builtins.__dict__
         return module
+
+    def learn(self, error: BaseException) -> bool:
+        """Shows the faces to an installed library that fails without; returns whether there is one.
+
+        Its modules are taken back, so that the next import loads them anew.
+        """
+        package = aged.package_of(error, self.faces)
+        if not package or package in self._named:
+            return False
+        self._named.add(package)
+        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+            del sys.modules[name]
+        print(
+            f"mox: the installed {package} is older than what it imports ({error}): it sees the"
+            f" libraries of its time, as by --face={package}.",
+            file=sys.stderr,
+            flush=True,
+        )
+        return True
 
     def is_user_frame(self, frame: types.FrameType) -> bool:
         """Whether a frame runs the user's own code."""
@@ -111,8 +130,20 @@ def uninstall() -> None:
     builtins.__dict__.pop(_MIRROR, None)
 
 
-def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
+def _import_function(code: UserCode) -> Callable[..., types.ModuleType]:
     real_import = builtins.__import__
+    faces = code.faces
+
+    def as_python(
+        name: str, globals: Any, locals: Any, fromlist: Sequence[str], level: int, within: bool
+    ) -> types.ModuleType:
+        try:
+            return real_import(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            top = name.partition(".")[0]
+            if not within or error.name != top or not _is_beside(top, globals):
+                raise
+        return real_import(name, globals, locals, fromlist, 1)
 
     def __import__(
         name: str,
@@ -124,13 +155,13 @@ def _import_function(faces: Faces) -> Callable[..., types.ModuleType]:
         # C code that imports for itself while the user's frame runs (PyImport_Import) passes an
         # empty list; import statements never do.
         if level or fromlist == [] or not faces.covers(name):
-            try:
-                return real_import(name, globals, locals, fromlist or (), level)
-            except ModuleNotFoundError as error:
-                top = name.partition(".")[0]
-                if level or fromlist == [] or error.name != top or not _is_beside(top, globals):
-                    raise
-            return real_import(name, globals, locals, fromlist or (), 1)
+            within = not level and fromlist != []
+            while True:
+                try:
+                    return as_python(name, globals, locals, fromlist or (), level, within)
+                except (ImportError, AttributeError) as error:
+                    if not code.learn(error):
+                        raise
         module = _load(faces, name, sys._getframe(1))
         if not fromlist:
             return faces.load(name.partition(".")[0])

@@ -1,0 +1,65 @@
+"""Finds installed libraries that their age keeps from being imported, and that the faces help.
+
+A library of 2018 in site-packages, such as attrdict, imports names that Python, NumPy or TensorFlow
+dropped since. `--face=attrdict` shows it the libraries of its time; here its failed import says so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+import types
+
+from moxing.legacy.face.faces import Faces
+
+_NAME_OF = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+_FOLDERS = ("/site-packages/", "/dist-packages/")
+
+
+def package_of(error: BaseException, faces: Faces) -> str:
+    """Returns the installed package whose import failed for a name that the faces have.
+
+    Args:
+        error: what the import raised.
+        faces: the faces.
+
+    Returns:
+        The package, or an empty text: another error, a name that no face has, or the user's file.
+    """
+    lost = _lost_name(error)
+    if lost is None or not faces.covers(lost[0]):
+        return ""
+    module, name = lost
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        owner = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        # A library that says by itself what it lacks, and Python's own import system.
+        if owner in (module.partition(".")[0], "moxing", "importlib", "_frozen_importlib"):
+            continue
+        file = frame.f_code.co_filename.replace("\\", "/")
+        installed = any(folder in file for folder in _FOLDERS)
+        if not installed or faces.covers(owner) or owner in sys.stdlib_module_names:
+            return ""
+        return owner if _has(faces, module, name) else ""
+    return ""
+
+
+def _lost_name(error: BaseException) -> tuple[str, str] | None:
+    """Returns the module and the name in it that an error is about; no name: the module itself."""
+    if isinstance(error, ModuleNotFoundError):
+        return (error.name, "") if error.name else None
+    if isinstance(error, ImportError):
+        found = _NAME_OF.search(str(error))
+        return (found[2], found[1]) if found else None
+    owner = getattr(error, "obj", None)
+    if isinstance(error, AttributeError) and isinstance(owner, types.ModuleType):
+        return owner.__name__, str(error.name)
+    return None
+
+
+def _has(faces: Faces, module: str, name: str) -> bool:
+    try:
+        shown = faces.load(module)
+    except ImportError:
+        return False
+    return not name or hasattr(shown, name)
