@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import tensorflow.compat.v1 as tf
 import warm
 
 from moxing.cli import export
@@ -71,6 +73,25 @@ def test_a_program_that_has_trained(tmp_path: Path) -> None:
         "mox: error: train.py ended without calling mox.run: nothing was exported. Give it flags"
         " with which it trains, as in mox export train.py --train=True"
     )
+
+
+@pytest.mark.slow
+def test_stated_inputs_need_no_data(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    assert _mox("run", "train.py", "--train_url=out", cwd=tmp_path).returncode == 0
+    needs = PROGRAM.replace("  print('input_fn', mode)", "  raise OSError('no data')")
+    (tmp_path / "train.py").write_text(needs)
+    options = ("--train_url=out", "--input=float32:N,3")
+    done = _mox("export", "train.py", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    with tf.Graph().as_default(), tf.Session() as session:
+        meta = tf.saved_model.loader.load(session, ["serve"], str(tmp_path / "out" / "1"))
+        signature = meta.signature_def["serving_default"]
+        y = session.run(signature.outputs["y"].name, {signature.inputs["x"].name: np.eye(7, 3)})
+    assert y.shape == (7, 1)
+    done = _mox("export", "train.py", "--train_url=out", "--input=float32:N,4", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "[4, 1]" in done.stderr  # The kernel of the model, beside [3, 1] of the checkpoint.
 
 
 def test_own_options_and_the_programs_flags() -> None:

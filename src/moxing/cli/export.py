@@ -14,7 +14,7 @@ Runs SCRIPT.py up to its first mox.run, which then neither trains nor evaluates:
 for the shapes of the inputs and model_fn in mode EXPORT, exports the model with the values of a
 checkpoint, and ends the program. Other flags are the program's own, as behind mox run SCRIPT.py;
 those that stand after -- are always."""
-_OPTIONS = ("--checkpoint", "--kind", "--to")
+_OPTIONS = ("--checkpoint", "--kind", "--to", "--input")
 _KINDS = {
     "tf_serving": "TF_SERVING",
     "frozen": "FROZEN_GRAPH",
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         from moxing.tensorflow.executor import export_only
 
         kinds = [_KINDS[kind] for kind in given.kind or ["tf_serving"]]
-        request = export_only.make_request(kinds, given.checkpoint, given.to)
+        request = export_only.make_request(kinds, given.checkpoint, given.to, given.input)
     except SyntaxError as error:
         complaints.say(f"error: {complaints.about_syntax(error)}")
         return complaints.FAILED
@@ -90,6 +90,14 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         action="append",
         choices=tuple(_KINDS),
         help="what to write beside the SavedModel; may be given several times",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]TYPE:SIZES",
+        help="an input of model_fn, such as float32:N,28,28,1 (N: any number of samples), once for"
+        " each, so that input_fn is not called: the export needs no data",
     )
     known, unknown = parser.parse_known_args(own)
     for name in (word.partition("=")[0] for word in unknown if word.startswith("--")):

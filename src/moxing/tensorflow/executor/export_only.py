@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from moxing.engine.job.job import Export, Job
+from moxing.engine.job.job import Data, Export, Job
 from moxing.engine.run.export_run import export_checkpoint
-from moxing.tensorflow.executor import arguments
+from moxing.tensorflow.executor import arguments, stated_inputs
+from moxing.tensorflow.executor.stated_inputs import Stated
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,13 @@ class Request:
         checkpoint: a checkpoint, or a directory of checkpoints; None: the program's own.
         to: the directory for the model, in a folder named by its version; None: the program's
             log_dir.
+        inputs: the inputs of the model; empty: those that input_fn makes.
     """
 
     kinds: tuple[str, ...]
     checkpoint: str | None = None
     to: str | None = None
+    inputs: tuple[Stated, ...] = ()
 
 
 class Exported(SystemExit):
@@ -47,16 +50,19 @@ def instead_of_running(request: Request) -> Iterator[None]:
         _requests.remove(request)
 
 
-def make_request(kinds: list[str], checkpoint: str | None, to: str | None) -> Request:
+def make_request(
+    kinds: list[str], checkpoint: str | None, to: str | None, inputs: Sequence[str] = ()
+) -> Request:
     """Returns a request with checked values.
 
     Raises:
-        MoxError: a kind is unknown, or a path is invalid.
+        MoxError: a kind is unknown, a path is invalid, or a text is no input.
     """
     return Request(
         arguments.export_kinds("--kind", kinds),
         arguments.check_path("--checkpoint", checkpoint),
         arguments.check_path("--to", to),
+        stated_inputs.parse(inputs),
     )
 
 
@@ -72,5 +78,8 @@ def end_with_export(job: Job, request: Request) -> NoReturn:
         Exported: always, unless the export fails.
     """
     wanted = dataclasses.replace(job, export=Export(True, request.kinds))
+    if request.inputs:
+        made = Data(stated_inputs.input_fn(request.inputs), None, make_batches=False)
+        wanted = dataclasses.replace(wanted, data=made)
     export_checkpoint(wanted, request.checkpoint, request.to)
     raise Exported(0)
