@@ -20,7 +20,7 @@ import warm
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-CHINESE = ROOT / "README.zh-CN.md"
+README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
 BLOCK = re.compile(
     r"^(?:<!-- (?P<marker>\w+)(?: within (?P<within>[0-9.]+))? -->\n)?"
     r"```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
@@ -80,13 +80,19 @@ def appears(line: str, printed: str, within: float | None) -> bool:
     return False
 
 
-def run(script: str, folder: Path) -> str:
-    """What a shell prints for a block of commands, which must all succeed."""
+def run(script: str, folder: Path, forks: bool) -> str:
+    """What a shell prints for a block of commands, which must all succeed.
+
+    Args:
+        script: the commands.
+        folder: where they run.
+        forks: whether `python FILE` is a fork of a process that has imported TensorFlow.
+    """
     folders = [str(warm.commands()), str(Path(sys.executable).parent), os.environ["PATH"]]
     done = subprocess.run(
         ["bash", "-euc", script],
         cwd=folder,
-        env={**warm.forking(), "PATH": os.pathsep.join(folders)},
+        env={**warm.forking(files=forks), "PATH": os.pathsep.join(folders)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -110,7 +116,7 @@ def test_readme_shows_the_same_code_in_both_languages() -> None:
     def code(page: Path) -> list[str]:
         return [re.sub("#.*", "", block.body) for block in blocks(page)]
 
-    assert code(CHINESE) == code(ROOT / "README.md")
+    assert code(CHINESE) == code(README)
 
 
 @pytest.mark.slow
@@ -123,7 +129,7 @@ def test_commands_of_a_page_do_what_it_says(page: Path, tmp_path: Path, data_dir
         if block.title:
             (tmp_path / block.title).write_text(block.body, encoding="utf-8")
         elif block.marker == "run":
-            printed = run(block.body, tmp_path)
+            printed = run(block.body, tmp_path, forks=page != README)
         elif block.marker == "output":
             for line in filter(str.strip, block.body.splitlines()):
                 assert appears(line, printed, block.within), f"{line!r} is not in\n{printed}"
