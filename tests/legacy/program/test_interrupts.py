@@ -57,6 +57,18 @@ def test_a_program_that_acts_on_each_interrupt_goes_on(monkeypatch: pytest.Monke
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_an_error_that_native_code_makes_of_an_interrupt_is_one() -> None:
+    made = AttributeError("no attribute '_type_spec'")
+    made.__context__ = SystemError("<built-in function x> returned a result with an exception set")
+    other = ValueError("of the program")
+    with interrupts.second_ends():
+        assert interrupts.behind(made) is made  # Nobody pressed Ctrl-C.
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert isinstance(interrupts.behind(made), KeyboardInterrupt)
+        assert interrupts.behind(other) is other
+
+
 def test_handlers_of_the_program_itself_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(interrupts.leaving, "at_once", ended.append)

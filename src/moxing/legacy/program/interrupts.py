@@ -29,6 +29,11 @@ class _Interrupts:
         self._acted = 0  # How often the main thread has acted.
         self._settled = 0  # The same, when Ctrl-C was last heard and acted on.
 
+    @property
+    def has_acted(self) -> bool:
+        """Whether the main thread has ever acted."""
+        return self._acted > 0
+
     def act(self, number: int, frame: FrameType | None) -> None:
         """Does what Python does at Ctrl-C; the main thread calls it."""
         self._acted += 1
@@ -65,6 +70,25 @@ class _Interrupts:
         """Whether the main thread has not acted; programs with handlers of their own are left."""
         mine = signal.getsignal(signal.SIGINT) == self.act
         return mine and self._acted == self._settled
+
+
+def behind(error: BaseException) -> BaseException:
+    """Returns KeyboardInterrupt for an error that native code made of one; else the error.
+
+    TensorFlow calls Python from native code, where Ctrl-C may become a SystemError, and that again
+    another error.
+    """
+    act = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
+    if not isinstance(act, _Interrupts) or not act.has_acted:
+        return error
+    found: BaseException | None = error
+    seen: set[int] = set()
+    while found is not None and id(found) not in seen:
+        if isinstance(found, SystemError | KeyboardInterrupt):
+            return KeyboardInterrupt()
+        seen.add(id(found))
+        found = found.__cause__ or found.__context__
+    return error
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def run(
     except Exception as error:
         # An ignored flag may be the cause of the error.
         command_line.warn_unknown()
-        return complaints.report(error, code.co_filename, users.owns)
+        return complaints.report(interrupts.behind(error), code.co_filename, users.owns)
     except KeyboardInterrupt as error:
         return complaints.report(error, code.co_filename, users.owns)
     except SystemExit as error:

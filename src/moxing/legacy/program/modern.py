@@ -13,7 +13,7 @@ import sys
 import types
 from collections.abc import Sequence
 
-from moxing.legacy.program import complaints
+from moxing.legacy.program import complaints, interrupts
 
 _PACKAGE = "moxing.keras"
 _FLAGS = ("job_name", "task_index", "worker_hosts", "ps_hosts")
@@ -57,7 +57,8 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
         else:
             runpy.run_path(script, run_name="__main__")
     except Exception as error:
-        return complaints.report(error, path, lambda name: name.startswith(folder + os.sep))
+        owns = folder + os.sep
+        return complaints.report(interrupts.behind(error), path, lambda name: name.startswith(owns))
     except KeyboardInterrupt as error:
         return complaints.report(error, path, lambda name: False)
     return 0
