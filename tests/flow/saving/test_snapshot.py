@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import moxing.flow as flow
 from moxing.errors import CheckpointError
+from moxing.flow.runtime import session
 from moxing.flow.saving import snapshot
 from moxing.framework.owners import Owner, machine, started
 
@@ -85,3 +88,30 @@ def test_values_that_are_not_those_that_were_saved_are_refused(
         snapshot.verify(folder, ["b"], folder)
     (tmp_path / "one" / ".digests.json").unlink()
     snapshot.verify(folder, ["w/a"], folder)
+
+
+def test_many_variables_are_saved_and_loaded_in_few_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow prunes the whole graph for each new set of operations."""
+
+    @flow.function
+    def job() -> Any:
+        start = flow.random_uniform_initializer()
+        return flow.concat(
+            [flow.get_variable(f"v{i}", (2,), initializer=start) for i in range(130)], 0
+        )
+
+    point, calls = flow.train.CheckPoint(), list[Any]()
+    point.init()
+    native = session.default().native
+    assert native is not None
+    run = native.run
+    monkeypatch.setattr(native, "run", lambda *given: calls.append(given) or run(*given))
+    before = job().get()
+
+    point.save(str(tmp_path / "a"))
+    assert len(calls) == 3  # 64, 64 and 2 variables.
+    point.load(str(tmp_path / "a"))
+    assert len(calls) <= 8
+    np.testing.assert_array_equal(job().get(), before)

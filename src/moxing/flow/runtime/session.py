@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import tensorflow.compat.v1 as tf
@@ -25,6 +25,9 @@ from moxing.flow.trace.conf import JobConf
 from moxing.flow.trace.shards import Split
 from moxing.flow.trace.topology import Topology
 from moxing.flow.trace.variables import Variables, counts
+
+# Of one call that reads or assigns variables: more would need more memory beside the variables.
+_MOST_AT_ONCE, _BYTES_AT_ONCE = 64, 64 << 20
 
 
 class Traced(Protocol):
@@ -256,21 +259,48 @@ class Session:
         found = self.variables.by_name
         native.run([found[name].initializer for name in chosen if name not in parted])
         for name in parted:
-            self.assign(native, name, native.run(found[name].initial))
+            self.assign(native, {name: native.run(found[name].initial)})
 
-    def assign(self, native: tf.Session, name: str, value: Any) -> None:
-        """Gives a variable a value."""
-        placeholder, operation = self._setters[name]
-        if name in self._wholes:
-            self._tell("assign", name=name)
-        native.run(operation, {placeholder: value})
+    def grouped(self, names: Iterable[str]) -> Iterator[list[str]]:
+        """Yields the names of variables that one call of `assign` or `values` serves.
 
-    def value(self, native: tf.Session, name: str) -> Any:
-        """The value of a variable; a variable in parts is put together from all machines."""
-        if name not in self._wholes:
-            return native.run(self.variables.by_name[name])
-        self._tell("collect", name=name)
-        return native.run(self._wholes[name])
+        For each new set of operations TensorFlow prunes the whole graph, which takes longer than to
+        copy a small variable. A variable in parts is in a group of its own.
+        """
+        group: list[str] = []
+        size = 0
+        for name in names:
+            if name in self._wholes:
+                yield [name]
+                continue
+            variable = self.variables.by_name[name]
+            own = variable.shape.num_elements() * variable.dtype.base_dtype.size
+            if group and (len(group) == _MOST_AT_ONCE or size + own > _BYTES_AT_ONCE):
+                yield group
+                group, size = [], 0
+            group.append(name)
+            size += own
+        if group:
+            yield group
+
+    def assign(self, native: tf.Session, values: Mapping[str, Any]) -> None:
+        """Gives the variables of a group of `grouped` values."""
+        setters = {name: self._setters[name] for name in values}
+        for name in values:
+            if name in self._wholes:
+                self._tell("assign", name=name)
+        feeds = {placeholder: values[name] for name, (placeholder, _) in setters.items()}
+        native.run([operation for _, operation in setters.values()], feeds)
+
+    def values(self, native: tf.Session, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        """Yields names and values; variables in parts are put together from all machines."""
+        for group in self.grouped(names):
+            if group[0] in self._wholes:
+                self._tell("collect", name=group[0])
+                yield group[0], native.run(self._wholes[group[0]])
+            else:
+                found = native.run([self.variables.by_name[name] for name in group])
+                yield from zip(group, found, strict=True)
 
     def _tell(self, what: str, **details: Any) -> None:
         if self._group is not None:

@@ -53,12 +53,13 @@ class CheckPoint:
 
             def work(native: Any) -> None:
                 current.initialize(native, missing)
-                for name in wanted:
-                    if name not in missing:
+                for group in current.grouped(name for name in wanted if name not in missing):
+                    values = {}
+                    for name in group:
                         dtype = wanted[name].dtype.base_dtype.as_numpy_dtype
                         value = snapshot.read(local, found.get(name, name), dtype)
-                        shape = wanted[name].shape.as_list()
-                        current.assign(native, name, value.reshape(shape))
+                        values[name] = value.reshape(wanted[name].shape.as_list())
+                    current.assign(native, values)
                 current.share(native)
                 current.readers.go_on(native, taken)
 
@@ -89,7 +90,7 @@ class CheckPoint:
             names = current.variables.by_name
             taken = current.readers.places()
             more = {places.FILE: places.encoded(taken)} if taken else {}
-            storage.write(folder, ((name, current.value(native, name)) for name in names), more)
+            storage.write(folder, current.values(native, names), more)
 
         current.in_order(work)
 

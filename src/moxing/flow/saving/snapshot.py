@@ -6,6 +6,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from moxing.flow.trace.variables import DONE_FILE as DONE
 VALUES = "out"
 DIGESTS = ".digests.json"  # The original's format has no such file, and ignores it.
 _SHOWN = 20
+_SYNCS_AT_ONCE = 16
 _NONE: Mapping[str, bytes] = {}
 
 
@@ -139,15 +141,19 @@ def _write(
             os.makedirs(os.path.dirname(target), exist_ok=True)
             little = value.astype(value.dtype.newbyteorder("<"), copy=False)
             flat = np.ascontiguousarray(little).reshape(-1).view(np.uint8)
-            durable.write(target, flat.data)  # type: ignore
+            with open(target, "wb") as stream:
+                stream.write(flat.data)
             digests[name] = durable.worded(zlib.crc32(flat.data))
+        # A disk writes files that are synced at once together, and each by itself otherwise.
+        with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
+            list(pool.map(durable.sync, ([file_of(aside, name)] for name in digests)))
         durable.write(os.path.join(aside, DIGESTS), json.dumps(digests).encode())
         durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
         for name, content in more.items():
             durable.write(os.path.join(aside, name), content)
         durable.write(os.path.join(aside, DONE), b"")
-        for base, _, _ in os.walk(aside):
-            durable.sync_directory(base)
+        with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
+            list(pool.map(durable.sync_directory, [base for base, _, _ in os.walk(aside)]))
         os.rename(aside, folder)
         durable.sync_directory(parent)
 
