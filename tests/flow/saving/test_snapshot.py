@@ -107,11 +107,17 @@ def test_many_variables_are_saved_and_loaded_in_few_calls(
     native = session.default().native
     assert native is not None
     run = native.run
-    monkeypatch.setattr(native, "run", lambda *given: calls.append(given) or run(*given))
+
+    def counted(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        return run(*given, **more)
+
+    monkeypatch.setattr(native, "run", counted)
     before = job().get()
+    calls.clear()
 
     point.save(str(tmp_path / "a"))
     assert len(calls) == 3  # 64, 64 and 2 variables.
     point.load(str(tmp_path / "a"))
-    assert len(calls) <= 8
+    assert len(calls) <= 3 + 3 + 2  # Others give first values to none, and share.
     np.testing.assert_array_equal(job().get(), before)
