@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import tensorflow.compat.v1 as tf
 
@@ -19,10 +19,15 @@ def broken(error: tf.errors.OpError, graph: tf.Graph) -> str:
     TensorFlow tells the offset in the file alone. So the files that the graph names are read until
     one fails at that offset; a file that only a feed or another file names is not found.
     """
+    return broken_in(error, _files(graph))
+
+
+def broken_in(error: tf.errors.OpError, paths: Iterable[str]) -> str:
+    """What `broken` returns, where the files that may be broken are known."""
     found = _BROKEN.search(str(error.message))
     if not isinstance(error, tf.errors.DataLossError) or found is None:
         return ""
-    for path in _files(graph):
+    for path in paths:
         if os.path.getsize(path) > int(found[2]) and (count := _fails_at(path, found[0])) >= 0:
             return (
                 f"record {count} (from 0) of {path} is {found[1]}, at byte {found[2]}. Get the file"

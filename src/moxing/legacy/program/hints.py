@@ -9,6 +9,7 @@ import traceback
 
 import moxing
 from moxing.legacy import libraries
+from moxing.legacy.program import damaged
 from moxing.legacy.python2 import advice
 
 _STORES = ("s3://", "obs://")
@@ -28,7 +29,7 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
         folder: the folder of the script, which is searched for modules.
         users: whether the user's own code, not a library, raised the error.
     """
-    found = [_about_store(error), _about_old_model(error)]
+    found = [_about_store(error), _about_old_model(error), damaged.about(error)]
     if users:
         found += [advice.about(error), _about_module(error, folder), _about_relative(error)]
     return [sentence for sentence in found if sentence]
