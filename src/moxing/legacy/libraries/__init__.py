@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import (
-    h5py_face,
+    data_files,
+    librosa_face,
     matplotlib_face,
     numpy_face,
     pandas_face,
@@ -16,7 +17,6 @@ from moxing.legacy.libraries import (
     scipy_face,
     sklearn_face,
     standard,
-    yaml_face,
 )
 
 # Module -> the package to install.
@@ -28,15 +28,20 @@ PACKAGES = {
     "cv2": "opencv-python-headless",
     "gym": "gym",
     "h5py": "h5py",
+    "easydict": "easydict",
     "jieba": "jieba",
+    "librosa": "librosa",
+    "lmdb": "lmdb",
     "matplotlib": "matplotlib",
     "nltk": "nltk",
     "pandas": "pandas",
+    "past": "future",
     "scipy": "scipy",
     "tqdm": "tqdm",
     "dateutil": "python-dateutil",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
+    "tensorboard": "tensorboard",
     "tensorflow_hub": "tensorflow-hub",
     "tensorflow_probability": "tensorflow-probability",
     "yaml": "pyyaml",
@@ -48,12 +53,13 @@ def specs() -> dict[str, Spec]:
     return {
         **standard.specs(),
         "PIL": pillow_face.spec(),
-        "h5py": h5py_face.spec(),
+        "h5py": data_files.h5py_spec(),
+        "librosa": librosa_face.spec(),
         "matplotlib": matplotlib_face.spec(),
         "numpy": numpy_face.spec(),
         "pandas": pandas_face.spec(),
         "pylab": matplotlib_face.pylab_spec(),
         "scipy": scipy_face.spec(),
         "sklearn": sklearn_face.spec(),
-        "yaml": yaml_face.spec(),
+        "yaml": data_files.yaml_spec(),
     }

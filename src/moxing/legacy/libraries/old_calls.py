@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from moxing.legacy.libraries import users_only
 from moxing.legacy.python2 import meaning
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -65,6 +66,10 @@ def attribute(owner: Any, name: str) -> Any:
         for kinds, old, function in _ATTRIBUTES:
             if old == name and isinstance(owner, kinds):
                 return functools.partial(function, owner)
+        for kind in type(owner).__mro__:
+            found = kind.__dict__.get(name)
+            if isinstance(found, users_only.OldAttribute):
+                return found.bound(owner)
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from moxing.legacy.face.faces import Spec
@@ -20,10 +21,12 @@ def spec() -> Spec:
                     "CUBIC": "PIL.Image:Resampling.BICUBIC",
                     "LINEAR": "PIL.Image:Resampling.BILINEAR",
                     "VERSION": lambda: "1.1.7",
+                    "fromstring": "PIL.Image:frombytes",
                     "PILLOW_VERSION": "PIL:__version__",
                     "isImageType": lambda: is_image_type,
                     "isStringType": lambda: lambda text: isinstance(text, str),
                 },
+                arrive=_bytes,
                 library=True,
             ),
             "ImageDraw": Spec(roots=("PIL.ImageDraw",), arrive=_measure, library=True),
@@ -40,13 +43,44 @@ def is_image_type(t: Any) -> bool:
     return hasattr(t, "im")
 
 
+def _bytes() -> None:
+    """Gives images the methods that converted to bytes before Pillow 2."""
+    from PIL import Image
+
+    users_only.add(Image.Image, "tostring", Image.Image.tobytes)
+    users_only.add(Image.Image, "fromstring", Image.Image.frombytes)
+
+
 def _measure() -> None:
     """Gives fonts and drawings the methods that measured text before Pillow 10."""
     from PIL import ImageDraw, ImageFont
 
     for font in (ImageFont.FreeTypeFont, ImageFont.ImageFont, ImageFont.TransposedFont):
         users_only.add(font, "getsize", _getsize)
-    users_only.add(ImageDraw.ImageDraw, "textsize", _textsize)
+    for name in ("textsize", "multiline_textsize"):
+        users_only.add(ImageDraw.ImageDraw, name, _textsize)
+    for name in ("rectangle", "ellipse"):
+        method = getattr(ImageDraw.ImageDraw, name)
+        if not hasattr(method, "takes_any_order"):
+            setattr(ImageDraw.ImageDraw, name, _of_any_order(method))
+
+
+def _of_any_order(method: Any) -> Any:
+    """Returns a method for boxes whose corners may come in any order, as before Pillow 10."""
+
+    @functools.wraps(method)
+    def called(self: Any, xy: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, xy, *args, **kwargs)
+        except ValueError as error:
+            if "greater than or equal" not in str(error):
+                raise
+        one, other = zip(xy[:2], xy[2:], strict=True) if len(xy) == 4 else zip(*xy, strict=True)
+        box = (min(one), min(other), max(one), max(other))
+        return method(self, box, *args, **kwargs)
+
+    called.takes_any_order = True  # type: ignore[attr-defined]
+    return called
 
 
 def _getsize(font: Any, text: str, *args: Any, **kwargs: Any) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from moxing.legacy.face.faces import Spec
+from moxing.legacy.libraries import users_only
 
 _IMAGES = "moxing.legacy.libraries.scipy_images"
 _SPLINES = "moxing.legacy.libraries.scipy_splines"
@@ -15,6 +16,7 @@ _IMAGE_NAMES = (
 )
 _SPECIAL = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
 _PICTURES = "scipy.datasets.{} downloads that picture; it needs the package pooch."
+_WAVELETS = "PyWavelets has wavelets: pip install PyWavelets; pywt.cwt."
 _COMPLEX = ("arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt")
 
 _MISC = Spec(
@@ -63,6 +65,10 @@ def spec() -> Spec:
             ),
             "linalg": Spec(
                 roots=("scipy.linalg",),
+                names={
+                    "eigh": f"{_OWN}:eigh",
+                    **{name: f"numpy:{name}" for name in ("kron", "tri", "tril", "triu")},
+                },
                 gone={"pinv2": "Use scipy.linalg.pinv, which drops singular values by atol, rtol."},
                 library=True,
             ),
@@ -70,24 +76,43 @@ def spec() -> Spec:
             "ndimage": Spec(
                 roots=("scipy.ndimage",), names={"imread": f"{_IMAGES}:imread"}, library=True
             ),
+            "ifft": "scipy.fft:ifft",
             "randn": "numpy.random:randn",
             "rand": "numpy.random:rand",
             "signal": Spec(
-                roots=("scipy.signal",), fallback=("scipy.signal.windows",), library=True
+                roots=("scipy.signal",),
+                names={"hanning": "scipy.signal.windows:hann"},
+                gone=dict.fromkeys(("cwt", "morlet", "morlet2", "ricker"), _WAVELETS),
+                fallback=("scipy.signal.windows",),
+                library=True,
             ),
             "sparse": Spec(
                 roots=("scipy.sparse",),
                 names={
                     "linalg": Spec(
                         roots=("scipy.sparse.linalg",),
-                        names={"eigen": _eigen},
+                        names={
+                            "eigen": _eigen,
+                            "cg": lambda: _with_tol("cg"),
+                            "bicg": lambda: _with_tol("bicg"),
+                            "bicgstab": lambda: _with_tol("bicgstab"),
+                            "gmres": lambda: _with_tol("gmres"),
+                        },
                         library=True,
                     )
                 },
+                arrive=_dense,
                 library=True,
             ),
             "stats": Spec(
-                roots=("scipy.stats",), names={"itemfreq": f"{_OWN}:itemfreq"}, library=True
+                roots=("scipy.stats",),
+                names={
+                    "chisqprob": lambda: lambda chisq, df: _stats().chi2.sf(chisq, df),
+                    "itemfreq": f"{_OWN}:itemfreq",
+                    "mode": f"{_OWN}:mode",
+                    **{name: f"numpy:{name}" for name in ("nanmean", "nanmedian")},
+                },
+                library=True,
             ),
         },
         # Until SciPy 1.4, `scipy` also had all functions of NumPy.
@@ -100,6 +125,56 @@ _eigen = Spec(
     roots=("scipy.sparse.linalg",),
     names={"arpack": "scipy.sparse.linalg", "lobpcg": "scipy.sparse.linalg"},
 )
+
+
+def _dense() -> None:
+    """Gives sparse matrices the short names of their methods that SciPy 1.14 removed."""
+    from scipy import sparse
+
+    for kind in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
+        for suffix in ("matrix", "array"):
+            owner = getattr(sparse, f"{kind}_{suffix}")
+            users_only.add(owner, "A", lambda matrix: matrix.toarray(), "property")
+            users_only.add(owner, "H", lambda matrix: matrix.conj().T, "property")
+
+
+def _with_tol(name: str) -> Callable[..., Any]:
+    """Returns a solver whose relative tolerance was named `tol`."""
+    from scipy.sparse import linalg
+
+    solver = getattr(linalg, name)
+
+    def solve(A: Any, b: Any, x0: Any = None, tol: float = 1e-5, *args: Any, **kwargs: Any) -> Any:
+        kwargs.setdefault("rtol", tol)
+        if args:
+            kwargs["maxiter"] = args[0]
+        return solver(A, b, x0, **kwargs)
+
+    solve.__name__, solve.__doc__ = name, solver.__doc__
+    return solve
+
+
+def eigh(
+    a: Any, b: Any = None, *args: Any, turbo: bool = True, eigvals: Any = None, **options: Any
+) -> Any:
+    """`scipy.linalg.eigh`, whose argument `subset_by_index` was named `eigvals`."""
+    from scipy import linalg
+
+    if eigvals is not None:
+        options["subset_by_index"] = eigvals
+    names = ("lower", "eigvals_only", "overwrite_a", "overwrite_b")
+    return linalg.eigh(a, b, **dict(zip(names, args, strict=False)), **options)
+
+
+def _stats() -> Any:
+    from scipy import stats
+
+    return stats
+
+
+def mode(a: Any, axis: Any = 0, nan_policy: str = "propagate") -> Any:
+    """`scipy.stats.mode`, whose results keep the dimension along which it counts."""
+    return _stats().mode(a, axis=axis, nan_policy=nan_policy, keepdims=True)
 
 
 def central_diff_weights(Np: int, ndiv: int = 1) -> Any:

@@ -7,7 +7,7 @@ import collections.abc
 import importlib.util
 import inspect
 import math
-import random
+import random as _random
 import re
 import sys
 from collections.abc import Callable, Set
@@ -37,8 +37,12 @@ def specs() -> dict[str, Spec]:
         },
         "fractions": {"gcd": lambda: gcd},
         "inspect": {"getargspec": lambda: getargspec},
-        "json": {"load": lambda: json_load, "loads": lambda: json_loads},
-        "random": {"sample": lambda: sample},
+        "html": {"parser": _spec("html.parser", {}, arrive=_parsers)},
+        "json": {
+            **{"dump": lambda: json_dump, "dumps": lambda: json_dumps},
+            **{"load": lambda: json_load, "loads": lambda: json_loads},
+        },
+        "random": {"sample": lambda: sample, "seed": lambda: seed, "shuffle": lambda: shuffle},
         "re": {"split": lambda: split},
         "string": {
             "letters": "string:ascii_letters",
@@ -155,11 +159,41 @@ def json_load(fp: Any, encoding: Any = None, **options: Any) -> Any:
     return json.load(fp, **options)
 
 
+def json_dumps(obj: Any, encoding: Any = None, **options: Any) -> str:
+    """`json.dumps`, whose argument `encoding` was of Python 2."""
+    import json
+
+    return json.dumps(obj, **options)
+
+
+def json_dump(obj: Any, fp: Any, encoding: Any = None, **options: Any) -> None:
+    """`json.dump`, whose argument `encoding` was of Python 2."""
+    import json
+
+    json.dump(obj, fp, **options)
+
+
+def seed(a: Any = None, version: int = 2) -> None:
+    """`random.seed`, also of other objects, by their hash, as until Python 3.10."""
+    plain = isinstance(a, int | float | str | bytes | bytearray | type(None))
+    _random.seed(a if plain else hash(a), version)
+
+
+def shuffle(x: Any, random: Callable[[], float] | None = None) -> None:
+    """`random.shuffle`; `random`, until Python 3.10, is a function that returns numbers below 1."""
+    if random is None:
+        _random.shuffle(x)
+        return
+    for last in reversed(range(1, len(x))):
+        place = int(random() * (last + 1))
+        x[last], x[place] = x[place], x[last]
+
+
 def sample(population: Any, k: int, **options: Any) -> list[Any]:
     """`random.sample`, also of sets, in their order of iteration."""
     if isinstance(population, Set):
         population = tuple(population)
-    return random.sample(population, k, **options)
+    return _random.sample(population, k, **options)
 
 
 def split(pattern: Any, string: Any, maxsplit: int = 0, flags: Any = 0) -> list[Any]:
@@ -200,6 +234,13 @@ def make_suite(test_case: type, prefix: str = "test") -> Any:
     loader = unittest.TestLoader()
     loader.testMethodPrefix = prefix
     return loader.loadTestsFromTestCase(test_case)
+
+
+def _parsers() -> None:
+    import html
+    import html.parser
+
+    users_only.add(html.parser.HTMLParser, "unescape", lambda parser, s: html.unescape(s))
 
 
 def _threads() -> None:

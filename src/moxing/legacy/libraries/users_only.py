@@ -24,6 +24,10 @@ class OldAttribute:
         self._how = how
         self._missing = missing
 
+    def bound(self, instance: Any) -> Any:
+        """Returns the method of an instance, for the user's module that asked for it."""
+        return functools.partial(self._function, instance)
+
     def __get__(self, instance: Any, owner: type) -> Any:
         if not is_users(sys._getframe(1)):
             raise AttributeError(self._missing)

@@ -1,4 +1,8 @@
-"""h5py as it was before 3.0: `Dataset.value`, and files that are opened for writing by default."""
+"""Libraries of files of data as they were in 2018.
+
+PyYAML's `load` of one argument is read safely; h5py's datasets have `value`, and its files are
+opened for writing by default.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import users_only
 
 
-def spec() -> Spec:
+def h5py_spec() -> Spec:
     """h5py; everything else is its own."""
     return Spec(
         roots=("h5py",),
@@ -38,3 +42,31 @@ def _file() -> type:
             super().__init__(name, mode or "r", *args, **kwargs)
 
     return File
+
+
+def yaml_spec() -> Spec:
+    """PyYAML; everything else is its own."""
+    return Spec(
+        roots=("yaml",),
+        names={"load": lambda: load, "load_all": lambda: load_all},
+        library=True,
+    )
+
+
+def load(stream: Any, Loader: Any = None) -> Any:
+    """Returns the first document of a stream.
+
+    Args:
+        stream: a text or an open file.
+        Loader: default: SafeLoader, which makes plain values only. Other values need a Loader.
+    """
+    import yaml
+
+    return yaml.load(stream, Loader or yaml.SafeLoader)
+
+
+def load_all(stream: Any, Loader: Any = None) -> Any:
+    """Yields all documents of a stream; see `load`."""
+    import yaml
+
+    return yaml.load_all(stream, Loader or yaml.SafeLoader)
