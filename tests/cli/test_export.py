@@ -91,7 +91,7 @@ def test_stated_inputs_need_no_data(tmp_path: Path) -> None:
     assert y.shape == (7, 1)
     done = _mox("export", "train.py", "--train_url=out", "--input=float32:N,4", cwd=tmp_path)
     assert done.returncode == 1
-    assert "[4, 1]" in done.stderr  # The kernel of the model, beside [3, 1] of the checkpoint.
+    assert "has the shape (4, 1) in the export graph and (3, 1) in the checkpoint" in done.stderr
 
 
 def test_own_options_and_the_programs_flags() -> None:

@@ -52,14 +52,16 @@ def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["runs", "RUN", "--sort=lass"], "Did you mean 'loss'?"),
         (["compare", "RUN"], "1 run given"),
         (["compare", "RUN", "NOWHERE"], "holds no records of a run"),
-        (["compare", "RUN", "RUN", "--to=NOWHERE/page.html"], "cannot write"),
+        (["compare", "RUN", "OTHER", "--to=NOWHERE/page.html"], "cannot write"),
+        (["compare", "RUN", "RUN"], "is given twice"),
     ],
 )
 def test_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     run = _run(tmp_path / "run", 1.0)
-    places = {"RUN": run, "NOWHERE": str(tmp_path / "nowhere")}
+    other = _run(tmp_path / "other", 1.0)
+    places = {"RUN": run, "OTHER": other, "NOWHERE": str(tmp_path / "nowhere")}
     given = [
         places.get(argument, argument)
         for argument in (text.replace("=NOWHERE", f"={places['NOWHERE']}") for text in arguments)

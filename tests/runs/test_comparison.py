@@ -63,3 +63,10 @@ def test_too_few_and_too_many_runs(tmp_path: Path, count: int) -> None:
 
     with pytest.raises(MoxValueError, match=f"{count} runs? given"):
         comparison.page(found.find([str(tmp_path)]))
+
+
+def test_a_run_is_not_compared_with_itself(tmp_path: Path) -> None:
+    one, other = _two(tmp_path)
+    with pytest.raises(MoxValueError) as raised:
+        comparison.page([one, other, found.read(f"{one.path}/")])
+    assert str(raised.value) == f"The run {one.path}/ is given twice. Name each run once."

@@ -46,13 +46,17 @@ def page(runs: Sequence[Run]) -> str:
     """Returns a self-contained HTML page: the runs, their differences, and curves of each value.
 
     Raises:
-        MoxValueError: fewer than two runs, or more than the page has colors for.
+        MoxValueError: fewer than two runs, more than the page has colors for, or a run twice.
     """
     if not 2 <= len(runs) <= len(COLORS):
         raise MoxValueError(
             f"{len(runs)} run{'s' * (len(runs) != 1)} given: a page compares 2 to {len(COLORS)}"
             " runs. `mox runs FOLDER --sort=NAME` shows any number of them as a table."
         )
+    paths = [os.path.normpath(run.path) for run in runs]
+    for number, path in enumerate(paths):
+        if path in paths[:number]:
+            raise MoxValueError(f"The run {runs[number].path} is given twice. Name each run once.")
     body = [
         f"<header><h1>{len(runs)} runs compared</h1></header>",
         table("Runs", "runs", _HEAD, [_facts(run) for run in runs], {0, 2, 3, 4}),

@@ -6,6 +6,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import blame, exhausted
+from moxing.engine.wording import report
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from moxing.engine.graph import blame, exhausted
     ],
 )
 def test_sizes(count: float, text: str) -> None:
-    assert exhausted.size(count) == text
+    assert report.size(count) == text
 
 
 def test_memory_that_is_asked_for_and_the_largest_tensors() -> None:

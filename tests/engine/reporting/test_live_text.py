@@ -29,6 +29,9 @@ def test_a_run_with_an_end(clock: Clock) -> None:
     progress.step = 0
     clock.now += 2
     assert progress.text().plain == "train 0/1000 " + "─" * 16 + " 0% · 2.0 s"
+    clock.now += 50  # The first step takes long, and does not count.
+    progress.step = 1
+    assert " 0% · 52 s" in progress.text().plain
     progress.update(250, 42.087, 0.034, {"loss": 3.4512, "accuracy": 2e-5})
     clock.now += 10
     assert progress.text().plain == (
@@ -73,3 +76,20 @@ def test_names_cannot_break_the_line(clock: Clock) -> None:
     progress = Progress("tr\nain", None, clock)
     progress.update(1, None, None, {"a\x1b[31mb\tc": 1})
     assert progress.text().plain == "tr ain step 1 · 0.00 s · a [31mb c: 1.000"
+
+
+def test_values_have_room_on_a_narrow_terminal(clock: Clock) -> None:
+    progress = Progress("train", 1000, clock)
+    progress.update(250, 42.087, 0.034, {"loss": 3.4512, "accuracy": 0.25})
+    wide = progress.text(200).plain
+    assert wide == progress.text().plain
+    assert "━" in wide
+    assert progress.text(100).plain == (
+        "train 250/1000 25% · 0.00 s · 42.1 samples/s · 3% waiting for data · loss: 3.451"
+        " · accuracy: 0.250"
+    )
+    assert progress.text(80).plain == (
+        "train 250/1000 25% · 0.00 s · 42.1 samples/s · loss: 3.451 · accuracy: 0.250"
+    )
+    progress.update(250, 42.087, 0.5, {"loss": 3.4512, "accuracy": 0.25})
+    assert "50% waiting for data" in progress.text(80).plain  # What slows a run is always said.

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.wording.option_names import option
+from moxing.engine.wording.report import size
 
 _ASKED = re.compile(r"allocating tensor with shape\[([\d,]*)\] and type (\w+)")
 _TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _MOST = 3  # Tensors that are named.
-_UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
 
 
 def told(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operation], str]) -> str:
@@ -31,15 +31,6 @@ def told(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operatio
         " To need less, lower the batch size, take it in parts"
         f" ({option('--accumulate_steps')}=N), or compute in 16 bits."
     )
-
-
-def size(count: float) -> str:
-    """Returns a size as `203 bytes`, `12.3 KB` or `1.5 GB`, in powers of 1,000."""
-    power = 0 if count < 1000 else min(int(math.log10(count)) // 3, len(_UNITS) - 1)
-    if float(f"{count / 1000**power:.3g}") >= 1000 and 0 < power < len(_UNITS) - 1:
-        power += 1  # 999,700 bytes are 1 MB in three digits.
-    value = count / 1000**power
-    return f"{value:.3g} {_UNITS[power]}" if power else f"{int(count)} bytes"
 
 
 def bytes_of(tensor: tf.Tensor) -> int:

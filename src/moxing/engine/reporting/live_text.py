@@ -48,30 +48,43 @@ class Progress:
         self._rate, self._data_wait = samples_per_second, data_wait
         self._values = dict(values)
 
-    def text(self) -> Text:
-        """`train 120/1000 ━━━───── 12% · 1 min 12 s left · 42.1 samples/s · loss: 0.312`."""
+    def text(self, columns: int | None = None) -> Text:
+        """`train 120/1000 ━━━───── 12% · 1 min 12 s left · 42.1 samples/s · loss: 0.312`.
+
+        Args:
+            columns: the width of the terminal; where the text is wider, the bar and then the wait
+                for data make room for the values. None: any width.
+        """
+        made = self._text(_BAR, waits=True)
+        if columns is not None and made.cell_len > columns:
+            made = self._text(0, waits=True)
+        if columns is not None and made.cell_len > columns:
+            made = self._text(0, waits=False)
+        return made
+
+    def _text(self, bar: int, waits: bool) -> Text:
         now = self._clock()
-        parts = [self._position(), self._time(now)]
+        parts = [self._position(bar), self._time(now)]
         if self._rate is not None:
             parts.append(Text(f"{report.rate(self._rate)} samples/s"))
-        if self._data_wait is not None:
+        if self._data_wait is not None and (waits or self._data_wait >= _SLOW_INPUT):
             color = "yellow" if self._data_wait >= _SLOW_INPUT else ""
             parts.append(Text(f"{report.percent(self._data_wait)} waiting for data", color))
         for name, value in self._values.items():
             parts.append(Text.assemble((f"{_printable(name)}: ", "dim"), report.number(value)))
         return Text.assemble((" · ", "dim")).join(parts)
 
-    def _position(self) -> Text:
+    def _position(self, width: int) -> Text:
         title = (_printable(self._title), "bold")
         if self.step is None:
             return Text.assemble(title, " starting")
         if self._end is None:
             return Text.assemble(title, f" step {self.step}")
         step = min(max(self.step, 0), self._end)
-        done = step * _BAR // self._end
-        bar = ("━" * done, "green"), ("─" * (_BAR - done), "dim")
+        done = step * width // self._end
+        bar = ("━" * done, "green"), ("─" * (width - done), "dim"), " " if width else ""
         return Text.assemble(
-            title, f" {self.step}/{self._end} ", *bar, f" {step * 100 // self._end}%"
+            title, f" {self.step}/{self._end} ", *bar, f"{step * 100 // self._end}%"
         )
 
     def _time(self, now: float) -> Text:
@@ -81,7 +94,8 @@ class Progress:
         return Text(f"{report.duration(left)} left")
 
     def _seconds_left(self, now: float) -> float | None:
-        if self.step is None or self._end is None:
+        # The first step also plans the graph: its time says nothing of the others.
+        if not self.step or self._end is None:
             return None
         if not self._recent or self._recent[-1][1] != self.step:
             self._recent.append((now, self.step))
@@ -130,7 +144,7 @@ class LiveConsole:
             self._line.draw()
 
     def _render(self, columns: int) -> str:
-        text = self._progress.text()
+        text = self._progress.text(columns)
         text.truncate(columns, overflow="ellipsis")
         with self._rich.capture() as captured:
             self._rich.print(text, end="", no_wrap=True, overflow="ignore", crop=False)

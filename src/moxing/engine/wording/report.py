@@ -14,6 +14,7 @@ from typing import SupportsFloat
 from moxing.engine.wording.option_names import limit, option
 
 _SMALL = 1e-3
+_UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
 ENDLESS = 1 << 53  # A larger limit of steps means no limit, such as sys.maxsize.
 _HUGE = 1e16  # From here on, doubles have no decimals to show.
 
@@ -397,3 +398,12 @@ def dropped(task: str, step: int, count: tuple[int, bool]) -> str:
         f" data of {least}{data}. Give every worker as much data, or repeat it"
         f" (Dataset.repeat) and limit {option('max_number_of_steps')}."
     )
+
+
+def size(count: float) -> str:
+    """Returns a size as `203 bytes`, `12.3 KB` or `1.5 GB`, in powers of 1,000."""
+    power = 0 if count < 1000 else min(int(math.log10(count)) // 3, len(_UNITS) - 1)
+    if float(f"{count / 1000**power:.3g}") >= 1000 and 0 < power < len(_UNITS) - 1:
+        power += 1  # 999,700 bytes are 1 MB in three digits.
+    value = count / 1000**power
+    return f"{value:.3g} {_UNITS[power]}" if power else f"{int(count)} bytes"

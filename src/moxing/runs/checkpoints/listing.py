@@ -13,6 +13,7 @@ from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.remote.fetch import listing as remote_listing
 from moxing.engine.remote.scratch import room
 from moxing.engine.reporting.records import checkpoints as committed
+from moxing.engine.wording import report
 from moxing.errors import MoxValueError, escaped
 from moxing.framework import file
 from moxing.framework.file.configuration import tuning
@@ -73,7 +74,7 @@ def text(checkpoints: Sequence[Listed]) -> str:
         [
             escaped(one.name),
             "" if one.step is None else f"{one.step:,}",
-            "" if one.bytes is None else f"{one.bytes / 1e6:,.3g} MB",
+            "" if one.bytes is None else report.size(one.bytes),
             minute(one.time),
             escaped(f"DAMAGED: {one.fault}" if one.fault else one.note),
         ]

@@ -11,7 +11,8 @@ from typing import Any, Final
 import tensorflow.compat.v1 as tf
 
 from moxing import flags
-from moxing.engine.graph import devices, exhausted
+from moxing.engine.graph import devices
+from moxing.engine.wording import report
 from moxing.errors import MoxNotSupportedError, MoxValueError
 from moxing.flags import hello, rehearsal
 from moxing.flags.placement import placement
@@ -166,13 +167,13 @@ def _too_much(trials: list[Trial], size: int) -> str:
     if needs <= _SHARE * free:
         return ""
     return (
-        f"{size} would take about {exhausted.size(needs)} more memory, of which"
-        f" {exhausted.size(free)} are free"
+        f"{size} would take about {report.size(needs)} more memory, of which"
+        f" {report.size(free)} are free"
     )
 
 
 def _told(trial: Trial) -> str:
-    return f"{trial.size}: {trial.rate:,.0f} samples/s, {exhausted.size(trial.peak)} at most"
+    return f"{trial.size}: {trial.rate:,.0f} samples/s, {report.size(trial.peak)} at most"
 
 
 class _Measure:

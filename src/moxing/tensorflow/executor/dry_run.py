@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import exhausted
 from moxing.engine.job.job import Export, Job, Model, Result
 from moxing.engine.run import execution
+from moxing.engine.wording import report
 from moxing.errors import MoxNotSupportedError
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
@@ -57,9 +57,7 @@ def rehearse(job: Job) -> Result:
         return result
     result = _one_step(replace(short, export=Export()))
     if result.checkpoint:
-        TENSORFLOW.info(
-            "Dry run: the checkpoint takes %s.", exhausted.size(_size(result.checkpoint))
-        )
+        TENSORFLOW.info("Dry run: the checkpoint takes %s.", report.size(_size(result.checkpoint)))
     result = _one_step(short)
     again = ["restored", "trained one more step"] if result.steps else ["found again"]
     done = ["trained one step", "saved", *again, *_exported(result)]
@@ -159,8 +157,8 @@ class _First:
             " memory so far.",
             f"{sum(counts):,}",
             len(counts),
-            exhausted.size(taken),
-            exhausted.size(_peak()),
+            report.size(taken),
+            report.size(_peak()),
         )
 
 

@@ -151,7 +151,7 @@ def _evaluations(lines: Sequence[Line]) -> str:
 
 def _checkpoints(kept: Sequence[Kept]) -> str:
     rows = [
-        [one.name, f"{one.step:,}", f"{one.bytes / 1e6:,.3g} MB", moment(one.time), one.note]
+        [one.name, f"{one.step:,}", report.size(one.bytes), moment(one.time), one.note]
         for one in kept[-_ROWS:]
     ]
     head = ["checkpoint", "global step", "size", "committed", ""]
