@@ -27,7 +27,7 @@ OTHERS = {
     *("function", "global_function", "function_config", "FunctionConfig", "clear_default_session"),
     *("input_blob_def", "FixedTensorDef", "MirroredTensorDef", "MirroredTensorListDef"),
     *("fixed_placement", "device_prior_placement", "name_scope", "user_op_builder"),
-    *("consistent_user_op_builder", "config", "env"),
+    *("consistent_user_op_builder", "config", "env", "convert_of_dtype_to_numpy_dtype"),
 }
 
 

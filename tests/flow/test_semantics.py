@@ -268,3 +268,40 @@ def test_operations_that_cannot_be_made_name_their_blobs(use: Any, message: str 
     else:
         assert str(caught.value) == message
     assert any("test_semantics.py" in note for note in caught.value.__notes__)
+
+
+def test_blobs_tell_the_axes_of_samples_and_of_devices() -> None:
+    flow.config.gpu_device_num(2)
+    told = {}
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((4, 3, 2))) -> Any:  # noqa: B008
+        found = {
+            "x": x,
+            "all": flow.math.reduce_sum(x),
+            "samples": flow.math.reduce_max(x, axis=[0, 2]),
+            "kept": flow.math.reduce_sum(x, axis=[-1]),
+            "held": flow.math.reduce_sum(x, axis=0, keepdims=True),
+        }
+        told.update({name: (blob.batch_axis, blob.split_axis) for name, blob in found.items()})
+        assert not any(blob.is_dynamic for blob in found.values())
+        return found
+
+    job(np.ones((4, 3, 2), np.float32)).get()
+
+    wanted = {"x": (0, 0), "all": (None, None), "samples": (None, None), "kept": (0, 0)}
+    assert told == {**wanted, "held": (0, None)}
+
+
+def test_types_and_settings_can_be_read() -> None:
+    flow.config.gpu_device_num(2)
+    flow.config.reserved_host_mem_mbyte(200)
+    config = flow.FunctionConfig()
+    config.indexed_slices_optimizer_conf({"include_op_names": {"op_name": ["embedding"]}})
+
+    found = flow.env.current_resource()
+
+    assert (found.gpu_device_num, found.machine_num, found.use_rdma) == (2, 1, False)
+    assert found.reserved_host_mem_mbyte == 200
+    assert flow.int32 in flow.dtypes
+    assert flow.convert_of_dtype_to_numpy_dtype(flow.double) is np.float64

@@ -50,6 +50,9 @@ from moxing.flow.operations.watching import watch_diff as watch_diff  # noqa: E4
 from moxing.flow.operations.watching import watch_scope as watch_scope  # noqa: E402
 from moxing.flow.placement import device_prior_placement as device_prior_placement  # noqa: E402
 from moxing.flow.placement import fixed_placement as fixed_placement  # noqa: E402
+from moxing.flow.python.framework.dtype import (  # noqa: E402
+    convert_of_dtype_to_numpy_dtype as convert_of_dtype_to_numpy_dtype,
+)
 from moxing.flow.runtime.session import clear_default_session as clear_default_session  # noqa: E402
 from moxing.flow.trace import operators as _operators  # noqa: E402, F401
 from moxing.flow.trace.initializers import *  # noqa: E402, F403
@@ -67,3 +70,4 @@ __getattr__, __dir__ = _absent.of("flow", globals(), _absent.FLOW)
 float, float32, double, float64 = _tf.float32, _tf.float32, _tf.float64, _tf.float64
 half, float16 = _tf.float16, _tf.float16
 char, int8, uint8, int32, int64 = _tf.int8, _tf.int8, _tf.uint8, _tf.int32, _tf.int64
+dtypes = [char, float, float32, double, float64, float16, int8, int32, int64, uint8]

@@ -24,7 +24,7 @@ FLOW: Mapping[str, str] = {
     "eager_execution_enabled": f"{_JOBS}; nothing runs eagerly",
     "current_global_function_desc": "the FunctionConfig that your program made",
     "current_machine_id": "the first entry of flow.env.machine, which alone runs your program",
-    "current_resource": "the values that your program gave flow.config",
+    "current_resource": "flow.env.current_resource()",
     "inter_job_reuse_mem_strategy": "nothing: TensorFlow plans the memory of each step",
     "summary": "flow.watch with a function of yours",
     "advanced": "the operation itself, which runs on each device's part of the samples",
@@ -114,7 +114,7 @@ def _is_public(parent: str, name: str, value: Any) -> bool:
     if isinstance(value, ModuleType):
         own = f"{parent}.{name}"
         return value.__name__ == own and own in {f"{_API}.{module}" for module in _MODULES}
-    if isinstance(value, tf.DType) or name in ("config", "env"):
+    if isinstance(value, tf.DType) or name in ("config", "dtypes", "env"):
         return True
     home = str(getattr(value, "__module__", ""))
     inner = home in {f"{_API}.{module}" for module in _INNER}

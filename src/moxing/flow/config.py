@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -61,6 +62,8 @@ KNOBS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_JOB_BOOLS, (bool,)),
     **dict.fromkeys(_JOB_INTS, (int,)),
     **dict.fromkeys(_JOB_FLOATS, (float, int)),
+    # Names embeddings whose gradients the original keeps as rows.
+    "indexed_slices_optimizer_conf": (dict,),
 }
 _BOXING: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(
@@ -307,6 +310,10 @@ class Env:
     def init(self) -> bool:
         """True: the environment starts with the session."""
         return True
+
+    def current_resource(self) -> SimpleNamespace:
+        """The devices and machines of the session, and the other settings, as attributes."""
+        return session.default().settings.resource()
 
     def machine(self, *machines: Any) -> None:
         """Addresses of all machines."""

@@ -155,11 +155,23 @@ def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[...,
         tensor = tensor_of(input_tensor, f"flow.math.{what}")
         axes = list(axis) if isinstance(axis, list | tuple) else axis
         result = function(tensor, axes, keepdims=keepdims, name=context.op_name(name, what))
+        batch = input_tensor.batch_axis if keepdims else _kept(input_tensor, axes)
         # This API has no blobs of rank 0.
-        return Blob(result if result.shape.rank else tf.reshape(result, [1]))
+        return Blob(result if result.shape.rank else tf.reshape(result, [1]), batch)
 
     apply.__name__, apply.__doc__ = what, text
     return apply
+
+
+def _kept(blob: Blob, axes: Any) -> int | None:
+    """The axis of samples of a blob whose `axes` are reduced; None if it is among them."""
+    if axes is None or blob.batch_axis is None:
+        return None
+    rank = len(blob.static_shape)
+    gone = {int(axis) % rank for axis in (axes if isinstance(axes, list) else [axes])}
+    if blob.batch_axis in gone:
+        return None
+    return blob.batch_axis - sum(axis < blob.batch_axis for axis in gone)
 
 
 reduce_sum = _reduce("reduce_sum", tf.reduce_sum, "The sum over `axis`; over all: shape (1,).")

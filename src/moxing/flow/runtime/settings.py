@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,14 @@ _BOOLS = (
 _DEFAULTS: dict[str, Any] = {
     **{"gpu_device_num": 1, "machine": [], "ctrl_port": 2017},
     **{"start_timeout": 300, "stall_timeout": 60},
+}
+_RESOURCE: dict[str, Any] = {
+    **{"machine_num": 1, "gpu_device_num": 1, "cpu_device_num": 1, "comm_net_worker_num": 4},
+    **{"max_mdsave_worker_num": 64, "use_rdma": False, "rdma_mem_block_mbyte": 8},
+    **{"rdma_recv_msg_buf_mbyte": 6, "reserved_host_mem_mbyte": 500},
+    **{"reserved_device_mem_mbyte": 500, "enable_numa_aware_cuda_malloc_host": False},
+    **{"compute_thread_pool_size": 0, "thread_enable_local_message_queue": False},
+    **{"enable_thread_local_cache": True, "enable_debug_mode": False},
 }
 _EFFECTIVE = (*_DEFAULTS, "machine_num")
 _FROM_ONE = ("gpu_device_num", "cpu_device_num", "machine_num", "start_timeout", "stall_timeout")
@@ -75,6 +84,18 @@ class Settings:
     def devices(self) -> int:
         """How many devices compute: GPUs, or without one shares of the CPU."""
         return self.values.get("gpu_device_num", 1)
+
+    def resource(self) -> SimpleNamespace:
+        """All values as attributes; those that were not set are the original's defaults."""
+        count = max(len(self.values.get("machine", [])), 1)
+        return SimpleNamespace(
+            **{
+                **_RESOURCE,
+                "machine_num": count,
+                "cpu_device_num": self.devices,
+                **{name: value for name, value in self.values.items() if name in _RESOURCE},
+            }
+        )
 
     def set(self, name: str, value: Any, *, where: str = "flow.config") -> None:
         """Sets one value, checked.

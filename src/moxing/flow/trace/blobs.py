@@ -65,6 +65,7 @@ class Blob:
         self._declared = tuple(declared) if declared is not None else None
         trace = context.current()
         self._exchange: Exchange | None = context.exchange()
+        self._alone = trace is None or trace.topology.devices * trace.topology.machines == 1
         self.job = trace.name if trace is not None else ""
         self.variable_name: str | None = None
         if trace is not None and not (piece or trace.in_part):
@@ -96,6 +97,16 @@ class Blob:
     def apart(self) -> bool:
         """Whether each device, and so each machine, has a part of the blob."""
         return bool(self.parts) and not self.unpacked
+
+    @property
+    def split_axis(self) -> int | None:
+        """The axis that devices share: 0, also on one device; None if each device has the whole."""
+        return 0 if self._alone or self.apart else None
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether its size may be another at each step."""
+        return self.mirrored or None in self.first.shape.as_list()
 
     @property
     def own(self) -> tf.Tensor:
