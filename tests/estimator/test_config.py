@@ -53,6 +53,21 @@ def test_roles(
     assert config.cluster_spec.as_dict() == {"chief": ["h:1"], **CLUSTER}
 
 
+@pytest.mark.parametrize("chief", ["chief", "master"])
+def test_a_chief_alone_is_a_chief(chief: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As TensorFlow's RunConfig said, and hosted services start every job of one machine so."""
+    found = {"cluster": {chief: ["h:1"]}, "task": {"type": chief, "index": 0}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(found))
+    config = tfe.RunConfig()
+    assert (config.task_type, config.task_id, config.is_chief) == ("chief", 0, True)
+    assert config.cluster_spec.as_dict() == {"chief": ["h:1"]}
+    assert (config.num_worker_replicas, config.num_ps_replicas) == (1, 0)
+    assert (config.master, config.global_id_in_cluster, config.cluster) == ("", 0, None)
+    for empty in ("{}", '{"cluster": {}, "task": {"type": "master", "index": 0}}'):
+        monkeypatch.setenv("TF_CONFIG", empty)
+        assert tfe.RunConfig().task_type == "worker"
+
+
 def test_replace() -> None:
     config = tfe.RunConfig(model_dir="a", save_checkpoints_steps=7)
     other = config.replace(model_dir="b", keep_checkpoint_max=0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any
 
 import numpy as np
 
 from moxing import flags
 from moxing.cluster.cluster import Cluster
+from moxing.cluster.platforms import tf_config
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.counts import whole
 from moxing.estimator.strategies import Strategy, check
@@ -129,9 +131,14 @@ class RunConfig:
         return placement().group.cluster
 
     @property
+    def _described(self) -> Cluster | None:
+        """The cluster, also where TF_CONFIG lists this process alone, which needs no cluster."""
+        return self.cluster or tf_config.read(os.environ)
+
+    @property
     def task_type(self) -> str:
         """This process's role: "chief", "worker", "ps" or "evaluator"."""
-        cluster = self.cluster
+        cluster = self._described
         if cluster is None:
             return "worker"
         return "chief" if cluster.is_chief else cluster.job
@@ -139,7 +146,7 @@ class RunConfig:
     @property
     def task_id(self) -> int:
         """This process's index within its role; the first worker after the chief is 0."""
-        cluster = self.cluster
+        cluster = self._described
         if cluster is None or cluster.is_chief:
             return 0
         return cluster.index - 1 if cluster.job == "worker" else cluster.index
@@ -147,7 +154,7 @@ class RunConfig:
     @property
     def is_chief(self) -> bool:
         """Whether this process saves checkpoints."""
-        return self.task_type == "chief" or self.cluster is None
+        return self.task_type == "chief" or self._described is None
 
     @property
     def num_worker_replicas(self) -> int:
@@ -174,7 +181,7 @@ class RunConfig:
         """The cluster as a `tf.train.ClusterSpec`."""
         import tensorflow.compat.v1 as tf
 
-        cluster = self.cluster
+        cluster = self._described
         if cluster is None:
             return tf.train.ClusterSpec({})
         rest = list(cluster.workers[1:])
