@@ -17,6 +17,7 @@ from moxing.errors import MoxValueError
 from moxing.legacy.face import importer
 from moxing.legacy.face.faces import Faces, Spec
 from moxing.legacy.program import complaints
+from moxing.legacy.program.hints import hints
 
 Run = Callable[[str], str]
 
@@ -407,3 +408,10 @@ except ValueError as error:
         [sys.executable, "-c", source], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_summaries_of_tensorflow_2_name_the_package_that_makes_them() -> None:
+    from tensorflow.python.summary import tb_summary
+
+    [hint] = hints(tb_summary.TBNotInstalledError("tf.summary.scalar"), "", False)
+    assert "pip install tensorboard" in hint

@@ -29,7 +29,8 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
         folder: the folder of the script, which is searched for modules.
         users: whether the user's own code, not a library, raised the error.
     """
-    found = [_about_store(error), _about_old_model(error), damaged.about(error)]
+    found = [_about_store(error), _about_old_model(error)]
+    found += [damaged.about(error), _about_tensorboard(error)]
     if users:
         found += [advice.about(error), _about_module(error, folder), _about_relative(error)]
     return [sentence for sentence in found if sentence]
@@ -56,6 +57,17 @@ def _about_old_model(error: BaseException) -> str:
         "The file may hold a model of Keras 2, and Keras 3 was asked to load it. Load it with"
         " tf_keras.models.load_model (import tf_keras), whose models moxing.keras.fit trains too;"
         " or, where training needs no state of its optimizer, with compile=False."
+    )
+
+
+def _about_tensorboard(error: BaseException) -> str:
+    """Returns what the summaries of TensorFlow 2 need: they are made by TensorBoard's package."""
+    if type(error).__name__ != "TBNotInstalledError":
+        return ""
+    return (
+        "TensorFlow 2 makes the summaries of tf.summary.scalar and its kin with the package"
+        " tensorboard, which is not installed: pip install tensorboard. tf.compat.v1.summary and"
+        " the summaries of openmox's own runs do without it."
     )
 
 
