@@ -58,7 +58,9 @@ TABLE = {
     "tensorflow.python.framework.ops": "SymbolicTensor",
     "tensorflow.python.framework.registry:Registry": "_registry",
     "tensorflow.python.util.lazy_loader": "KerasLazyLoader LazyLoader",
-    "tensorflow.python.tools": "module_util optimize_for_inference_lib strip_unused_lib",
+    "tensorflow.python.tools": (
+        "freeze_graph module_util optimize_for_inference_lib strip_unused_lib"
+    ),
     "tensorflow.python.eager.backprop": (
         "gradients_function implicit_grad implicit_val_and_grad make_vjp val_and_grad_function"
     ),

@@ -59,6 +59,23 @@ def test_text_that_is_text_already_is_decoded_as_it_is(program: Any) -> None:
     assert "'int' object has no attribute 'decode'" in values["error"]
 
 
+def test_tensors_and_variables_are_of_the_classes_of_their_time(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np
+        import tensorflow.compat.v1 as tf
+        with tf.Graph().as_default():
+            x, v = tf.placeholder(tf.float32, []), tf.Variable(1.0)
+            r = tf.Variable(1.0, use_resource=True)
+        same = [type(x) is tf.Tensor, type(v) == tf.Variable, type(r) in (int, tf.Variable)]
+        other = [type(x) is not tf.Tensor, type(np.zeros(2)) is tf.Tensor, type(x) is tf.Variable]
+        """
+    )
+
+    assert values["same"] == [True, True, True]
+    assert values["other"] == [False, False, False]
+
+
 def test_others_do_not_see_them(program: Any) -> None:
     program("import numpy as np\nnp.arange(2).tostring()")
 

@@ -88,6 +88,25 @@ def test_pandas(program: Any) -> None:
         assert not hasattr(pd.DataFrame({"a": [1]}), name)
 
 
+def test_patterns_of_pandas_texts_are_regular_expressions(program: Any) -> None:
+    values = program(
+        """
+        import pandas as pd
+        paths = pd.Series(['ab', '/c', 'a.b'])
+        called = paths.str.replace(r'(^[^/])', lambda m: 'in/' + m.group(1)).tolist()
+        pattern, point = paths.str.replace('a.', '_').tolist(), paths.str.replace('.', '_').tolist()
+        literal = paths.str.replace('a.', '_', regex=False).tolist()
+        """
+    )
+
+    assert values["called"] == ["in/ab", "/c", "in/a.b"]
+    assert values["pattern"] == ["_", "/c", "_b"]
+    assert values["point"] == ["ab", "/c", "a_b"]
+    assert values["literal"] == ["ab", "/c", "_b"]
+    # Other modules get today's default.
+    assert pd.Series(["ab"]).str.replace("a.", "_").tolist() == ["ab"]
+
+
 def test_pandas_says_what_is_gone(program: Any) -> None:
     with pytest.raises(AttributeError, match=r"pandas\.Panel is gone from today's pandas\. Use a"):
         program("import pandas as pd\npd.Panel")

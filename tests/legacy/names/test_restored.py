@@ -9,7 +9,10 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
 import pytest  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
+from absl import flags as absl_flags  # noqa: E402
 
+from moxing.legacy.face import catalog  # noqa: E402
+from moxing.legacy.flags.command_line import CommandLine  # noqa: E402
 from moxing.legacy.names import restored  # noqa: E402
 
 PICTURE = b"\xff\xd8\xff\xe0 no text"
@@ -50,3 +53,38 @@ def test_binary_files_that_are_opened_as_text_are_bytes(kind: type, tmp_path: Pa
     with kind(str(tmp_path / "new"), "w") as file:
         file.write("text")
     assert (tmp_path / "new").read_text() == "text"
+
+
+def test_a_frozen_graph_keeps_the_variables_of_its_old_argument(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        with tf.variable_scope("", use_resource=False):
+            weight, bias = tf.get_variable("w", [2]), tf.get_variable("b", [2])
+        tf.add(weight, bias, name="out")
+        session.run(tf.global_variables_initializer())
+        saver = tf.train.Saver()
+        saved = saver.save(session, str(tmp_path / "model"))
+    frozen = restored.freeze_graph_with_def_protos(
+        input_graph_def=graph.as_graph_def(),
+        input_saver_def=saver.as_saver_def(),
+        input_checkpoint=saved,
+        output_node_names="out",
+        restore_op_name=None,
+        filename_tensor_name=None,
+        output_graph=str(tmp_path / "frozen.pb"),
+        clear_devices=False,
+        initializer_nodes="",
+        variable_names_blacklist="b",
+    )
+
+    kinds = {node.name: node.op for node in frozen.node}
+    assert (kinds["w"], kinds["b"]) == ("Const", "VariableV2")
+
+
+def test_versions_of_the_build_are_texts() -> None:
+    info = catalog.make_faces(CommandLine([], {}, ()), absl_flags.FlagValues()).load(
+        "tensorflow.python.platform.build_info"
+    )
+    wanted = tf.sysconfig.get_build_info()
+    assert info.cuda_version_number == wanted.get("cuda_version", "")
+    assert info.cudnn_version_number == wanted.get("cudnn_version", "")
+    assert info.build_info == wanted

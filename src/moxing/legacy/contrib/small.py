@@ -125,7 +125,10 @@ NAMES: dict[str, Any] = {
     "mixed_precision": Spec(roots=(f"{_HERE}.training.mixed_precision",)),
     "nccl": Spec(
         roots=(f"{_HERE}.nccl",),
-        names={"python": Spec(names={"ops": Spec(names={"nccl_ops": f"{_HERE}.nccl"})})},
+        names={
+            "ops": Spec(names={"gen_nccl_ops": "tensorflow.python.ops.gen_nccl_ops"}),
+            "python": Spec(names={"ops": Spec(names={"nccl_ops": f"{_HERE}.nccl"})}),
+        },
     ),
     "nn": Spec(roots=(f"{_HERE}.nn", f"{_V1}.nn")),
     "resampler": Spec(

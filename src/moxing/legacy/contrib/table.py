@@ -104,7 +104,13 @@ _FRAMEWORK = Spec(
                 "framework": Spec(
                     names={
                         "checkpoint_utils": "tensorflow.python.training.checkpoint_utils",
-                        "tensor_util": "tensorflow.python.framework.tensor_util",
+                        "tensor_util": Spec(
+                            roots=("tensorflow.python.framework.tensor_util",),
+                            names={
+                                "with_same_shape": f"{_HERE}.framework:with_same_shape",
+                                "with_shape": f"{_HERE}.framework:with_shape",
+                            },
+                        ),
                     }
                 ),
             }

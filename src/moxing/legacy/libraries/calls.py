@@ -128,12 +128,22 @@ class _Changes(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
+        if any(map(_names_tensors, node.comparators)):
+            node.left = self._type_of(node.left)
         sides = (node.left, *node.comparators)
         of_list = len(sides) == 2 and any(isinstance(side, ast.List) for side in sides)
         if of_list and isinstance(node.ops[0], ast.Eq | ast.NotEq):
             same = ast.Constant(isinstance(node.ops[0], ast.Eq))
             return self._help("compare", *sides, same, at=node)
         return node
+
+    def _type_of(self, node: ast.expr) -> ast.expr:
+        """Changes `type(x)`, if `node` is that."""
+        if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+            return node
+        if getattr(node.func, "id", "") != "type" or "type" in self._made:
+            return node
+        return self._help("type_of", node.args[0], at=node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -212,6 +222,12 @@ class _Changes(ast.NodeTransformer):
         # The names are deleted, so that no object lives longer than in the original program.
         names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (_VALUE, _OWNER, _PLACE)]
         return [_placed(tried, at), _placed(ast.Assign(names, ast.Constant(None)), at)]
+
+
+def _names_tensors(node: ast.AST) -> bool:
+    """Whether an expression has a class of TensorFlow's of which others are derived today."""
+    names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)}
+    return not names.isdisjoint(("Tensor", "Variable"))
 
 
 def _is_wide(node: ast.expr) -> bool:

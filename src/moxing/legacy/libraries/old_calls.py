@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import operator
+import sys
 import xml.etree.ElementTree
 from collections.abc import Callable
 from typing import Any
@@ -51,6 +52,12 @@ _ATTRIBUTES: tuple[tuple[tuple[type, ...], str, Callable[..., Any]], ...] = (
     # Text that Python 3 has decoded already, in files that Python 2 reads as bytes.
     ((str,), "decode", meaning.decode),
 )
+# Classes of TensorFlow 2.x -> what they were in 1.x.
+_WHOLE = {
+    "SymbolicTensor": "Tensor",
+    "RefVariable": "Variable",
+    "ResourceVariable": "Variable",
+}
 NAMES = frozenset(name for _, name, _ in _ATTRIBUTES)
 
 
@@ -71,6 +78,17 @@ def attribute(owner: Any, name: str) -> Any:
             if isinstance(found, users_only.OldAttribute):
                 return found.bound(owner)
         raise
+
+
+def type_of(value: Any) -> type:
+    """Returns `type(value)`; of tensors and variables of graphs, `tf.Tensor` and `tf.Variable`.
+
+    TensorFlow 1.x had no other classes; programs compare with these.
+    """
+    kind = type(value)
+    tf = sys.modules.get("tensorflow.compat.v1")
+    wanted = _WHOLE.get(kind.__name__)
+    return kind if tf is None or wanted is None else getattr(tf, wanted)
 
 
 def _is_single(value: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
 from moxing.errors import MoxTypeError
@@ -35,6 +37,26 @@ def spec() -> Spec:
     )
 
 
+def _replace_as_before(texts: type) -> None:
+    """Lets `Series.str.replace(pattern, ...)` of the program take regular expressions.
+
+    These were the default until pandas 2.0, but for patterns of one character.
+    """
+    replace = texts.__dict__["replace"]
+    if hasattr(replace, "mox_before"):
+        return
+
+    @functools.wraps(replace)
+    def old(self: Any, pat: Any, *args: Any, **kwargs: Any) -> Any:
+        is_given = "regex" in kwargs or len(args) > 4
+        if not is_given and users_only.is_users(sys._getframe(1)):
+            kwargs["regex"] = not isinstance(pat, str) or len(pat) > 1
+        return replace(self, pat, *args, **kwargs)
+
+    old.mox_before = replace  # type: ignore[attr-defined]
+    texts.replace = old  # type: ignore[attr-defined]
+
+
 def _value_counts(values: Any, *args: Any, **kwargs: Any) -> Any:
     import pandas
 
@@ -44,6 +66,7 @@ def _value_counts(values: Any, *args: Any, **kwargs: Any) -> Any:
 def _arrive() -> None:
     import pandas
 
+    _replace_as_before(type(pandas.Series(["a"]).str))
     for owner in (pandas.DataFrame, pandas.Series):
         users_only.add(owner, "as_matrix", _as_matrix)
         users_only.add(owner, "get_value", _get_value)

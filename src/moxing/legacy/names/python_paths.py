@@ -14,6 +14,7 @@ from moxing.legacy.names import estimator_paths, old_names
 
 _V1 = "tensorflow.compat.v1"
 _PYTHON = "tensorflow.python"
+_RESTORED = "moxing.legacy.names.restored"
 _MOVED_HERE = "moxing.legacy.names.moved"
 
 # Functions that moved from one private file to another are still public under the same name.
@@ -42,8 +43,20 @@ def _of_tensorboard(name: str) -> ModuleType:
         ) from error
 
 
+def _build_info(name: str) -> str:
+    """A version that TensorFlow was built with, empty where it was built without."""
+    return str(importlib.import_module(f"{_PYTHON}.platform.build_info").build_info.get(name, ""))
+
+
 _PLATFORM = {
     "app": "face:tensorflow.app",
+    "build_info": _module(
+        "platform.build_info",
+        {
+            f"{name}_number": functools.partial(_build_info, name)
+            for name in ("cuda_version", "cudnn_version")
+        },
+    ),
     "flags": "face:tensorflow.flags",
     "gfile": old_names.PLATFORM_GFILE,
 }
@@ -96,6 +109,13 @@ _TRAINING = {
     "training_ops": f"{_PYTHON}.ops.gen_training_ops",
 }
 
+_TOOLS = {
+    "freeze_graph": _module(
+        "tools.freeze_graph",
+        {name: f"{_RESTORED}:{name}" for name in ("freeze_graph", "freeze_graph_with_def_protos")},
+    ),
+}
+
 _SUMMARY = {
     **{
         name: functools.partial(_of_tensorboard, name)
@@ -139,6 +159,7 @@ PYTHON = Spec(
         ),
         "pywrap_tensorflow_internal": "face:tensorflow.python.pywrap_tensorflow",
         "summary": _package("summary", _SUMMARY),
+        "tools": _package("tools", _TOOLS),
         "training": _package("training", _TRAINING),
         "util": _package("util", _UTIL),
     },

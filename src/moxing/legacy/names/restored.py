@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import tensor_util
+from tensorflow.python.tools import freeze_graph as freezing
 
 from moxing.engine.graph import devices
 
@@ -32,6 +33,21 @@ def is_built_with_cuda() -> bool:
     is one package, in which many kernels for CPUs take NHWC alone.
     """
     return tf.test.is_built_with_cuda() and devices.has_gpu()
+
+
+def freeze_graph(*args: Any, **kwargs: Any) -> Any:
+    """`freeze_graph.freeze_graph`, one of whose arguments had another name."""
+    return freezing.freeze_graph(*args, **_as_now(kwargs))
+
+
+def freeze_graph_with_def_protos(*args: Any, **kwargs: Any) -> Any:
+    """`freeze_graph.freeze_graph_with_def_protos`, one of whose arguments had another name."""
+    return freezing.freeze_graph_with_def_protos(*args, **_as_now(kwargs))
+
+
+def _as_now(kwargs: dict[str, Any]) -> dict[str, Any]:
+    old, new = "variable_names_blacklist", "variable_names_denylist"
+    return {new if name == old else name: value for name, value in kwargs.items()}
 
 
 class GFile(tf.gfile.GFile):
