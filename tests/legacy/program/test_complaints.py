@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
@@ -415,3 +416,16 @@ def test_summaries_of_tensorflow_2_name_the_package_that_makes_them() -> None:
 
     [hint] = hints(tb_summary.TBNotInstalledError("tf.summary.scalar"), "", False)
     assert "pip install tensorboard" in hint
+
+
+def test_integers_out_of_the_range_of_an_array_and_packages_with_successors() -> None:
+    with pytest.raises(OverflowError) as wide:
+        _ = np.zeros(2, np.uint8) + 300
+    gone = ModuleNotFoundError("No module named 'gym'", name="gym")
+
+    assert hints(wide.value, ".", True) == [
+        "NumPy 1 made a wider type of uint8 and 300; NumPy 2 keeps uint8. Convert the array first:"
+        " array.astype(int)."
+    ]
+    assert hints(OverflowError("too large"), ".", True) == []
+    assert "import gymnasium as gym" in hints(gone, ".", True)[0]

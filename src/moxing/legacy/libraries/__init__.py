@@ -26,7 +26,6 @@ PACKAGES = {
     "attr": "attrs",
     "bs4": "beautifulsoup4",
     "cv2": "opencv-python-headless",
-    "gym": "gym",
     "h5py": "h5py",
     "easydict": "easydict",
     "jieba": "jieba",
@@ -45,6 +44,13 @@ PACKAGES = {
     "tensorflow_hub": "tensorflow-hub",
     "tensorflow_probability": "tensorflow-probability",
     "yaml": "pyyaml",
+}
+
+# Module -> what to use in place of a package that does not run with today's libraries.
+SUCCESSORS = {
+    "gym": "gym's last release does not run with NumPy 2. Its successor is gymnasium: pip install"
+    " gymnasium; import gymnasium as gym. Its reset() returns (observation, info), and its step()"
+    " (observation, reward, terminated, truncated, info): done is terminated or truncated.",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -33,6 +34,7 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
     found += [damaged.about(error), _about_tensorboard(error)]
     if users:
         found += [advice.about(error), _about_module(error, folder), _about_relative(error)]
+        found.append(_about_range(error))
     return [sentence for sentence in found if sentence]
 
 
@@ -44,6 +46,17 @@ def _about_store(error: BaseException) -> str:
             " mox.file.* or mox.file.shift('os','mox')."
         )
     return ""
+
+
+def _about_range(error: BaseException) -> str:
+    """Returns what to write where an integer does not fit the type of an array."""
+    found = re.search(r"Python integer (-?\d+) out of bounds for (u?int\d+)", str(error))
+    if not isinstance(error, OverflowError) or found is None:
+        return ""
+    return (
+        f"NumPy 1 made a wider type of {found[2]} and {found[1]}; NumPy 2 keeps {found[2]}. Convert"
+        " the array first: array.astype(int)."
+    )
 
 
 def _about_old_model(error: BaseException) -> str:
@@ -100,6 +113,8 @@ def _about_module(error: BaseException, folder: str) -> str:
     if not isinstance(error, ModuleNotFoundError) or not error.name or advice.about(error):
         return ""
     top = error.name.partition(".")[0]
+    if top in libraries.SUCCESSORS:
+        return libraries.SUCCESSORS[top]
     package = libraries.PACKAGES.get(error.name) or libraries.PACKAGES.get(top)
     if package:
         return f"{error.name} is in a package that is not installed: pip install {package}."
