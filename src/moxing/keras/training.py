@@ -18,6 +18,7 @@ from moxing.engine.job.job import (
     Summaries,
 )
 from moxing.engine.job.placement import Placement, ProcessGroup
+from moxing.engine.job.updating import Updating
 from moxing.engine.run import in_cell
 from moxing.errors import MoxNotSupportedError
 from moxing.flags import hello, recording, rehearsal, saving
@@ -168,14 +169,7 @@ def fit(
     callbacks, directory = without_done(callbacks, arguments.directory(output_dir))
     chief = cluster is None or cluster.is_chief
     eval_steps = arguments.count("eval_steps", eval_steps)
-    changes = dataclasses.replace(updating(), parts=True)
-    if changes.average_decay is not None:
-        raise MoxNotSupportedError(
-            f"--ema_decay={changes.average_decay:g} is not for moxing.keras.fit: compile the model"
-            f" with an optimizer that has use_ema=True, ema_momentum={changes.average_decay:g}."
-        )
-    if (parts := arguments.count("accumulate_steps", accumulate_steps)) is not None:
-        changes = dataclasses.replace(changes, accumulate=parts)
+    changes = _updating(accumulate_steps)
     examined = evaluation.read(eval_data, batch, eval_steps)
     if examined is not None:
         arguments.check_rank(model, examined, "eval_data")
@@ -187,8 +181,6 @@ def fit(
     called = Callbacks(callbacks, model, chief, family.package)
     every = arguments.count("eval_every", eval_every)
     pauses = Epochs(trained, Plan(per_epoch, every, max_steps), evaluate, called, chief)
-    saves = arguments.count("save_every", save_every)
-    save_secs = arguments.duration("save_every_secs", save_every_secs)
     group = ProcessGroup(
         cluster,
         devices,
@@ -217,14 +209,7 @@ def fit(
             also=recording.also(),
             loggers=recording.loggers(),
         ),
-        saving=Saving(
-            every_steps=saves,
-            every_secs=save_secs if save_secs is not None or saves else _SAVE_SECS,
-            keep=arguments.count("keep", keep),
-            hours=arguments.duration("keep_every_hours", keep_every_hours, "hours")
-            or saving.hours(),
-            in_step=saving.in_step(),
-        ),
+        saving=_saving(save_every, save_every_secs, keep, keep_every_hours),
         pauses=pauses,
         summaries=Summaries(automatic=True),
         seed=seed,
@@ -232,13 +217,8 @@ def fit(
     )
     with misfit.told_in_steps("train_data", given.element, model):
         result = in_cell.execute(job)
-    if result.global_step < max_steps and generated.is_generated(train_data) and not stopped(model):
-        TENSORFLOW.warning(
-            "train_data ended at step %d, before step %d: the generator gave no further batch. Pass"
-            " a generator that goes on, or fewer epochs.",
-            result.global_step,
-            max_steps,
-        )
+    if generated.is_generated(train_data) and not stopped(model):
+        _warn_of_early_end(result.global_step, max_steps)
     if not result.steps and not pauses.ended:
         restore(family, model, result.checkpoint)
     arguments.finalize(model)
@@ -251,6 +231,43 @@ def fit(
         seconds=result.seconds,
         checkpoint=result.checkpoint,
     )
+
+
+def _updating(accumulate_steps: Any) -> Updating:
+    """How mean gradients become an update: by the flags and the argument."""
+    changes = dataclasses.replace(updating(), parts=True)
+    if changes.average_decay is not None:
+        raise MoxNotSupportedError(
+            f"--ema_decay={changes.average_decay:g} is not for moxing.keras.fit: compile the model"
+            f" with an optimizer that has use_ema=True, ema_momentum={changes.average_decay:g}."
+        )
+    parts = arguments.count("accumulate_steps", accumulate_steps)
+    return changes if parts is None else dataclasses.replace(changes, accumulate=parts)
+
+
+def _saving(save_every: Any, save_every_secs: Any, keep: Any, keep_every_hours: Any) -> Saving:
+    """When a training saves; every minute, unless the arguments say otherwise."""
+    steps = arguments.count("save_every", save_every)
+    seconds = arguments.duration("save_every_secs", save_every_secs)
+    hours = arguments.duration("keep_every_hours", keep_every_hours, "hours")
+    return Saving(
+        every_steps=steps,
+        every_secs=seconds if seconds is not None or steps else _SAVE_SECS,
+        keep=arguments.count("keep", keep),
+        hours=hours or saving.hours(),
+        in_step=saving.in_step(),
+    )
+
+
+def _warn_of_early_end(step: int, max_steps: int) -> None:
+    """Says so if a generator ended before the training was to end."""
+    if step < max_steps:
+        TENSORFLOW.warning(
+            "train_data ended at step %d, before step %d: the generator gave no further batch. Pass"
+            " a generator that goes on, or fewer epochs.",
+            step,
+            max_steps,
+        )
 
 
 def _presented(trained: TrainedModel, model: Any) -> Any:
