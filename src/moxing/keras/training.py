@@ -78,7 +78,7 @@ def fit(
     start_timeout: float = _START_SECS,
     **others: Any,
 ) -> FitResult:
-    """Trains a model on all devices of all processes in TF_CONFIG, with one device's result.
+    """Trains a model on all devices of all processes in TF_CONFIG, to one device's result.
 
     All devices and processes share each batch: each device computes its share, and the gradient is
     the mean over the whole batch. So the number of devices changes the duration of training but not
@@ -103,7 +103,7 @@ def fit(
         output_dir: the folder, or the URL in an object store, of checkpoints, records and
             summaries. A run with a checkpoint there is resumed. None: no files.
         epochs: the number of passes over the data; default 1 if `steps` is not given.
-        steps: the total number of updates, including earlier runs of output_dir; replaces
+        steps: the number of updates in all, counting those of earlier runs in output_dir; replaces
             `epochs`.
         steps_per_epoch: the number of updates in an epoch; default: the number of batches in the
             data.
@@ -118,17 +118,18 @@ def fit(
             always saved.
         save_every_secs: seconds between checkpoints; default 60 if `save_every` is not given.
         keep: the number of checkpoints to keep; None: all.
-        keep_every_hours: hours after which another checkpoint is kept for good, beside these.
-            Default: `--keep_checkpoint_every_n_hours` of the command line, else none is.
+        keep_every_hours: hours after which another checkpoint is kept for good, besides the newest
+            `keep`. Default: `--keep_checkpoint_every_n_hours` of the command line, else no
+            checkpoint is.
         log_every: the number of steps between log lines.
-        callbacks: Keras callbacks, called at the start and end of training, of epochs and, which
-            takes time, of training batches where a callback works in them. BackupAndRestore is
-            not called: its folder is `output_dir` where that is None.
+        callbacks: Keras callbacks, called when training, epochs and batches start and end. The
+            calls at batches take time, and are made only for callbacks that use them. BackupAndRestore
+            is not called: its folder is `output_dir` where that is None.
         num_gpus: the number of devices in this process; without GPUs, logical devices that share
             the CPU. Default: the `--num_gpus=N` of the command line, else 1.
         accumulate_steps: the number of parts in which each device computes its share of a batch,
             one after another, before the update. It lowers the memory that a batch takes, and
-            changes the result of training as little as the number of devices does. Default: the
+            does not change the result, except with batch normalization. Default: the
             `--accumulate_steps=N` of the command line, else 1.
         parameter_server: whether the cluster's ps processes store the weights. Otherwise each
             worker has a copy, and ps processes do nothing.
@@ -138,14 +139,14 @@ def fit(
             validation_data, validation_split (of arrays), validation_steps and verbose (0: no log
             lines of steps). Other names raise an error that says what to write instead.
 
-        Returns:
-            The history, and the counts of steps and seconds of the run.
+    Returns:
+        The history, and the counts of steps and seconds of the run.
 
-        Raises:
-            MoxError: the run is invalid, or fails.
-            PeerFailureError: another process was lost.
-            SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in
-                an evaluator process, and in a parameter server at its end.
+    Raises:
+        MoxError: the run is invalid, or fails.
+        PeerFailureError: another process was lost.
+        SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in an
+            evaluator process, and in a parameter server at its end.
     """
     logs.use()
     hello.say_hello()

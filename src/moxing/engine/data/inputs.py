@@ -36,7 +36,8 @@ class Inputs:
             have data.
         initializers: operations to run once before the first step.
         wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
-        cut: operations of the user's graph that now yield other elements than those in `structure`.
+        cut: the user's iterator operations that the pipeline replaced: a session that runs them
+            gets other elements than those in `structures`.
         positioned: whether the input starts where `feed.Feed.start` says.
     """
 
@@ -66,7 +67,7 @@ class _Batches:
     Attributes:
         mode: TRAIN, EVAL or PREDICT.
         size: how many samples are put together here; None: input_fn returns batches.
-        devices: how many of them a step takes.
+        devices: how many batches a step takes, one a device.
     """
 
     mode: str
@@ -75,7 +76,7 @@ class _Batches:
 
     @property
     def full(self) -> bool:
-        """Whether a rest of the samples, or of the devices' batches, is left out."""
+        """Whether an incomplete last batch, or last step, is dropped."""
         return self.mode == TRAIN
 
     @property
@@ -190,7 +191,7 @@ def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
         return None
     demand = feed.current()
     if not feed.is_positioned(tensors):
-        # The session moves this input to its position.
+        # This input can't start at an element; the session moves it to its place later.
         demand = dataclasses.replace(demand, start=0)
     try:
         return lift(tensors, demand, batch)
@@ -214,7 +215,7 @@ def _next(iterator: Any, count: int) -> tuple[list[list[tf.Tensor]], tf.Tensor]:
 
 
 def _shared_out(tensors: Sequence[Any], devices: int) -> list[list[tf.Tensor]]:
-    """One element for each device, through a queue, of tensors that only a session can evaluate."""
+    """Gives each device one element, through a queue: only a session can evaluate the tensors."""
     for tensor in tensors:
         if isinstance(tensor, structure.COMPOSITE):
             raise MoxNotSupportedError(
@@ -248,7 +249,7 @@ def _queue(tensors: Sequence[Any], batches: _Batches) -> list[Any]:
 
 
 def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | None:
-    """The batch size: the first dimension of the first input that has one; 1 of one sample."""
+    """The batch size: the first dimension of the first input that has one; 1 of a sample alone."""
     if known is not None:
         return known
     if _is_one_sample(tensors):
@@ -301,8 +302,8 @@ def _warn_if_batched(names: Sequence[str], tensors: Sequence[Any], batch_size: i
         for name, t in zip(names, tensors, strict=True)
     )
     TENSORFLOW.warning(
-        "input_fn seems to yield a batch of %d already, and auto_batch=True adds %d more in front"
-        " (%s). If that is not meant, pass auto_batch=False.",
+        "input_fn seems to yield a batch of %d already, and auto_batch=True adds a dimension of %d"
+        " in front (%s). If that is not meant, pass auto_batch=False.",
         size,
         batch_size,
         shapes,

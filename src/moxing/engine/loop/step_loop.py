@@ -82,7 +82,7 @@ class Loop:
 
     @property
     def settled(self) -> bool:
-        """Whether no optimizer holds state, after the last step, that a checkpoint would lose."""
+        """Whether a checkpoint made now would hold all state of the optimizers of all processes."""
         return self._saves.nothing_outside
 
     def run(self) -> Progress:
@@ -112,7 +112,9 @@ class Loop:
             try:
                 values = self._step(due)
             except tf.errors.OutOfRangeError as error:
-                if hasattr(error, "__notes__"):  # A hook raised it; its own data has ended.
+                if hasattr(
+                    error, "__notes__"
+                ):  # Errors of hooks carry notes: a hook's own data has ended.
                     raise
                 progress.input_ended = True
                 self._peers.end_of_input(error)
@@ -145,7 +147,7 @@ class Loop:
         return None
 
     def _plain_steps(self) -> None:
-        """Runs steps until the next one at which something is due; counts all but the last run.
+        """Runs steps up to and with the next one at which something is due; the caller counts it.
 
         A small step takes less time than checking after each step what is due.
         """

@@ -1,4 +1,4 @@
-"""The gradients of a loss: of one device, their means over all devices, and limited."""
+"""The gradients of a loss: on one device, their means over all devices, and the clipped means."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def of_device(
         raise MoxValueError(
             f"{label} ({loss.tensor.name}) does not depend on any trainable variable"
             f"{_within(loss)}: it has no gradient. Build it from the model's variables with"
-            " differentiable operations (argmax, round, cast to int and py_func have none)."
+            " differentiable operations (argmax, round, casts to int and py_func have no gradient)."
         )
     return pairs
 
@@ -64,7 +64,7 @@ def means(
 ) -> list[GradsAndVars]:
     """Returns the mean gradients of one loss over all devices, for every copy of its variables.
 
-    The result has a list for each device that computes the mean itself: all devices, or the first.
+    There is one list for each device that computes means: for every device, or for the first alone.
 
     Args:
         spread: the devices, and how their gradients meet.
@@ -86,7 +86,7 @@ def means(
             for pairs, own in zip(of_each, spread.means_of_each(gradients), strict=True)
         ]
     shared = spread.mean_here(gradients) if by_itself else spread.mean(gradients)
-    # Devices that share their variables list the same variable several times.
+    # Devices with shared variables all list the same variable; it is kept once.
     return [
         [
             (mean, variable)
@@ -104,9 +104,10 @@ def limited(
     Args:
         spread: the devices.
         of_each: the mean gradients of one loss, from each device that computes them.
-        updating: the limits; None if the optimizer clips.
+        updating: the limits; None: the optimizer clips them itself.
     """
     found: GradsAndVars = []
+    # There are fewer lists than devices where the first device alone computes the means.
     for replica, pairs in zip(spread.replicas, of_each, strict=False):
         if updating is None:
             found += pairs

@@ -27,9 +27,9 @@ class Rules:
     """How gradients become an update.
 
     Attributes:
-        scale: the factor of the losses while gradients are computed.
+        scale: the factor by which each loss is multiplied while its gradients are computed.
         updating: how mean gradients are changed before an optimizer gets them.
-        accumulation: the batches of a step.
+        accumulation: how many batches a step adds up, and the operations of the earlier ones.
     """
 
     scale: LossScale = field(default_factory=LossScale)
@@ -56,7 +56,8 @@ def train_op(
         spread: the models, one a device, and how their gradients meet.
         optimizer_fns: one function for each loss; each is called once.
         variables: the first model's variables that may be trained.
-        global_step: incremented once, also by a step that a dynamic loss scale leaves out.
+        global_step: incremented by one in every step, also where a dynamic loss scale skips the
+            update.
         rules: how gradients become an update.
     """
     updating = rules.updating
@@ -72,7 +73,7 @@ def train_op(
 class _Step:
     """One step under construction; its parts are built in the order in which they run.
 
-    The order is the same in every process: collectives find their partners by it.
+    The order is the same in every process: collectives are matched by this order.
     """
 
     def __init__(
@@ -114,7 +115,8 @@ class _Step:
     def _gradients(self) -> _OfLosses:
         """The gradients of this batch, of every loss on every device."""
         spread = self._spread
-        # All processes must leave out the same steps, so they have to decide by equal gradients.
+        # With a dynamic loss scale all processes must skip the same steps. An optimizer that
+        # reaches other processes itself sees only its own gradients, so it gets no exchange then.
         if spread.between is not None and spread.apart and not self._scale.dynamic:
             self_exchange.offer(spread.between)
         return [
@@ -128,7 +130,11 @@ class _Step:
     def _with_earlier_batches(
         self, of_batch: _OfLosses, updates: list[tf.Operation]
     ) -> list[tf.Operation]:
-        """The updates of batch-norm statistics, which every batch of the step runs."""
+        """Has the earlier batches of the step run the updates of batch-norm statistics too.
+
+        Returns:
+            The updates; with a dynamic loss scale those that gradients which are not finite undo.
+        """
         if self._scale.dynamic:
             finite = precision.all_finite(_flat(of_batch))
             updates = precision.undo_unless(finite, updates)
@@ -172,7 +178,7 @@ class _Step:
         updates: list[tf.Operation],
         reads: list[tf.Operation],
     ) -> tf.Operation:
-        """The update by every optimizer, behind the last gradient; then the count of the step."""
+        """The update by every optimizer, after the last gradient; then the count of the step."""
         first = [*updates, tf.group(*reads)] if reads else updates
         finite = precision.all_finite(means) if self._scale.dynamic else tf.constant(True)
         if self._scale.dynamic and not self._accumulates:

@@ -37,7 +37,7 @@ def execute(job: Job) -> Result:
         PeerFailureError: another process of the cluster was lost.
         Stopped: a SystemExit with code 143 or 130, after SIGTERM or Ctrl-C and a last save.
         SystemExit: with 0 in a parameter server whose workers are done, and in an evaluator that
-            is to train.
+            is given a training job.
     """
     with option_names.spoken(job.logging.names):
         cluster = job.group.cluster
@@ -85,9 +85,10 @@ def _execute_in(team: Team, job: Job) -> Result:
 
 
 def _counted(job: Job) -> Job:
-    """Returns the job with a limit on the global step, which counts the steps of all workers.
+    """Returns the job with its limit as a limit on the global step.
 
-    Without synchronization, max_steps counts each worker's own steps.
+    Without synchronization a user's max_steps counts the steps of one worker, while the global step
+    counts those of all; so the limit is multiplied by the number of workers.
     """
     if job.group.synchronous:
         return job
@@ -120,34 +121,26 @@ def _execute(job: Job, team: Solo | None = None) -> Result:
 def _execute_here(job: Job, team: Solo) -> Result:
     with ExitStack() as stack:
         held, start = _claim(job, stack) if team.is_chief else (None, None)
-        finished = start_state.already_finished(job, start)
-        found = start_state.agree(job, start, finished is not None, team)
+        at_end = start_state.already_finished(job, start)
+        found = start_state.agree(job, start, at_end is not None, team)
         if found.finished and (start is None or not job.export.wanted):
-            if finished is not None:
-                TENSORFLOW.info("%s", finished)
+            if at_end is not None:
+                TENSORFLOW.info("%s", at_end)
             return Result(found.step, 0, checkpoint=start.prefix if start else None)
         if job.placement.trial and job.training and not found.finished:
             job = trial.choose(job, team)
         place = team.place(job.placement)
         built = program.build(job, Taken(found.taken, found.input_steps), found.order, place)
-        try:
-            target = _export_target(job, built)
-        except ExportExistsError:
-            if finished is None or start is None:
-                raise
-            TENSORFLOW.info("%s", finished)
-            TENSORFLOW.info("%s", report.already_exported(job.log_dir))
-            return Result(start.step or 0, 0, checkpoint=start.prefix)
-        if finished is not None and start is not None:
-            TENSORFLOW.info("%s", finished)
-            target = _export(job, built, start.prefix, target)
-            return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
+        if at_end is not None and start is not None:
+            TENSORFLOW.info("%s", at_end)
+            return _only_exported(job, built, start)
+        target = _export_target(job, built)
         with built.graph.as_default(), resource_variables(), place.scope():
             recorder = stack.enter_context(recording(job))
             begun = Start(found, start, held, built.inputs.positioned)
             run = Runner(job, built, begun, place, team, recorder)
-            # The export is outside this block: a signal may cut it off, since it appears whole or
-            # not at all.
+            # The export runs after this block. A signal may cut the export off, which appears whole
+            # or not at all.
             stacks.print_on_request()
             with stop_on_signals() as stop:
                 progress = run.run(stop)
@@ -159,6 +152,17 @@ def _execute_here(job: Job, team: Solo) -> Result:
         result = outcome.finish(job, run, progress, target)
         recorder.finish(result, progress)
         return result
+
+
+def _only_exported(job: Job, built: Program, start: Checkpoint) -> Result:
+    """The result of a job that has no steps left: its export, unless that is there already."""
+    try:
+        target = _export_target(job, built)
+    except ExportExistsError:
+        TENSORFLOW.info("%s", report.already_exported(job.log_dir))
+        return Result(start.step or 0, 0, checkpoint=start.prefix)
+    target = _export(job, built, start.prefix, target)
+    return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
 
 
 def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoint | None]:
