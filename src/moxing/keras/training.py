@@ -123,8 +123,8 @@ def fit(
             checkpoint is.
         log_every: the number of steps between log lines.
         callbacks: Keras callbacks, called when training, epochs and batches start and end. The
-            calls at batches take time, and are made only for callbacks that use them. BackupAndRestore
-            is not called: its folder is `output_dir` where that is None.
+            calls at batches take time, and are made only for callbacks that use them.
+            BackupAndRestore is not called: its folder is `output_dir` where that is None.
         num_gpus: the number of devices in this process; without GPUs, logical devices that share
             the CPU. Default: the `--num_gpus=N` of the command line, else 1.
         accumulate_steps: the number of parts in which each device computes its share of a batch,

@@ -200,8 +200,8 @@ def test_batched_input_that_is_batched_again_is_warned_about(
     assert isinstance(made.structure, list)
     assert made.structure[0].shape.as_list() == [12, 16, 784]
     assert caplog.messages == [
-        "input_fn seems to yield a batch of 16 already, and auto_batch=True adds a dimension of 12 in front"
-        " (inputs[0]: [12, 16, 784], inputs[1]: [12, 16, 10]). If that is not meant, pass"
+        "input_fn seems to yield a batch of 16 already, and auto_batch=True adds a dimension of 12"
+        " in front (inputs[0]: [12, 16, 784], inputs[1]: [12, 16, 10]). If that is not meant, pass"
         " auto_batch=False."
     ]
 

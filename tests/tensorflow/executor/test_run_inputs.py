@@ -190,8 +190,8 @@ def test_a_batch_that_is_batched_again_is_mentioned(
     assert shapes(given) == [[12, 16, 5], [12, 16]]
     (line,) = said("seems to yield a batch")
     assert line == (
-        "input_fn seems to yield a batch of 16 already, and auto_batch=True adds a dimension of 12 in front"
-        " (inputs[0]: [12, 16, 5], inputs[1]: [12, 16]). If that is not meant, pass"
+        "input_fn seems to yield a batch of 16 already, and auto_batch=True adds a dimension of 12"
+        " in front (inputs[0]: [12, 16, 5], inputs[1]: [12, 16]). If that is not meant, pass"
         " auto_batch=False."
     )
 
