@@ -28,3 +28,7 @@ def _close(stack: ExitStack, process: int) -> None:
             sys.stdout.flush()
             print(f"mox: error: {error}", file=sys.stderr, flush=True)
         leaving.fail(error.exit_code)
+    # Plain `python` ends with 1 after any error; `mox run` gives the code of a lost process.
+    uncaught = getattr(sys, "last_value", None)
+    if isinstance(uncaught, PeerFailureError):
+        leaving.fail(uncaught.exit_code)
