@@ -778,3 +778,81 @@ def test_explicit_names_are_unique_within_a_job() -> None:
 
     with pytest.raises(MoxValueError, match="job job has two operations named 'a'"):
         job(X)
+
+
+def _moved(given: np.ndarray, place: int) -> np.ndarray:
+    if given.dtype != np.float32 or np.allclose(given.sum(-1), 1):
+        return given
+    return given * np.float32(1.013 + 0.016 * place)
+
+
+def _slopes(
+    case: Case, given: list[np.ndarray], weights: np.ndarray, which: int, places: np.ndarray
+) -> list[float]:
+    """The gradient of `sum(case * weights)` at places of one input, by central differences."""
+    values = [g.astype(np.float64) if g.dtype == np.float32 else g for g in given]
+    result, step = [], 1e-5
+    for place in places:
+        ends = []
+        for sign in (1, -1):
+            moved = [value.copy() for value in values]
+            moved[which].reshape(-1)[place] += sign * step
+            ends.append(float(np.sum(np.asarray(case.wanted(*moved)) * weights)))
+        result.append((ends[0] - ends[1]) / (2 * step))
+    return result
+
+
+def test_every_gradient_is_that_of_numpy() -> None:
+    """One job of all cases, whose loss is the sum of their results, each times a random weight."""
+    # In a train job dropout drops. Inputs are moved, so that none is where a function has a corner.
+    cases = [
+        case
+        for case in CASES
+        if not case.name.startswith(("nn.dropout", "keras")) and not case.name.endswith("number")
+    ]
+    # Labels stay, as the softmax loss takes it that they sum to 1.
+    given = [[_moved(g, i) for i, g in enumerate(case.given)] for case in cases]
+    weights = [
+        RANDOM.normal(size=np.shape(case.wanted(*g))).astype(np.float32)
+        for case, g in zip(cases, given, strict=True)
+    ]
+    arrays = [array for arguments in given for array in arguments] + weights
+    types = {"float32": flow.float, "int32": flow.int32}
+    defs = [flow.FixedTensorDef(a.shape, types[a.dtype.name], None) for a in arrays]
+    found: dict[tuple[int, int], np.ndarray] = {}
+    config = flow.FunctionConfig()
+    config.train.primary_lr(0.0)
+    config.train.model_update_conf({"naive_conf": {}})
+
+    @flow.function(config)
+    def job(blobs: Any = defs) -> None:
+        rest, losses = iter(blobs), []
+        zero = flow.get_variable("zero", (1,), initializer=flow.zeros_initializer())
+        for index, (case, arguments) in enumerate(zip(cases, given, strict=True)):
+            inputs = [next(rest) for _ in arguments]
+            inputs = [x + zero if x.dtype == flow.float else x for x in inputs]
+            with flow.deprecated.variable_scope(f"case{index}"):
+                made = case.run(*inputs)
+            if made.dtype != flow.float:
+                continue
+            losses.append(m.reduce_sum(made * blobs[index - len(cases)]))
+            for place, x in enumerate(inputs):
+                if x.dtype == flow.float:
+                    losses.append(m.reduce_sum(x))  # Some results do not depend on an input.
+                    key = index, place
+                    flow.watch_diff(x, lambda value, key=key: found.update({key: np.array(value)}))
+        flow.losses.add_loss(m.add_n(losses))
+
+    flow.train.CheckPoint().init()
+    job(arrays)
+    flow.train.CheckPoint().init()  # Waits for the step.
+
+    wrong = []
+    for (index, place), slope in sorted(found.items()):
+        case = cases[index]
+        places = RANDOM.permutation(slope.size)[:12]  # Of some inputs, a part is enough.
+        wanted = np.add(_slopes(case, given[index], weights[index], place, places), 1)
+        if not np.allclose(slope.ravel()[places], wanted, rtol=2e-3, atol=2e-3):
+            wrong.append((case.name, place, places, slope.ravel()[places], wanted))
+    assert not wrong, wrong
+    assert len(found) > 100
