@@ -36,6 +36,11 @@ IMPORTANT = """
     python.training.training_ops python.ops.spectral_ops
     contrib.seq2seq.sequence_loss contrib.seq2seq.AttentionWrapper contrib.seq2seq.dynamic_decode
     contrib.seq2seq.python.ops.attention_wrapper._compute_attention
+    contrib.seq2seq.python.ops.decoder._transpose_batch_time python.framework.ops.RegisterShape
+    contrib.framework.python.framework.tensor_util.with_same_shape contrib.nccl.ops.gen_nccl_ops
+    contrib.metrics.python.ops.confusion_matrix_ops contrib.resampler.resampler
+    contrib.image.python.ops.image_ops.bipartite_match contrib.tfprof.tfprof_logger.write_op_log
+    python.pywrap_tensorflow.EventsWriter python.tools.freeze_graph.freeze_graph
     python.training.checkpointable.base python.training.tracking.tracking
 """
 

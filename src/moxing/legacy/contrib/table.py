@@ -200,7 +200,11 @@ _SEQ2SEQ_FILES = (
     "loss",
 )
 _SEQ2SEQ = Spec(
-    roots=(f"{_HERE}.seq2seq",), names={"python": _python("seq2seq", "ops", *_SEQ2SEQ_FILES)}
+    roots=(f"{_HERE}.seq2seq",),
+    names={
+        "_transpose_batch_time": "tensorflow.python.ops.rnn:_transpose_batch_time",
+        "python": _python("seq2seq", "ops", *_SEQ2SEQ_FILES),
+    },
 )
 _OPT = Spec(
     roots=(f"{_HERE}.opt",),

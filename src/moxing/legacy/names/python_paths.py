@@ -64,6 +64,9 @@ _PLATFORM = {
 _FRAMEWORK = {
     "graph_util": _module("framework.graph_util", {}, f"{_V1}.graph_util"),
     "graph_util_impl": _module("framework.graph_util_impl", {}, f"{_V1}.graph_util"),
+    "ops": _module(
+        "framework.ops", {"RegisterShape": "moxing.legacy.names.before_1_0:RegisterShape"}
+    ),
     "op_def_context": f"{_PYTHON}.framework.op_def_registry",
     "tensor_shape": _module(
         "framework.tensor_shape",

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
+from moxing.legacy.contrib.image.matching import bipartite_match as bipartite_match
 from moxing.legacy.contrib.image.warp import dense_image_warp as dense_image_warp
 
 
