@@ -8,9 +8,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 import tensorflow.compat.v1 as tf
+from tensorflow.python.util import deprecation
 
 _BROKEN = re.compile(r"(truncated|corrupted) record at (\d+)")
 _MOST_FILES = 10_000
+
+
+def contents(path: str) -> Iterator[bytes]:
+    """The records of a file, one after another, without TensorFlow's advice to use tf.data."""
+    with deprecation.silence():
+        return iter(tf.io.tf_record_iterator(path))
 
 
 def broken(error: tf.errors.OpError, graph: tf.Graph) -> str:
@@ -59,7 +66,7 @@ def _fails_at(path: str, words: str) -> int:
     """How many records precede the failure that TensorFlow words so; -1: the file does not fail."""
     count = 0
     try:
-        for _ in tf.io.tf_record_iterator(path):
+        for _ in contents(path):
             count += 1
     except tf.errors.OpError as error:
         return count if re.search(rf"{words}(?!\d)", str(error)) else -1

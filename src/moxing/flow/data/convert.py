@@ -14,6 +14,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import records
 from moxing.engine.remote.scratch import room
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.core.record.record_pb2 import OFRecord
@@ -109,7 +110,7 @@ def samples(src: str) -> Iterator[Sample]:
     elif kind == "tfrecord":
         with closing(ahead.copies(found)) as copies:
             for path, copy in zip(found, copies, strict=True):
-                for number, content in enumerate(tf.io.tf_record_iterator(copy)):
+                for number, content in enumerate(records.contents(copy)):
                     yield _of_example(path, number, content)
     else:
         items = [
