@@ -135,7 +135,6 @@ def _styles_and_colors() -> None:
 def _arrive() -> None:
     """Lets the methods of axes and figures take their old arguments."""
     from matplotlib import axes, contour, figure
-    from matplotlib.axes import _base
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     _styles_and_colors()
@@ -151,7 +150,7 @@ def _arrive() -> None:
     ):
         setattr(axes.Axes, name, method)
     figure.Figure.gca = _gca(figure.Figure.gca)
-    artists = _base._AxesBase.ArtistList
+    artists = axes.Axes.ArtistList
     users_only.add(artists, "remove", lambda _artists, artist: artist.remove())
     users_only.add(artists, "pop", _pop)
     users_only.add(contour.ContourSet, "collections", lambda shown: [shown], "property")
