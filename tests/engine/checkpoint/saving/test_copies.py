@@ -75,6 +75,33 @@ def test_where_memory_is_short_nothing_is_copied(
     assert model.saver.copy(model.session, 3, {}) is not None
 
 
+def test_memory_is_needed_for_the_copies_and_for_an_eighth_of_them(
+    make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "LEAST", 0)
+    model = make_model({f"w{n}": np.zeros([1 << 18], np.float32) for n in range(8)})
+    monkeypatch.setattr(copies, "free_memory", lambda: (9 << 20) - 1)
+    assert model.saver.copy(model.session, 1, {}) is None
+    monkeypatch.setattr(copies, "free_memory", lambda: 9 << 20)
+    assert model.saver.copy(model.session, 1, {}) is not None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count", "expected"),
+    [
+        ([4, 4, 4, 4], 2, [[0, 1], [2, 3]]),
+        ([1, 1, 9, 1], 4, [[0, 1, 2], [3]]),
+        ([0, 0], 8, [[0, 1]]),
+        ([5], 8, [[0]]),
+        ([], 8, []),
+    ],
+)
+def test_values_are_fetched_in_parts_of_about_equal_size(
+    sizes: list[int], count: int, expected: list[list[int]]
+) -> None:
+    assert copies._parts(sizes, count) == expected
+
+
 def test_few_values_and_states_that_have_no_array_are_not_copied(
     make_model: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

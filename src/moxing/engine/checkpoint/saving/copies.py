@@ -12,6 +12,7 @@ from moxing.framework.free_memory import free_memory
 from moxing.logs import TENSORFLOW
 
 LEAST = 32 << 20  # Bytes; a smaller checkpoint is written sooner than a second graph is made.
+_FETCHES = 8  # Session calls that fetch all values.
 _ALIGNED = 64  # TensorFlow does not copy an array whose address is a multiple of this.
 
 
@@ -33,19 +34,22 @@ class Copies:
         if len(writes) == 1:
             _, *inputs = writes[0].inputs
             self._labels, self._tensors = tuple(inputs[:2]), inputs[2:]
+        self._sizes = [_size(tensor) for tensor in self._tensors]
+        self._fetches = _parts(self._sizes, _FETCHES)
 
     @property
     def wanted(self) -> bool:
         """Whether all values can be copied, and are so large that copying is worthwhile."""
         if any(tensor.dtype in (tf.variant, tf.resource) for tensor in self._tensors):
             return False  # States of iterators, which only the saver's own operation writes.
-        size = sum(map(_size, self._tensors))
+        size = sum(self._sizes)
         return size >= LEAST and (bool(self._memory) or self._fits(size))
 
     def _fits(self, size: int) -> bool:
-        """Whether memory is free for the copies and, during `take`, for the fetched values too."""
+        """Whether memory is free for the copies and, during `take`, for the values of a fetch."""
         free = free_memory()
-        if free is None or free >= 2 * size:
+        fetched = max(sum(self._sizes[index] for index in fetch) for fetch in self._fetches)
+        if free is None or free >= size + fetched:
             return True
         if not self._told:
             self._told = True
@@ -59,15 +63,18 @@ class Copies:
 
     def take(self, session: tf.Session) -> None:
         """Copies the present values over the copies of the save before."""
-        values = session.run(self._tensors)
         if self._graph is None:
             self._graph = _Graph(self._tensors, *session.run(self._labels))
-            self._memory = [None] * len(values)
-        for index, tensor in enumerate(self._tensors):
-            # A fetched array may share the memory of a variable, and change with the variable.
-            before = self._memory[index]
-            self._memory[index] = _copied(values[index], tensor.dtype, before)
-            values[index] = None
+            self._memory = [None] * len(self._tensors)
+        # The values of one fetch are released before the next, which gets the same memory again.
+        # Memory that a process has not used before costs ten times the time of copying to it.
+        for fetch in self._fetches:
+            values = session.run([self._tensors[index] for index in fetch])
+            for place, index in enumerate(fetch):
+                # A fetched array may share the memory of a variable, and change with the variable.
+                before = self._memory[index]
+                self._memory[index] = _copied(values[place], self._tensors[index].dtype, before)
+            del values
 
     def write(self, prefix: str) -> None:
         """Writes the copies as `tf.train.Saver` writes the values; no session of the run is used.
@@ -109,6 +116,17 @@ class _Graph:
         with tf.Session(graph=self._graph, config=config) as session:
             feeds = dict(zip(self._holders, arrays, strict=True))
             session.run(self._saved, {self._prefix: prefix, **feeds})
+
+
+def _parts(sizes: Sequence[int], count: int) -> list[list[int]]:
+    """Parts the indices of values into at most `count` lists of about equal size, in order."""
+    share = max(1, -(-sum(sizes) // count))
+    parts: dict[int, list[int]] = {}
+    before = 0
+    for index, size in enumerate(sizes):
+        parts.setdefault(min(before // share, count - 1), []).append(index)
+        before += size
+    return list(parts.values())
 
 
 def _size(tensor: tf.Tensor) -> int:
