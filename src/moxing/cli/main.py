@@ -6,24 +6,25 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 import moxing
 from moxing import leaving
-from moxing.cli import checkpoints, convert, doctor, export, launch, legacy, port, run, runs, uai
 from moxing.errors import near_matches
 
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "run": run.main,
-    "launch": launch.main,
-    "export": export.main,
-    "convert": convert.main,
-    "runs": runs.main,
-    "compare": runs.compare,
-    "checkpoints": checkpoints.main,
-    "doctor": doctor.main,
-    "uai": uai.main,
-    "legacy": legacy.main,
-    "port": port.main,
+# The module of moxing.cli, and its function, for each command; only the command's own is imported.
+COMMANDS: dict[str, str] = {
+    "run": "run:main",
+    "launch": "launch:main",
+    "export": "export:main",
+    "convert": "convert:main",
+    "runs": "runs:main",
+    "compare": "runs:compare",
+    "checkpoints": "checkpoints:main",
+    "doctor": "doctor:main",
+    "uai": "uai:main",
+    "legacy": "legacy:main",
+    "port": "port:main",
 }
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141  # As a shell reports SIGPIPE.
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if command in COMMANDS:
         # All arguments after the command belong to it: a script's flags may look like ours.
         try:
-            return COMMANDS[command](arguments[1:])
+            return _function(command)(arguments[1:])
         except KeyboardInterrupt:
             print("mox: interrupted", file=sys.stderr)
             return _INTERRUPTED
@@ -88,3 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     parser.parse_args(arguments[:1])
     return 2
+
+
+def _function(command: str) -> Callable[[Sequence[str]], int]:
+    module, name = COMMANDS[command].split(":")
+    return getattr(import_module(f"moxing.cli.{module}"), name)

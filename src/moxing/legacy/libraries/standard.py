@@ -67,7 +67,7 @@ def specs() -> dict[str, Spec]:
     specs["unittest"] = _spec("unittest", suite, arrive=_tests)
     etree = _spec("xml.etree", {"cElementTree": "xml.etree.ElementTree"})
     specs["xml"] = _spec("xml", {"etree": etree})
-    if not _is_there("distutils"):
+    if not _has_distutils():
         specs["distutils"] = _distutils()
     return specs
 
@@ -85,6 +85,14 @@ def _spec(
 
 def _is_there(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
+
+
+def _has_distutils() -> bool:
+    """Whether distutils can be imported: Python has it before 3.12, later setuptools brings it.
+
+    Looking for distutils itself would let setuptools import itself, which takes half a second.
+    """
+    return sys.version_info < (3, 12) or _is_there("setuptools")
 
 
 def _distutils() -> Spec:
