@@ -43,3 +43,20 @@ def test_a_process_dies_of_a_signal_that_it_handled() -> None:
         signals.die_of(signal.SIGTERM)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM
+
+
+def test_a_handler_that_does_as_python_does_counts_as_none() -> None:
+    class Own:
+        @signals.as_default
+        def act(self, number: int, frame: object) -> None:
+            raise KeyboardInterrupt
+
+        def other(self, number: int, frame: object) -> None:
+            raise KeyboardInterrupt
+
+    assert signals.is_default(signal.SIG_DFL)
+    assert signals.is_default(signal.default_int_handler)
+    assert signals.is_default(Own().act)
+    assert not signals.is_default(Own().other)
+    assert not signals.is_default(signal.SIG_IGN)
+    assert not signals.is_default(None)

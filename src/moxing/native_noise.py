@@ -25,7 +25,7 @@ _REPEATED = re.compile(
     rb"local_rendezvous\.cc:\d+\] Local rendezvous is aborting with status: "
     rb"|base_collective_executor\.cc:\d+\] BaseCollectiveExecutor::StartAbort "
     rb"|ring_\w+\.cc:\d+\] Aborting Ring"
-    rb"|master_session\.cc:\d+\] UNAVAILABLE: "
+    rb"|master_session\.cc:\d+\] (?:Cleanup partition error: )?UNAVAILABLE: "
     rb")"
 )
 _REST_OF_IT = re.compile(

@@ -69,6 +69,18 @@ def current(numbers: Iterable[int]) -> dict[int, Any]:
     return {number: signal.getsignal(number) for number in numbers}
 
 
+def as_default(handler: Any) -> Any:
+    """Marks a handler, and returns it, that does to the program what Python does by default."""
+    handler.mox_as_default = True
+    return handler
+
+
+def is_default(handler: Any) -> bool:
+    """Whether a handler is Python's own or does the same: the program has chosen none."""
+    usual = handler in (signal.SIG_DFL, signal.default_int_handler)
+    return usual or getattr(handler, "mox_as_default", False)
+
+
 def install(handlers: Mapping[int, Any]) -> None:
     """Sets handlers; None, which stands for a handler outside of Python, sets the default."""
     for number, handler in handlers.items():

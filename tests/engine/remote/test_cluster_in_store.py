@@ -191,7 +191,7 @@ def test_commits_of_a_chief_that_loses_a_worker_reach_the_store(
     workers.wait_for(0, "died: connection lost")
     workers.stay(0, BREAK + 1.0)
     proxy.away = False
-    assert workers.code(0) == 1, workers.text(0)  # As Python ends by an error.
+    assert workers.code(0) == 143, workers.text(0)
     assert "PeerFailureError: worker 1 (" in workers.text(0)
     assert uploaded(log_dir) == saved(workers) > seen
 
@@ -204,7 +204,7 @@ def test_a_chief_that_was_killed_goes_on_from_the_store(start: Any, bucket: str)
         assert time.monotonic() < until, workers.text(0)[-3000:]
         workers.stay(0, 0.1)
     workers.send(signal.SIGKILL, 0)
-    assert (workers.code(0), workers.code(1)) == (-signal.SIGKILL, 1)
+    assert (workers.code(0), workers.code(1)) == (-signal.SIGKILL, 143)
     assert "PeerFailureError: worker 0 (" in workers.text(1)
 
     step = uploaded(log_dir)

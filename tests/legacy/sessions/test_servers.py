@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import warm
 
+from moxing import native_noise
+
 PROGRAM = """
     import sys
     import tensorflow as tf
@@ -98,5 +100,7 @@ def test_one_starts_long_before_the_other(tmp_path: Path, first: str) -> None:
     assert {job: process.returncode for job, process in processes.items()} == {"ps": 0, "worker": 0}
     assert "step 20 True" in output["worker"][0]
     for job in ("ps", "worker"):
-        native = [line for line in output[job][1].splitlines() if "0000 " in line]
-        assert native == []
+        # A session that closes may find that its partner has ended: `mox launch` drops that line.
+        sieve = native_noise.Sieve()
+        lines = [line for line in output[job][1].splitlines() if not sieve.is_noise(line.encode())]
+        assert [line for line in lines if "0000 " in line] == []

@@ -34,7 +34,7 @@ class Interrupts:
             return
         for number in signals.STOPPING:
             found = signal.getsignal(number)
-            if found in (signal.SIG_DFL, signal.default_int_handler):
+            if signals.is_default(found):
                 self._before[number] = found
                 signal.signal(number, self._own)
 

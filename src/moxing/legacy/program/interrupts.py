@@ -34,6 +34,7 @@ class _Interrupts:
         """Whether the main thread has ever acted."""
         return self._acted > 0
 
+    @signals.as_default
     def act(self, number: int, frame: FrameType | None) -> None:
         """Does what Python does at Ctrl-C; the main thread calls it."""
         self._acted += 1
