@@ -327,7 +327,7 @@ def test_an_error_of_one_machine_is_told_on_the_other(fleet: Fleet) -> None:
 def test_an_error_of_the_program_ends_the_other_machine_too(fleet: Fleet) -> None:
     for machine in (0, 1):
         fleet.start(machine, "-steps", "1", "-fail")
-    assert fleet.codes() == [1, 1]
+    assert fleet.codes() == [1, 143]
     assert fleet.error(0).rstrip().endswith("ValueError: mine")
     assert (
         f"worker 0 ({fleet.addresses[0]}) failed: ValueError: mine. So machine 1 ends."
