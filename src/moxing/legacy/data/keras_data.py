@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import json
 import os
 import tarfile
@@ -62,6 +63,7 @@ def reading(module: types.ModuleType, function: str) -> types.FunctionType:
         cache_dir: str | None = None,
         **more: Any,
     ) -> str:
+        cache_dir = cache_dir or default_cache(module.get_file)
         if more.get("untar"):
             folder = os.path.join(_cache(cache_dir), urls.text(fname))
             given = {"untar": True, "cache_dir": cache_dir}
@@ -85,6 +87,11 @@ def reading(module: types.ModuleType, function: str) -> types.FunctionType:
         real.__module__,
     )
     return own
+
+
+def default_cache(get_file: Callable[..., str]) -> str | None:
+    """Returns the `cache_dir` that Keras' `get_file` has by default: None means `~/.keras`."""
+    return inspect.signature(get_file).parameters["cache_dir"].default
 
 
 def _cache(cache_dir: str | None) -> str:

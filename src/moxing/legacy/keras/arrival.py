@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import warnings
+from typing import Any
 
 from moxing.legacy.plain.dialect import Dialect
 
@@ -43,6 +46,24 @@ def prepare_bare() -> None:
 
     prepare()
     old_arguments.serve_bare()
+    _move_home()
+
+
+def _move_home() -> None:
+    """Makes KERAS_HOME the folder of the files that Keras fetches, as Keras 2.3 did.
+
+    The function's default is changed, because data sets, applications and the API all call that
+    function. tf_keras itself reads its settings from KERAS_HOME, and nothing else.
+    """
+    home = os.environ.get("KERAS_HOME")
+    if not home:
+        return
+    from tf_keras.src.utils import data_utils
+
+    names = list(inspect.signature(data_utils.get_file).parameters)
+    defaults: list[Any] = list(data_utils.get_file.__defaults__ or ())
+    defaults[names.index("cache_dir") - len(names)] = home
+    data_utils.get_file.__defaults__ = tuple(defaults)
 
 
 def told(found: Dialect) -> str:
