@@ -27,6 +27,7 @@ def test_methods_that_types_no_longer_have(program: Any) -> None:
         more = array.array('b'); more.fromstring(b'ab')
         root = ET.fromstring('<a><b/><b/><c/></a>')
         children, found = [c.tag for c in root.getchildren()], len(root.getiterator('b'))
+        tree = [c.tag for c in ET.ElementTree(root).getiterator()]
         text = ET.tostring(root)
         """
     )
@@ -39,6 +40,7 @@ def test_methods_that_types_no_longer_have(program: Any) -> None:
     assert values["letters"] == b"\x01\x02"
     assert values["more"] == array.array("b", b"ab")
     assert (values["children"], values["found"]) == (["b", "b", "c"], 2)
+    assert values["tree"] == ["a", "b", "b", "c"]
     assert values["text"] == b"<a><b /><b /><c /></a>"
 
 

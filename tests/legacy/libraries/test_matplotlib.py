@@ -45,6 +45,20 @@ def test_names(program: Program, plt: Any) -> None:
         program("import matplotlib.mlab as m\nm.griddata")
 
 
+def test_fonts_are_looked_for_anew(program: Program, plt: Any) -> None:
+    values = program(
+        """
+        from matplotlib import font_manager
+        before = font_manager.fontManager
+        font_manager._rebuild()
+        after = font_manager.fontManager
+        """
+    )
+
+    assert values["after"] is not values["before"]
+    assert {font.name for font in values["after"].ttflist} >= {"DejaVu Sans"}
+
+
 def test_arguments(program: Program, plt: Any, tmp_path: Any) -> None:
     values = program(
         """

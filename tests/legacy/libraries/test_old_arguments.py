@@ -44,6 +44,36 @@ def test_scipy(program: Program) -> None:
     assert values["back"] == [0.5, 0.5]
 
 
+def test_scikit_learn_classes_by_place(program: Program) -> None:
+    values = program(
+        """
+        import pickle
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import KFold
+        from sklearn.neighbors import NearestNeighbors
+        from sklearn import svm, preprocessing
+        fold, near, support = KFold(2, True, 7), NearestNeighbors(3, 0.5), svm.SVC(2., 'linear')
+        scaled = pickle.loads(pickle.dumps(preprocessing.StandardScaler(False).fit([[1.], [3.]])))
+        model = LogisticRegression('l2', False, 1e-3, 10., multi_class='multinomial').fit(
+            [[0.], [1.], [2.]], [0, 1, 2])
+        try:
+            LogisticRegression(multi_class='ovr')
+        except ValueError as error:
+            wrong = str(error)
+        """
+    )
+
+    fold, near = values["fold"], values["near"]
+    assert (fold.n_splits, fold.shuffle, fold.random_state) == (2, True, 7)
+    assert (near.n_neighbors, near.radius) == (3, 0.5)
+    assert (values["support"].C, values["support"].kernel) == (2.0, "linear")
+    assert values["scaled"].get_params() == {"copy": False, "with_mean": True, "with_std": True}
+    assert (values["model"].tol, values["model"].C) == (1e-3, 10)
+    assert "OneVsRestClassifier" in values["wrong"]
+    with pytest.raises(TypeError, match="positional"):
+        type(near)(3)
+
+
 def test_scikit_learn(program: Program) -> None:
     values = program(
         """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections.abc
+import errno
+import os
 import random
 import threading
 import time
@@ -74,6 +76,43 @@ def test_methods(program: Any) -> None:
     assert values["alive"] is False
     assert (values["result"].testsRun, values["result"].errors) == (1, [])
     assert not hasattr(threading.Thread, "isAlive")
+
+
+def test_patterns_signatures_and_digests(program: Any) -> None:
+    values = program(
+        r"""
+        import asyncio, hmac, inspect, os, re
+        from os import errno as of_os, sep
+        found = [re.findall('a(?i)b', 'AB ab'), re.sub(b'b(?i)|(?s).c', b'-', b'B\nc'),
+                 re.compile('(x(?i))').match('X').group(), re.split('b(?i)', 'aBc'),
+                 re.search('[(?i)]', 'i').group()]
+        try:
+            re.compile('(a')
+        except re.error as error:
+            wrong = str(error)
+        shown = inspect.formatargspec(['a', 'b'], 'c', 'd', (2,)), inspect.formatargspec(
+            ['a'], kwonlyargs=['k'], kwonlydefaults={'k': 1}, annotations={'a': int, 'return': str})
+        digest = [hmac.new(b'key', b'text', *of).hexdigest() for of in ((), ('md5',))]
+        @asyncio.coroutine
+        def adds(a):
+            yield from asyncio.sleep(0)
+            return a + 1
+        @asyncio.coroutine
+        def plain(a):
+            return adds(a)
+        async def both():
+            return await adds(1), await plain(2)
+        results = asyncio.run(both())
+        numbers = os.errno.EEXIST, of_os.ENOENT, sep
+        """
+    )
+
+    assert values["found"] == [["AB", "ab"], b"--", "X", ["a", "c"], "i"]
+    assert "missing )" in values["wrong"]
+    assert values["shown"] == ("(a, b=2, *c, **d)", "(a: int, *, k=1) -> str")
+    assert values["digest"][0] == values["digest"][1]
+    assert values["results"] == (2, 3)
+    assert values["numbers"] == (errno.EEXIST, errno.ENOENT, os.sep)
 
 
 def test_assignments_reach_the_module(program: Any) -> None:

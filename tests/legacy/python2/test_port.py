@@ -272,6 +272,8 @@ def test_errors_name_the_lines_of_the_file() -> None:
         "from utils import *\nfor i in xrange(2): pass\n",
         "def f(long): return long\n",
         "import six\nfor k, v in six.iteritems({}): pass\n",
+        "class A:\n    def has_key(self, key): return key == 1\nprint(A().has_key(1))\n",
+        "from store import Store\nname: str = 'a'\nprint(Store().has_key(name), 7 / 2)\n",
         "print('x')\n",
         "# xrange\n",
     ],

@@ -45,7 +45,7 @@ _VALUE, _OWNER, _PLACE, _ERROR = (
 )
 _NUMBERS = {"float": "to_float", "int": "to_int"}
 _ANY = re.compile(
-    rb"\b(?:numpy|tensorflow|xml|array|cv2|PIL|moxing)\b|\.decode\b|['\"][rwa]b?U|['\"]U"
+    rb"\b(?:numpy|tensorflow|xml|array|cv2|PIL|moxing)\b|\.decode\b|\berrno\b|['\"][rwa]b?U|['\"]U"
 )
 
 
@@ -111,9 +111,22 @@ class _Changes(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        if node.attr in ATTRIBUTES and isinstance(node.ctx, ast.Load):
+        is_load = isinstance(node.ctx, ast.Load)
+        if is_load and node.attr in ATTRIBUTES:
             return self._help("attribute", node.value, ast.Constant(node.attr), at=node)
+        if is_load and node.attr == "errno" and getattr(node.value, "id", "") == "os":
+            return self._help("errno_of", node.value, at=node)
         return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.AST]:
+        """Changes `from os import errno`, which was a module that `os` showed."""
+        shown = [item for item in node.names if item.name == "errno"]
+        if node.module != "os" or node.level or not shown:
+            return node
+        self.changed = True
+        node.names = [item for item in node.names if item.name != "errno"]
+        found = _placed(ast.Import(shown), node)
+        return [node, found] if node.names else found
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)

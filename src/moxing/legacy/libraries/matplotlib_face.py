@@ -76,6 +76,12 @@ def spec() -> Spec:
                 },
                 library=True,
             ),
+            "font_manager": Spec(
+                roots=("matplotlib.font_manager",),
+                names={"_rebuild": f"{_OWN}:rebuild_fonts"},
+                library=True,
+                live=True,
+            ),
             "mlab": Spec(
                 roots=("matplotlib.mlab",),
                 names={name: f"{_OWN}:{name}" for name in ("bivariate_normal", "find", "normpdf")},
@@ -246,6 +252,13 @@ def use(arg: str, warn: Any = None, force: bool = True) -> None:
 
     old = {"qt4agg": "QtAgg", "qt4cairo": "QtCairo", "gtkagg": "GTK3Agg", "gtk": "GTK3Agg"}
     matplotlib.use(old.get(arg.lower(), arg), force=force)
+
+
+def rebuild_fonts() -> None:
+    """`font_manager._rebuild`: looks for the fonts of the machine anew."""
+    from matplotlib import font_manager
+
+    font_manager.fontManager = font_manager._load_fontmanager(try_read_cache=False)
 
 
 def register_cmap(name: str | None = None, cmap: Any = None) -> None:

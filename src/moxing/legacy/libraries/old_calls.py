@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import errno
 import functools
 import operator
 import sys
@@ -17,6 +18,7 @@ from moxing.legacy.python2 import meaning
 
 _ARRAYS = (np.ndarray, np.generic)
 _ELEMENT = xml.etree.ElementTree.Element
+_TREE = xml.etree.ElementTree.ElementTree
 
 
 def _itemset(owner: np.ndarray, *arguments: Any) -> None:
@@ -48,7 +50,7 @@ _ATTRIBUTES: tuple[tuple[tuple[type, ...], str, Callable[..., Any]], ...] = (
     ((array.array,), "tostring", array.array.tobytes),
     ((array.array,), "fromstring", array.array.frombytes),
     ((_ELEMENT,), "getchildren", list),
-    ((_ELEMENT,), "getiterator", lambda element, tag=None: list(element.iter(tag))),
+    ((_ELEMENT, _TREE), "getiterator", lambda element, tag=None: list(element.iter(tag))),
     # Text that Python 3 has decoded already, in files that Python 2 reads as bytes.
     ((str,), "decode", meaning.decode),
 )
@@ -78,6 +80,11 @@ def attribute(owner: Any, name: str) -> Any:
             if isinstance(found, users_only.OldAttribute):
                 return found.bound(owner)
         raise
+
+
+def errno_of(module: Any) -> Any:
+    """Returns `os.errno`, the module that `os` showed until Python 3.7."""
+    return getattr(module, "errno", errno)
 
 
 def type_of(value: Any) -> type:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from moxing.legacy.face.faces import Spec
+from moxing.legacy.libraries import users_only
 
 _OPENML = "Use sklearn.datasets.fetch_openml('mnist_784', version=1) and its like instead."
 _BOSTON = "It was withdrawn; use fetch_california_housing, or fetch_openml(name='boston')."
@@ -41,27 +43,126 @@ def _all_by_place(module: str, name: str) -> Callable[..., Any]:
     return called
 
 
-def _with_arguments(module: str, name: str, renamed: dict[str, str | None]) -> type:
-    """Returns a class of scikit-learn that also takes arguments by their old names.
+# The first arguments of classes in scikit-learn 0.19, which took them by place too.
+_SPLITS = ("n_splits", "shuffle", "random_state")
+_SHUFFLES = ("n_splits", "test_size", "train_size", "random_state")
+_NEIGHBORS = ("n_neighbors", "weights", "algorithm", "leaf_size", "p", "metric", "metric_params")
+_TREE = ("criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf")
+_FOREST = ("n_estimators", "criterion", *_TREE[2:])
+_TEXT = ("input", "encoding", "decode_error", "strip_accents", "lowercase", "preprocessor")
+_PLACES: dict[str, dict[str, tuple[str, ...]]] = {
+    "cluster": {
+        "DBSCAN": ("eps", "min_samples", "metric"),
+        "KMeans": ("n_clusters", "init", "n_init", "max_iter", "tol", "precompute_distances"),
+        "MiniBatchKMeans": ("n_clusters", "init", "max_iter", "batch_size"),
+    },
+    "decomposition": {
+        "NMF": ("n_components", "init", "solver", "beta_loss", "tol", "max_iter", "random_state"),
+        "PCA": ("n_components", "copy", "whiten", "svd_solver", "tol", "iterated_power"),
+        "TruncatedSVD": ("n_components", "algorithm", "n_iter", "random_state", "tol"),
+    },
+    "ensemble": {
+        "ExtraTreesClassifier": _FOREST,
+        "IsolationForest": ("n_estimators", "max_samples", "contamination", "max_features"),
+        "RandomForestClassifier": _FOREST,
+        "RandomForestRegressor": _FOREST,
+    },
+    "feature_extraction.text": {"CountVectorizer": _TEXT, "TfidfVectorizer": _TEXT},
+    "linear_model": {
+        "Lasso": ("alpha", "fit_intercept"),
+        "LinearRegression": ("fit_intercept",),
+        "LogisticRegression": ("penalty", "dual", "tol", "C", "fit_intercept"),
+        "Ridge": ("alpha", "fit_intercept"),
+        "SGDClassifier": ("loss", "penalty", "alpha", "l1_ratio", "fit_intercept", "max_iter"),
+    },
+    "manifold": {
+        "MDS": ("n_components", "metric_mds", "n_init", "max_iter", "verbose", "eps"),
+        "TSNE": ("n_components", "perplexity", "early_exaggeration", "learning_rate", "n_iter"),
+    },
+    "mixture": {"GaussianMixture": ("n_components", "covariance_type", "tol", "reg_covar")},
+    "model_selection": {
+        "GridSearchCV": ("estimator", "param_grid", "scoring"),
+        "KFold": _SPLITS,
+        "ShuffleSplit": _SHUFFLES,
+        "StratifiedKFold": _SPLITS,
+        "StratifiedShuffleSplit": _SHUFFLES,
+    },
+    "neighbors": {
+        "KNeighborsClassifier": _NEIGHBORS,
+        "KNeighborsRegressor": _NEIGHBORS,
+        "KernelDensity": ("bandwidth", "algorithm", "kernel", "metric"),
+        "NearestNeighbors": ("n_neighbors", "radius", "algorithm", "leaf_size", "metric", "p"),
+    },
+    "preprocessing": {
+        "Binarizer": ("threshold", "copy"),
+        "LabelBinarizer": ("neg_label", "pos_label", "sparse_output"),
+        "MinMaxScaler": ("feature_range", "copy"),
+        "Normalizer": ("norm", "copy"),
+        "OneHotEncoder": (),
+        "PolynomialFeatures": ("degree", "interaction_only", "include_bias"),
+        "StandardScaler": ("copy", "with_mean", "with_std"),
+    },
+    "svm": {
+        "LinearSVC": ("penalty", "loss", "dual", "tol", "C", "multi_class", "fit_intercept"),
+        "OneClassSVM": ("kernel", "degree", "gamma", "coef0", "tol", "nu"),
+        "SVC": ("C", "kernel", "degree", "gamma", "coef0", "shrinking", "probability", "tol"),
+        "SVR": ("kernel", "degree", "gamma", "coef0", "tol", "C", "epsilon"),
+    },
+    "tree": {"DecisionTreeClassifier": _TREE, "DecisionTreeRegressor": _TREE},
+}
+# Class -> the old names of its arguments with the new ones, and None for those without effect.
+_RENAMED: dict[str, dict[str, str | None]] = {
+    "KMeans": {"n_jobs": None, "precompute_distances": None},
+    "OneHotEncoder": {"sparse": "sparse_output"},
+    "TSNE": {"n_iter": "max_iter"},
+}
+_ONE_TO_REST = (
+    "LogisticRegression(multi_class='ovr') is gone from today's scikit-learn: use"
+    " sklearn.multiclass.OneVsRestClassifier(LogisticRegression(...))."
+)
 
-    Args:
-        module: the module under `sklearn`.
-        name: the class.
-        renamed: the old names with the new ones, and None for those without effect.
+
+def _mend(module: str) -> None:
+    """Lets the classes of a module take arguments as in scikit-learn 0.19, from the user's code.
+
+    The classes themselves are changed, so that they stay what a pickle and `isinstance` mean.
     """
-    base = getattr(importlib.import_module(f"sklearn.{module}"), name)
+    real = importlib.import_module(f"sklearn.{module}")
+    for name, places in _PLACES.get(module, {}).items():
+        kind = getattr(real, name)
+        if not hasattr(kind.__init__, "__mox_places__"):
+            kind.__init__ = _tolerant(kind.__init__, places, _RENAMED.get(name, {}))
 
-    class Old(base):
-        @functools.wraps(base.__init__)
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
+
+def _tolerant(
+    init: Callable[..., None], places: tuple[str, ...], renamed: dict[str, str | None]
+) -> Callable[..., None]:
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if users_only.is_users(sys._getframe(1)):
+            if len(args) <= len(places) and not kwargs.keys() & places[: len(args)]:
+                kwargs.update(zip(places, args, strict=False))
+                args = ()
             for old in renamed.keys() & kwargs.keys():
                 value, new = kwargs.pop(old), renamed[old]
                 if new is not None:
                     kwargs[new] = value
-            super().__init__(*args, **kwargs)
+            if type(self).__name__ == "LogisticRegression":
+                _check_classes(kwargs.pop("multi_class", "auto"))
+        init(self, *args, **kwargs)
 
-    Old.__name__ = Old.__qualname__ = name
-    return Old
+    __init__.__mox_places__ = places  # type: ignore[attr-defined]
+    return __init__
+
+
+def _check_classes(how: str) -> None:
+    """Raises ValueError for a value of `multi_class` that means what no solver does today."""
+    if how not in ("auto", "multinomial"):
+        raise ValueError(_ONE_TO_REST)
+
+
+def _mended(module: str) -> Spec:
+    return Spec(roots=(f"sklearn.{module}",), arrive=lambda: _mend(module), library=True)
 
 
 def linear_assignment(X: Any) -> Any:
@@ -92,14 +193,25 @@ def spec() -> Spec:
             "decomposition": Spec(
                 roots=("sklearn.decomposition",),
                 names={"RandomizedPCA": lambda: _randomized_pca, "pca": "sklearn.decomposition"},
+                arrive=lambda: _mend("decomposition"),
                 library=True,
             ),
+            "ensemble": _mended("ensemble"),
             "externals": Spec(
                 roots=("sklearn.externals",), names={"joblib": "joblib", "six": "six"}
             ),
-            "grid_search": Spec(roots=("sklearn.model_selection",)),
+            "feature_extraction": Spec(
+                roots=("sklearn.feature_extraction",),
+                names={"text": _mended("feature_extraction.text")},
+                library=True,
+            ),
+            "grid_search": _mended("model_selection"),
             "lda": Spec(names={"LDA": "sklearn.discriminant_analysis:LinearDiscriminantAnalysis"}),
             "learning_curve": Spec(roots=("sklearn.model_selection",)),
+            **{
+                name: _mended(name)
+                for name in ("linear_model", "model_selection", "neighbors", "svm", "tree")
+            },
             "metrics": Spec(
                 roots=("sklearn.metrics",),
                 names={
@@ -114,37 +226,30 @@ def spec() -> Spec:
             ),
             "manifold": Spec(
                 roots=("sklearn.manifold",),
-                names={
-                    "TSNE": lambda: _with_arguments("manifold", "TSNE", {"n_iter": "max_iter"}),
-                    "t_sne": "face:sklearn.manifold",
-                },
+                names={"t_sne": "face:sklearn.manifold"},
+                arrive=lambda: _mend("manifold"),
                 library=True,
             ),
             "cluster": Spec(
                 roots=("sklearn.cluster",),
-                names={
-                    "KMeans": lambda: _with_arguments(
-                        "cluster", "KMeans", {"n_jobs": None, "precompute_distances": None}
-                    ),
-                    "k_means_": "face:sklearn.cluster",
-                },
+                names={"k_means_": "face:sklearn.cluster"},
+                arrive=lambda: _mend("cluster"),
                 library=True,
             ),
             "mixture": Spec(
                 roots=("sklearn.mixture",),
                 gone={"GMM": "Use sklearn.mixture.GaussianMixture, whose score is a mean."},
+                arrive=lambda: _mend("mixture"),
                 library=True,
             ),
             "preprocessing": Spec(
                 roots=("sklearn.preprocessing",),
                 names={
                     "Imputer": lambda: _imputer(),
-                    "OneHotEncoder": lambda: _with_arguments(
-                        "preprocessing", "OneHotEncoder", {"sparse": "sparse_output"}
-                    ),
                     "data": "face:sklearn.preprocessing",
                     "label": "face:sklearn.preprocessing",
                 },
+                arrive=lambda: _mend("preprocessing"),
                 library=True,
             ),
             "qda": Spec(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import collections.abc
+import functools
 import importlib.util
 import inspect
 import math
 import random as _random
 import re
 import sys
+import types
 from collections.abc import Callable, Set
 from typing import Any, NamedTuple
 
@@ -22,12 +24,16 @@ _OF_TEXT = (
     *("lstrip", "replace", "rfind", "rindex", "rjust", "rsplit", "rstrip", "split", "strip"),
     *("swapcase", "translate", "upper", "zfill"),
 )
+# Functions of `re` that get a pattern first.
+_OF_PATTERNS = ("compile", "findall", "finditer", "fullmatch", "match", "search", "sub", "subn")
+_FLAGS = re.compile(r"\(\?[aiLmsux]+\)")
 _DISTRIBUTION = "Read /etc/os-release with platform.freedesktop_os_release() instead."
 
 
 def specs() -> dict[str, Spec]:
     """Returns the faces of Python's own modules for the user's modules."""
     old = {
+        "asyncio": {"coroutine": lambda: coroutine},
         "base64": {"encodestring": "base64:encodebytes", "decodestring": "base64:decodebytes"},
         "cgi": {"escape": lambda: escape},
         "collections": {
@@ -36,14 +42,18 @@ def specs() -> dict[str, Spec]:
             if not hasattr(collections, name)
         },
         "fractions": {"gcd": lambda: gcd},
-        "inspect": {"getargspec": lambda: getargspec},
+        "hmac": {"new": lambda: hmac_new},
+        "inspect": {"formatargspec": lambda: formatargspec, "getargspec": lambda: getargspec},
         "html": {"parser": _spec("html.parser", {}, arrive=_parsers)},
         "json": {
             **{"dump": lambda: json_dump, "dumps": lambda: json_dumps},
             **{"load": lambda: json_load, "loads": lambda: json_loads},
         },
         "random": {"sample": lambda: sample, "seed": lambda: seed, "shuffle": lambda: shuffle},
-        "re": {"split": lambda: split},
+        "re": {
+            **{name: _with_global_flags(name) for name in _OF_PATTERNS},
+            "split": lambda: split,
+        },
         "string": {
             "letters": "string:ascii_letters",
             "lowercase": "string:ascii_lowercase",
@@ -138,6 +148,114 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
+def formatargspec(
+    args: Any,
+    varargs: str | None = None,
+    varkw: str | None = None,
+    defaults: Any = None,
+    kwonlyargs: Any = (),
+    kwonlydefaults: Any = None,
+    annotations: Any = None,
+    formatarg: Callable[[str], str] = str,
+    formatvarargs: Callable[[str], str] = "*{}".format,
+    formatvarkw: Callable[[str], str] = "**{}".format,
+    formatvalue: Callable[[Any], str] = "={!r}".format,
+    formatreturns: Callable[[str], str] = " -> {}".format,
+    formatannotation: Callable[[Any], str] = inspect.formatannotation,
+) -> str:
+    """Returns the text of a signature, such as `(a, b=2, *c, **d)`, from its parts.
+
+    Args:
+        args: the names of the arguments.
+        varargs, varkw: the names of `*` and `**`, if any.
+        defaults: the default values of the last of `args`.
+        kwonlyargs, kwonlydefaults: arguments by name only, and a dict of their default values.
+        annotations: a dict of annotations by name; that of the result is "return".
+        formatarg, formatvarargs, formatvarkw, formatvalue, formatreturns, formatannotation: return
+            the text of a part.
+    """
+    known, only = annotations or {}, kwonlydefaults or {}
+
+    def shown(name: str) -> str:
+        note = f": {formatannotation(known[name])}" if name in known else ""
+        return formatarg(name) + note
+
+    values = dict(zip(reversed(args), reversed(defaults or ()), strict=False))
+    parts = [shown(name) + (formatvalue(values[name]) if name in values else "") for name in args]
+    if varargs is not None:
+        parts.append(formatvarargs(shown(varargs)))
+    elif kwonlyargs:
+        parts.append("*")
+    for name in kwonlyargs:
+        parts.append(shown(name) + (formatvalue(only[name]) if name in only else ""))
+    if varkw is not None:
+        parts.append(formatvarkw(shown(varkw)))
+    result = formatreturns(formatannotation(known["return"])) if "return" in known else ""
+    return f"({', '.join(parts)}){result}"
+
+
+def coroutine(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`asyncio.coroutine`: makes a coroutine function of a generator function, or of any other."""
+    if inspect.iscoroutinefunction(func):
+        return func
+    if inspect.isgeneratorfunction(func):
+        return types.coroutine(func)
+
+    @functools.wraps(func)
+    def waits(*args: Any, **kwargs: Any) -> Any:
+        result = func(*args, **kwargs)
+        if inspect.isgenerator(result):
+            result = yield from result
+        elif inspect.isawaitable(result):
+            result = yield from result.__await__()
+        return result
+
+    return types.coroutine(waits)
+
+
+def hmac_new(key: Any, msg: Any = None, digestmod: Any = None) -> Any:
+    """`hmac.new`, whose digest was MD5 by default until Python 3.7."""
+    import hmac
+
+    return hmac.new(key, msg, digestmod or "md5")
+
+
+def _with_global_flags(name: str) -> Callable[[], Callable[..., Any]]:
+    """Returns a function of `re` that takes flags such as `(?i)` anywhere in a pattern.
+
+    Until Python 3.10 they counted for the whole pattern wherever they stood.
+    """
+    function = getattr(re, name)
+
+    @functools.wraps(function)
+    def called(pattern: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(pattern, *args, **kwargs)
+        except re.error as error:
+            if not error.msg.startswith("global flags not at the start"):
+                raise
+        return function(_flags_first(pattern), *args, **kwargs)
+
+    return lambda: called
+
+
+def _flags_first(pattern: Any) -> Any:
+    """Moves the global flags of a pattern to its start."""
+    while True:
+        try:
+            re.compile(pattern)
+            return pattern
+        except re.error as error:
+            # Only flags that the compiler refuses are moved: `[(?i)]` is a set of characters.
+            text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+            place = error.pos
+            flags = None if place is None else _FLAGS.match(text, place)
+            if flags is None or not error.msg.startswith("global flags not at the start"):
+                raise
+            text = flags.group() + text[:place] + text[flags.end() :]
+            pattern = text.encode("latin-1") if isinstance(pattern, bytes) else text
+
+
 def gcd(a: Any, b: Any) -> Any:
     """Returns the greatest common divisor, with the sign of `b`, or of `a` if `b` is 0."""
     if type(a) is type(b) is int:
@@ -211,7 +329,7 @@ def split(pattern: Any, string: Any, maxsplit: int = 0, flags: Any = 0) -> list[
     that has empty matches alone, such as a look-ahead, was an error before, and parts as it does
     now.
     """
-    compiled = re.compile(pattern, flags)
+    compiled = _with_global_flags("compile")()(pattern, flags)
     if compiled.match(string[:0]) is None or compiled.search(string) is None:
         return compiled.split(string, maxsplit)
     parts: list[Any] = []

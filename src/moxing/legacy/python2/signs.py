@@ -69,8 +69,11 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
     """
     made = names_made(tree)
     # The names that a star import defines are not known.
-    found = next(_signs(tree, _NAMES if "*" in made else made), None)
-    if found is None and not needs_python3(tree) and not any(map(_checks, ast.walk(tree))):
+    known = _NAMES if "*" in made else made
+    is_new = needs_python3(tree)
+    # A method of such a name is the file's own, or that of a class which the file imports.
+    found = next(_signs(tree, known | _METHODS if is_new else known | (made & _METHODS)), None)
+    if found is None and not is_new and not any(map(_checks, ast.walk(tree))):
         found = next(lists.uses(tree, made), None)
     return found
 
@@ -138,7 +141,7 @@ def _signs(node: ast.AST, made: frozenset[str]) -> Iterator[tuple[str, int]]:
                 yield f"from {node.module} import {item.name}", node.lineno
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
-        if name in _METHODS and len(node.args) == (name == "has_key") and not node.keywords:
+        if name in _METHODS - made and len(node.args) == (name == "has_key") and not node.keywords:
             yield f".{name}()", node.lineno
     for child in ast.iter_child_nodes(node):
         yield from _signs(child, made)
