@@ -25,18 +25,18 @@ d_loss = tf.reduce_mean(critic_made) - tf.reduce_mean(critic_real)
 g_loss = -tf.reduce_mean(critic_made)
 theta_d = [v for v in tf.trainable_variables() if v.name.startswith("critic")]
 theta_g = [v for v in tf.trainable_variables() if v.name.startswith("generator")]
-d_solver = tf.train.RMSPropOptimizer(5e-3).minimize(d_loss, var_list=theta_d)
-g_solver = tf.train.RMSPropOptimizer(5e-3).minimize(g_loss, var_list=theta_g)
+d_solver = tf.train.RMSPropOptimizer(1e-3).minimize(d_loss, var_list=theta_d)
+g_solver = tf.train.RMSPropOptimizer(1e-3).minimize(g_loss, var_list=theta_g)
 with tf.control_dependencies([d_solver]):
     clip = [p.assign(tf.clip_by_value(p, -0.1, 0.1)) for p in theta_d]
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     means = []
-    for it in range(400):
+    for it in range(800):
         for _ in range(3):
             sess.run(clip, {X: real(64), Z: rng.randn(64, 4)})
         sess.run(g_solver, {Z: rng.randn(64, 4)})
-        if it >= 300 and it % 10 == 0:
+        if it >= 700 and it % 10 == 0:
             means.append(sess.run(made, {Z: rng.randn(256, 4)}).mean(0))
     largest = max(np.abs(v).max() for v in sess.run(theta_d))
 mean = np.mean(means, 0)
