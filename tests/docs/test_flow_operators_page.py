@@ -27,7 +27,13 @@ OTHERS = {
     *("function", "global_function", "function_config", "FunctionConfig", "clear_default_session"),
     *("input_blob_def", "FixedTensorDef", "MirroredTensorDef", "MirroredTensorListDef"),
     *("fixed_placement", "device_prior_placement", "name_scope", "user_op_builder"),
-    *("consistent_user_op_builder", "config", "env", "convert_of_dtype_to_numpy_dtype"),
+    *(
+        "consistent_user_op_builder",
+        "current_global_function_desc",
+        "config",
+        "env",
+        "convert_of_dtype_to_numpy_dtype",
+    ),
 }
 
 

@@ -412,6 +412,12 @@ def _choices() -> Iterator[Case]:
     yield Case("dynamic_reshape", lambda x: f.dynamic_reshape(x, (3, -1)),
                lambda x: x.reshape(3, 2))  # fmt: skip
     yield Case("elem_cnt", f.elem_cnt, lambda x: [x.size])
+    yield Case("math.reduced_shape_elem_cnt", m.reduced_shape_elem_cnt, lambda x: [x.size])
+    yield Case("math.reduced_shape_elem_cnt of axes",
+               lambda x: f.concat([m.reduced_shape_elem_cnt(x, [-1], f.float),
+                                   m.reduced_shape_elem_cnt(x, [], f.float),
+                                   m.reduced_shape_elem_cnt(x, 0, f.float)], 0),
+               lambda x: [x.shape[1], 1, x.shape[0]])  # fmt: skip
     yield Case("identity_n", lambda x: f.identity_n([x, x])[1], np.array)
     yield Case("smooth_l1_loss", lambda x, y: f.smooth_l1_loss(x, y, 2.0),
                lambda x, y: np.where(abs(x - y) < 2, (x - y) ** 2 / 4, abs(x - y) - 1),

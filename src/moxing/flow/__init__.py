@@ -39,6 +39,7 @@ from moxing.flow.config import FunctionConfig as FunctionConfig  # noqa: E402
 from moxing.flow.config import config as config  # noqa: E402
 from moxing.flow.config import env as env  # noqa: E402
 from moxing.flow.deprecated import variable_scope as name_scope  # noqa: E402, F401
+from moxing.flow.functions import current_global_function_desc as current_global_function_desc  # noqa: E402,E501
 from moxing.flow.functions import function as function  # noqa: E402
 from moxing.flow.functions import global_function as global_function  # noqa: E402
 from moxing.flow.math import add_n as add_n  # noqa: E402

@@ -22,7 +22,6 @@ FLOW: Mapping[str, str] = {
     "sync_default_session": "the .get() of the last call, which waits for all before it",
     "enable_eager_execution": _JOBS,
     "eager_execution_enabled": f"{_JOBS}; nothing runs eagerly",
-    "current_global_function_desc": "the FunctionConfig that your program made",
     "current_machine_id": "the first entry of flow.env.machine, which alone runs your program",
     "current_resource": "flow.env.current_resource()",
     "inter_job_reuse_mem_strategy": "nothing: TensorFlow plans the memory of each step",
@@ -80,7 +79,6 @@ ACTIVATIONS: Mapping[str, str] = {
     "gelu_grad": "flow.watch_diff, which sees gradients",
     "tanh_grad": "flow.watch_diff, which sees gradients",
 }
-MATH: Mapping[str, str] = {"reduced_shape_elem_cnt": "flow.elem_cnt, or the blob's shape"}
 KERAS: Mapping[str, str] = {"maths": "flow.math"}
 DEPRECATED: Mapping[str, str] = {"nn": "flow.nn"}
 

@@ -19,7 +19,7 @@ from moxing.errors import (
 from moxing.flow.runtime import session
 from moxing.flow.runtime.settings import RESOURCE, checked
 from moxing.flow.trace import context, initializers
-from moxing.flow.trace.conf import DATA_TYPES, JobConf
+from moxing.flow.trace.conf import DATA_TYPES, FunctionDesc, JobConf
 from moxing.logs import TENSORFLOW
 
 _JOB_BOOLS = (
@@ -184,6 +184,11 @@ class FunctionConfig(_JobLevel):
         super().__init__()
         self.conf = JobConf()
         self.conf.later = True
+
+    @property
+    def function_desc(self) -> FunctionDesc:
+        """What was set so far, to read."""
+        return FunctionDesc(self.conf)
 
     def target(self, place: str, train: bool = False) -> JobConf:
         return self.conf

@@ -7,7 +7,8 @@ from typing import Any
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.flow.config import FunctionConfig
 from moxing.flow.runtime.jobs import Job
-from moxing.flow.trace.conf import KINDS, JobConf
+from moxing.flow.trace import context
+from moxing.flow.trace.conf import KINDS, FunctionDesc, JobConf
 
 
 def function(given: Any = None) -> Any:
@@ -62,3 +63,13 @@ def global_function(
     conf = confs[0].conf.copy() if confs else JobConf()
     conf.kind, conf.later = kinds[0] if kinds else None, True
     return lambda inner: Job(inner, conf)
+
+
+def current_global_function_desc() -> FunctionDesc:
+    """The settings of the job whose function is running.
+
+    Raises:
+        MoxRuntimeError: no job is being traced.
+    """
+    trace = context.required("flow.current_global_function_desc")
+    return FunctionDesc(trace.conf, trace.name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxTypeError
+from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.flow import absent
 from moxing.flow.trace import context, rules
 from moxing.flow.trace.blobs import TO_NCHW, Blob, number, quotient, tensor_of
@@ -191,6 +192,30 @@ reduce_all = _reduce("reduce_all", _truth(tf.reduce_all), "Whether no element is
 reduce_any = _reduce("reduce_any", _truth(tf.reduce_any), "Whether an element is not 0, int8.")
 
 
+def reduced_shape_elem_cnt(
+    input_blob: Blob, axis: Any = None, dtype: Any = None, name: str | None = None
+) -> Blob:
+    """The product of the sizes of some axes, of shape (1,): how many elements a reduction joins.
+
+    Args:
+        axis: the axes, as a list; default: all.
+        dtype: default int32.
+
+    Raises:
+        MoxValueError: the blob has no such axis.
+    """
+    what = "flow.math.reduced_shape_elem_cnt"
+    tensor, own = tensor_of(input_blob, what), context.op_name(name, "reduced_shape_elem_cnt")
+    rank = len(tensor.shape)
+    axes = list(range(rank)) if axis is None else list(axis if np.ndim(axis) else [axis])
+    if any(not -rank <= one < rank for one in axes):
+        raise MoxValueError(f"{what}: axis={shown(axis)} for a blob of {rank} axes.")
+    chosen = tf.constant(sorted({int(one) % rank for one in axes}), tf.int32)
+    sizes = tf.gather(tf.shape(tensor), chosen)
+    count = tf.cast(tf.reduce_prod(sizes), tf.as_dtype(dtype or tf.int32))
+    return Blob(tf.reshape(count, [1], name=own), None)
+
+
 @by_sample(rules.along("input", "axis"))
 def l2_normalize(
     input: Blob, axis: int | None = None, epsilon: float = 1e-12, name: str | None = None
@@ -226,4 +251,4 @@ def argmax(
     return Blob(result if result.shape.rank else tf.reshape(result, [1]))
 
 
-__getattr__, __dir__ = absent.of("flow.math", globals(), absent.MATH)
+__getattr__, __dir__ = absent.of("flow.math", globals())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import moxing.flow as flow
 from moxing.errors import MoxNotSupportedError, MoxTypeError
@@ -112,3 +113,23 @@ def test_whole_numbers_of_any_type_go_with_blobs_of_whole_numbers() -> None:
 
     found = [array.tolist() for array in job(np.array([1, 2], np.int32)).get()]
     assert found == [[2, 4], [1, 0], [2, 4]]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_blobs_name_their_devices(devices: Callable[[int], None], count: int) -> None:
+    devices(count)
+    seen: list[Any] = []
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((2,))) -> Any:  # noqa: B008
+        with flow.fixed_placement("cpu", "0:0"):
+            alone = x + 1
+        seen.extend([x.parallel_conf.device_name, x.parallel_size])
+        seen.extend([alone.parallel_conf.device_name, alone.parallel_size])
+        return alone
+
+    job(np.ones(2, np.float32)).get()
+
+    tag = "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
+    whole = f"0:{tag}:0-1" if count == 2 else f"0:{tag}:0"
+    assert seen == [[whole], count, ["0:cpu:0"], 1]

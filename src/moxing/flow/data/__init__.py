@@ -248,7 +248,7 @@ def decode_random(
     """Random values of shape (batch_size, *shape), new at each step; default uniform in [0, 1)."""
     del tick
     own = context.op_name(name, "decode_random")
-    chosen = initializer or initializers.random_uniform_initializer()
+    chosen = initializers.given(initializer) or initializers.random_uniform_initializer()
     size, count = parallel.share(batch_size, "decode_random"), scopes.total()
 
     def values(index: int) -> Blob:

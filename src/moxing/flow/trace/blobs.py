@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import blame
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
-from moxing.flow.trace import context, layouts
+from moxing.flow.trace import context, layouts, scopes
 from moxing.flow.trace.exchange import Exchange
 
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
@@ -67,6 +67,7 @@ class Blob:
         self._exchange: Exchange | None = context.exchange()
         self._alone = trace is None or trace.topology.devices * trace.topology.machines == 1
         self.job = trace.name if trace is not None else ""
+        self._scope = scopes.current_scope() if trace is not None else None
         self.variable_name: str | None = None
         if trace is not None and not (piece or trace.in_part):
             trace.made.append(self)
@@ -168,6 +169,16 @@ class Blob:
             return f"{self.variable_name}/out"
         index = self.first.value_index
         return f"{self.first.op.name}/out{f'_{index}' * bool(index)}"
+
+    @property
+    def parallel_conf(self) -> scopes.ParallelConf:
+        """The devices on which the blob was made: `device_name`, a list such as `["0:gpu:0-3"]`."""
+        return (self._scope or scopes.current_scope()).parallel_conf
+
+    @property
+    def parallel_size(self) -> int:
+        """The number of those devices."""
+        return (self._scope or scopes.current_scope()).parallel_size
 
     @property
     def location(self) -> str:

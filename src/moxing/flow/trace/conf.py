@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxAttributeError, near_matches
+
 KINDS = ("train", "predict")
 DATA_TYPES = (
     *(tf.float32, tf.float64, tf.float16),
@@ -47,3 +49,43 @@ class JobConf:
     def default_data_type(self) -> tf.DType:
         """The default data type of variables."""
         return self.values.get("default_data_type", tf.float32)
+
+
+class FunctionDesc:
+    """The settings of a job to read: `config.function_desc`, `flow.current_global_function_desc()`.
+
+    An attribute is the value that was set under its name, such as `enable_inplace`.
+
+    Attributes:
+        job_name: of the job; None for a `FunctionConfig`.
+    """
+
+    def __init__(self, conf: JobConf, job_name: str | None = None) -> None:
+        self._conf, self.job_name = conf, job_name
+
+    def IsTrainable(self) -> bool:  # noqa: N802 (a name of the original)
+        """Whether the job is a train job."""
+        return self._conf.is_train
+
+    def HasAttr(self, attr_name: str) -> bool:  # noqa: N802 (a name of the original)
+        """Whether a value was set under this name."""
+        return attr_name in self._values()
+
+    def _values(self) -> dict[str, Any]:
+        return {"default_data_type": self._conf.default_data_type, **self._conf.values}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        values = self._values()
+        if name not in values:
+            raise MoxAttributeError(
+                f"function_desc.{name}: nothing is set under this name, which HasAttr({name!r})"
+                f" tells.{near_matches(name, values)}",
+                name=name,
+            )
+        return values[name]
+
+    def __repr__(self) -> str:
+        kind = "train" if self.IsTrainable() else "predict"
+        return f"<FunctionDesc {self.job_name or ''} {kind} {self._values()}>"

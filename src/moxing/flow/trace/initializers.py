@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
+from google.protobuf.message import Message
 
 from moxing.errors import MoxValueError, near_matches, shown
 
 
 @dataclass(frozen=True)
 class Initializer:
-    """`kind` with its two numbers: value; minimum and maximum; mean and standard deviation; or,
-    for variance scaling, the scale."""
+    """`kind` with its two numbers: value; minimum and maximum; mean and standard deviation; start
+    and stride; or, for variance scaling, the scale. `axis` is the one along which a range grows."""
 
     kind: str
     a: float = 0
@@ -23,6 +25,7 @@ class Initializer:
     mode: str = ""
     distribution: str = ""
     channels_last: bool = False
+    axis: int = -1
 
     def tensor(self, shape: tuple[int, ...], dtype: tf.DType, seed: int | None) -> tf.Tensor:
         """The first values of a variable."""
@@ -37,7 +40,19 @@ class Initializer:
             return tf.random.normal(shape, self.a, self.b, dtype, seed)
         if self.kind == "truncated":
             return tf.random.truncated_normal(shape, self.a, self.b, dtype, seed)
+        if self.kind == "range":
+            return self._range(shape, dtype)
         return self._scaled(shape, dtype, seed)
+
+    def _range(self, shape: tuple[int, ...], dtype: tf.DType) -> tf.Tensor:
+        if not -len(shape) <= self.axis < len(shape):
+            raise MoxValueError(
+                f"range_conf: a variable of the shape {shape} has no axis {self.axis}."
+            )
+        axis = self.axis % len(shape)
+        line = self.a + self.b * np.arange(shape[axis])
+        spread = line.reshape([-1 if number == axis else 1 for number in range(len(shape))])
+        return tf.constant(np.broadcast_to(spread, shape), dtype)
 
     def _scaled(self, shape: tuple[int, ...], dtype: tf.DType, seed: int | None) -> tf.Tensor:
         fan_in = math.prod(shape[1:])
@@ -182,21 +197,29 @@ def _one_of(name: str, value: str, legal: tuple[str, ...]) -> None:
         )
 
 
-_SCALED = "variance_scaling_conf"
-_SCALED_FIELDS = {
-    "scale": 1.0,
-    "variance_norm": "fan_in",
-    "distribution": "truncated_normal",
-    "data_format": "",
+_FANS = {"kFanIn": "fan_in", "kFanOut": "fan_out", "kAverage": "fan_avg"}
+_DISTRIBUTIONS = {
+    "kRandomUniform": "random_uniform",
+    "kRandomNormal": "random_normal",
+    "kTruncatedNormal": "truncated_normal",
 }
+_FAN_FIELDS = {"variance_norm": "fan_in", "data_format": ""}
+_RANGE_FIELDS = {"start": 0, "stride": 1, "axis": -1}
 _CONFS: dict[str, tuple[str, dict[str, Any]]] = {
     "constant_conf": ("constant", {"value": 0}),
     "constant_int_conf": ("constant", {"value": 0}),
     "random_uniform_conf": ("uniform", {"min": 0, "max": 1}),
     "random_uniform_int_conf": ("uniform", {"min": 0, "max": 1}),
     "random_normal_conf": ("normal", {"mean": 0, "std": 1}),
-    "truncated_normal_conf": ("truncated", {"mean": 0, "std": 1}),
-    _SCALED: ("scaled", _SCALED_FIELDS),
+    "truncated_normal_conf": ("truncated", {"mean": 0, "std": 0.05}),
+    "range_conf": ("range", _RANGE_FIELDS),
+    "int_range_conf": ("range", _RANGE_FIELDS),
+    "xavier_conf": ("xavier", _FAN_FIELDS),
+    "msra_conf": ("msra", _FAN_FIELDS),
+    "variance_scaling_conf": (
+        "scaled",
+        {"scale": 1.0, "distribution": "truncated_normal", **_FAN_FIELDS},
+    ),
 }
 
 
@@ -215,8 +238,53 @@ def from_conf(conf: dict[str, Any]) -> Initializer:
     unknown = sorted(set(fields) - set(defaults))
     if unknown:
         raise MoxValueError(f"{key} has no {unknown[0]!r}.{near_matches(unknown[0], defaults)}")
-    values = {**defaults, **fields}.values()
-    return variance_scaling_initializer(*values) if key == _SCALED else Initializer(kind, *values)
+    values = {**defaults, **fields}
+    if "variance_norm" in values:
+        return _of_fan(kind, **values)
+    if kind == "range":
+        return Initializer(kind, values["start"], values["stride"], axis=values["axis"])
+    return Initializer(kind, *values.values())
+
+
+def _of_fan(
+    kind: str,
+    variance_norm: str,
+    data_format: str,
+    scale: float = 1.0,
+    distribution: str = "random_uniform",
+) -> Initializer:
+    """Xavier's is uniform of the variance 1 / fan, Msra's normal of 2 / fan."""
+    if kind == "msra":
+        scale, distribution = 2.0, "random_normal"
+    mode = _FANS.get(variance_norm, variance_norm)
+    distribution = _DISTRIBUTIONS.get(distribution, distribution)
+    return variance_scaling_initializer(scale, mode, distribution, data_format)
+
+
+def given(value: Any) -> Any:
+    """The initializer that a program gives: of an `InitializerConf` the one that it describes.
+
+    Anything else is returned as it is.
+
+    Raises:
+        MoxValueError: nothing is set in the message.
+    """
+    if not isinstance(value, Message) or value.DESCRIPTOR.name != "InitializerConf":
+        return value
+    key = value.WhichOneof("type")
+    if key is None:
+        raise MoxValueError(
+            "this InitializerConf has no initializer: set one, as with"
+            " conf.constant_conf.value = 0.0."
+        )
+    message = getattr(value, key)
+    return from_conf({key: {f.name: _plain(f, message) for f in message.DESCRIPTOR.fields}})
+
+
+def _plain(field: Any, message: Message) -> Any:
+    """A field's value, of an enum the name."""
+    value = getattr(message, field.name)
+    return field.enum_type.values_by_number[value].name if field.enum_type else value
 
 
 __all__ = [

@@ -21,6 +21,13 @@ from moxing.flow.trace.topology import Topology
 
 
 @dataclass(frozen=True)
+class ParallelConf:
+    """Devices by the original's names: `device_name` has `machine:tag:first-last` items."""
+
+    device_name: list[str]
+
+
+@dataclass(frozen=True)
 class Scope:
     """The devices on which operations run.
 
@@ -37,8 +44,29 @@ class Scope:
         """The number of devices."""
         return sum(len(ids) for ids in self.machine_id2device_id_list.values())
 
+    @property
+    def parallel_conf(self) -> ParallelConf:
+        """The devices by their names, such as `0:gpu:0-3`; `0:cpu:1` for one device alone."""
+        names = []
+        for machine, ids in self.machine_id2device_id_list.items():
+            for first, last in _runs(ids):
+                numbers = f"{first}-{last}" if last > first else str(first)
+                names.append(f"{machine}:{self.default_device_tag}:{numbers}")
+        return ParallelConf(names)
+
 
 _scopes: list[Scope] = []
+
+
+def _runs(ids: Sequence[int]) -> list[list[int]]:
+    """The first and the last of each series of successive numbers."""
+    runs: list[list[int]] = []
+    for number in ids:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
 
 
 def current_scope(topology: Topology | None = None) -> Scope:

@@ -138,7 +138,8 @@ def get_variable(
         name: also the variable's folder in checkpoints.
         shape: whole shape.
         dtype: default `flow.config.default_data_type`.
-        initializer: default `flow.config.default_initializer_conf`.
+        initializer: an initializer, or an `InitializerConf`; default
+            `flow.config.default_initializer_conf`.
         trainable: whether this job trains it.
         model_name: "weight" (default), "bias" or another; learning rate and l1, l2 depend on it.
         random_seed: makes random first values the same in each run.
@@ -164,6 +165,7 @@ def get_variable(
         raise MoxValueError(f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}.")
     if initializer is None and "initializer" in trace.conf.values:
         initializer = initializers.from_conf(trace.conf.values["initializer"])
+    initializer = initializers.given(initializer)
     if not isinstance(initializer, Initializer):
         raise MoxValueError(
             f"variable {own!r} needs an initializer, not {shown(initializer)}: give one, or call"
