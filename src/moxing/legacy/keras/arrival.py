@@ -30,6 +30,7 @@ def prepare() -> None:
         old_files,
         orders,
         scalar_losses,
+        tensor_facts,
     )
 
     old_arguments.install(layers)
@@ -37,6 +38,7 @@ def prepare() -> None:
     old_files.install()
     orders.install()
     scalar_losses.install()
+    tensor_facts.install()
     metric_names.install([callbacks])
 
 
