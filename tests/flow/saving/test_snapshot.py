@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,35 @@ def test_many_variables_are_saved_and_loaded_in_few_calls(
     point.load(str(tmp_path / "a"))
     assert len(calls) <= 3 + 3 + 2  # Others give first values to none, and share.
     np.testing.assert_array_equal(job().get(), before)
+
+
+@pytest.mark.parametrize("starting", [True, False])
+def test_a_save_ends_well_as_python_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, starting: bool
+) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    # What the interpreter's end sets first; Python 3.12 then starts no threads either.
+    monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+    if not starting:
+        monkeypatch.setattr(threading.Thread, "start", refused)
+    values = {f"v{number}": np.full(3, number, np.float32) for number in range(40)}
+
+    snapshot.write(str(tmp_path / "saved"), values.items())
+
+    assert sorted(snapshot.names(str(tmp_path / "saved"))) == sorted(values)
+
+
+@pytest.mark.parametrize("name", ["sync", "sync_directory"])
+def test_an_error_of_the_disk_while_values_are_synced_ends_the_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def full(_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(snapshot.durable, name, full)
+
+    with pytest.raises(CheckpointError, match="cannot save .*: No space left on device"):
+        snapshot.write(str(tmp_path / "saved"), [("v", np.ones(3, np.float32))])
+    assert not os.listdir(tmp_path)

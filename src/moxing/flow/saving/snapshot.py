@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -145,17 +145,49 @@ def _write(
                 stream.write(flat.data)
             digests[name] = durable.worded(zlib.crc32(flat.data))
         # A disk writes files that are synced at once together, and each by itself otherwise.
-        with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
-            list(pool.map(durable.sync, ([file_of(aside, name)] for name in digests)))
+        _at_once(durable.sync, ([file_of(aside, name)] for name in digests))
         durable.write(os.path.join(aside, DIGESTS), json.dumps(digests).encode())
         durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
         for name, content in more.items():
             durable.write(os.path.join(aside, name), content)
         durable.write(os.path.join(aside, DONE), b"")
-        with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
-            list(pool.map(durable.sync_directory, [base for base, _, _ in os.walk(aside)]))
+        _at_once(durable.sync_directory, [base for base, _, _ in os.walk(aside)])
         os.rename(aside, folder)
         durable.sync_directory(parent)
+
+
+def _at_once(work: Callable[[Any], Any], items: Iterable[Any]) -> None:
+    """Calls `work` with each item, in several threads; raises the first error.
+
+    A save may still be at it as the process ends, when Python's pools take nothing more and newer
+    versions start no thread: this thread then does what is left.
+    """
+    left, lock, errors = iter(list(items)), threading.Lock(), list[BaseException]()
+
+    def run() -> None:
+        while not errors:
+            with lock:
+                item = next(left, None)
+            if item is None:
+                return
+            try:
+                work(item)
+            except BaseException as error:
+                errors.append(error)
+
+    threads = []
+    for _ in range(_SYNCS_AT_ONCE - 1):
+        thread = threading.Thread(target=run, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            break
+        threads.append(thread)
+    run()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 def names(folder: str) -> Iterator[str]:
