@@ -22,7 +22,11 @@ from moxing.legacy.program import launcher, own_flags, reading
         ("none.py", "there is no file none.py in DIR."),
         ("folder", "folder is a directory; name the script in it."),
         ("folder.py", "folder.py is a directory; name the script in it."),
-        ("data.txt", "data.txt is not a Python program: its name does not end in .py."),
+        (
+            "data.txt",
+            "data.txt is not a Python program: its name does not end in .py, and its first line is"
+            " not #!/usr/bin/env python.",
+        ),
         (
             "zeros.py",
             "zeros.py is not a Python program: it holds NUL bytes, as damaged files and text in"
@@ -54,6 +58,20 @@ def test_what_is_no_program(
     if name == "minus.py" and sys.version_info >= (3, 12):  # Has words of its own for it.
         text, message = text[:29], message[:29]
     assert text == message.replace("DIR", str(tmp_path))
+
+
+@pytest.mark.parametrize("line", ["#! /usr/bin/env python", "#!/usr/bin/python2.7 -u"])
+def test_a_script_without_a_suffix_is_named_by_its_first_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "train"
+    path.write_text(f"{line}\nresult = 3\n")
+
+    values: dict[str, object] = {}
+    exec(reading.read_program(str(path)), values)
+
+    assert values["result"] == 3
+    path.write_text("#!/bin/sh\npython x.py\n")
+    with pytest.raises(MoxValueError, match="not a Python program"):
+        reading.read_program(str(path))
 
 
 def test_an_unreadable_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,10 @@ import types
 
 from moxing.errors import MoxValueError
 from moxing.legacy.face import source as users_source
+from moxing.legacy.python2 import signs
+
+# Enough bytes for a first line: a file that is no program may be large.
+_FIRST = 256
 
 
 def read_program(script: str) -> types.CodeType:
@@ -23,14 +27,18 @@ def read_program(script: str) -> types.CodeType:
         raise MoxValueError(f"{script} is a directory; name the script in it.")
     if not os.path.exists(script):
         raise MoxValueError(f"there is no file {script} in {os.getcwd()}.")
-    if not script.endswith(".py"):
-        raise MoxValueError(f"{script} is not a Python program: its name does not end in .py.")
     if not os.path.isfile(script):
         # Opening a pipe would wait for a writer.
         raise MoxValueError(f"{script} is not a regular file.")
     try:
         with io.open_code(os.path.abspath(script)) as file:
-            source = file.read()
+            source = file.read(_FIRST)
+            if not script.endswith(".py") and not signs.is_script(source):
+                raise MoxValueError(
+                    f"{script} is not a Python program: its name does not end in .py, and its first"
+                    " line is not #!/usr/bin/env python."
+                )
+            source += file.read()
     except OSError as error:
         raise MoxValueError(f"cannot read {script}: {error.strerror}.") from error
     if b"\0" in source:

@@ -102,7 +102,9 @@ def _is_python2(path: str) -> bool:
     """Whether a program is written for Python 2."""
     try:
         with open(path, "rb") as file:
-            return path.endswith(".py") and port(file.read(), path) is not None
+            source = file.read()
+        is_program = path.endswith(".py") or signs.is_script(source)
+        return is_program and port(source, path) is not None
     except (OSError, SyntaxError, MoxValueError):
         return False
 

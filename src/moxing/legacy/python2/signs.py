@@ -53,8 +53,14 @@ _ANY = re.compile(
     ),
     re.M,
 )
+_SCRIPT = re.compile(rb"(?:\xef\xbb\xbf)?#![^\r\n]*\bpython[\d.]*(?=\s|$)")
 # Version checks in programs that run on both Pythons.
 _VERSIONS = frozenset(("version_info", "version", "PY2", "PY3", "hexversion", "hasattr"))
+
+
+def is_script(source: bytes) -> bool:
+    """Whether a file's first line asks the system to run the file by Python."""
+    return _SCRIPT.match(source) is not None
 
 
 def may_be(source: bytes) -> bool:
