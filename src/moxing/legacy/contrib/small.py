@@ -147,7 +147,13 @@ NAMES: dict[str, Any] = {
             ),
         }
     ),
-    "saved_model": Spec(roots=(f"{_V1}.saved_model",)),
+    "saved_model": Spec(
+        roots=(f"{_V1}.saved_model",),
+        names={
+            "save_keras_model": "moxing.legacy.keras.saved_models:save_keras_model",
+            "load_keras_model": "moxing.legacy.keras.saved_models:load_from_saved_model",
+        },
+    ),
     "stateless": Spec(names=_STATELESS),
     "summary": Spec(
         roots=(f"{_HERE}.summaries",),

@@ -130,6 +130,13 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             ),
             "datasets": keras_data.spec(),
             "engine": _engine(),
+            "experimental": Spec(
+                roots=(f"{api}.experimental",),
+                names={
+                    name: f"{_ROOM}.saved_models:{name}"
+                    for name in ("export_saved_model", "load_from_saved_model")
+                },
+            ),
             "estimator": Spec(
                 names={"model_to_estimator": "moxing.estimator:model_to_estimator"},
             ),
