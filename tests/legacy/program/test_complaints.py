@@ -268,6 +268,28 @@ def test_missing_modules_say_where_they_were_looked_for(run: Run, tmp_path: Path
     assert "importer.py" not in text
 
 
+@pytest.mark.parametrize("installer", [True, False])
+def test_missing_modules_of_cython_say_how_to_compile_them(
+    run: Run, tmp_path: Path, installer: bool
+) -> None:
+    (tmp_path / "boxes").mkdir()
+    (tmp_path / "boxes" / "__init__.py").touch()
+    (tmp_path / "boxes" / "overlap.pyx").touch()
+    if installer:
+        (tmp_path / "setup.py").touch()
+
+    text = run("import boxes.overlap\n")
+
+    how = "cd DIR && python setup.py build_ext --inplace" if installer else "cythonize -i SOURCE"
+    assert text.endswith(
+        "ModuleNotFoundError: No module named 'boxes.overlap'\n"
+        "The module boxes.overlap is Cython source that is not compiled yet: SOURCE. Compile it:"
+        f" pip install cython setuptools && {how}\nexit 1".replace(
+            "SOURCE", "DIR/boxes/overlap.pyx"
+        )
+    )
+
+
 @pytest.mark.parametrize("file", ["setup.py", "pyproject.toml"])
 def test_missing_modules_of_a_repository_can_be_installed(
     run: Run, tmp_path: Path, file: str

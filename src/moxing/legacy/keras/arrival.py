@@ -24,6 +24,7 @@ def prepare() -> None:
     from tf_keras.src import callbacks
 
     from moxing.legacy.keras import (
+        free_variables,
         metric_names,
         models,
         old_arguments,
@@ -39,15 +40,17 @@ def prepare() -> None:
     orders.install()
     scalar_losses.install()
     tensor_facts.install()
+    free_variables.install()
     metric_names.install([callbacks])
 
 
 def prepare_bare() -> None:
     """Lets tf_keras take what the package `keras` took, which `tf.keras` did not."""
-    from moxing.legacy.keras import old_arguments
+    from moxing.legacy.keras import free_variables, old_arguments
 
     prepare()
     old_arguments.serve_bare()
+    free_variables.serve_bare()
     _move_home()
 
 

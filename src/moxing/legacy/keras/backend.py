@@ -39,6 +39,11 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
     return tf.reduce_logsumexp(x, axis=axis, keepdims=keepdims)
 
 
+def relu6(x: Any) -> tf.Tensor:
+    """Returns min(max(x, 0), 6): an activation of MobileNet, by whose name models are saved."""
+    return tf.nn.relu6(x)
+
+
 def set_session_if_graph(session: Any) -> None:
     """`set_session`, which does nothing in eager mode."""
     from tf_keras.src import backend

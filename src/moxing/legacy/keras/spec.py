@@ -29,6 +29,17 @@ _LAYER_MODULES: dict[str, tuple[str, ...]] = {
     "recurrent": ("rnn", "rnn.base_rnn", "rnn.rnn_utils"),
     "wrappers": ("rnn", "rnn.base_wrapper"),
 }
+# Modules of `keras.applications` that took their code from a module of the same name.
+_NETS = (
+    *("densenet", "inception_resnet_v2", "inception_v3", "mobilenet", "mobilenet_v2", "nasnet"),
+    *("resnet50", "vgg16", "vgg19", "xception"),
+)
+# What models of MobileNet are loaded with: custom_objects={"relu6": mobilenet.relu6, ...}.
+_MOBILE = {
+    "relu6": f"{_ROOM}.backend:relu6",
+    "DepthwiseConv2D": "tf_keras.api._v1.keras.layers:DepthwiseConv2D",
+}
+_PARTS_OF_NETS = {"mobilenet": _MOBILE, "mobilenet_v2": _MOBILE}
 _GONE = {
     "MaxoutDense": "Use Dense and keras.layers.Lambda with K.max, or two Dense and maximum.",
     "Highway": "Write it with Dense, multiply and add.",
@@ -148,21 +159,26 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             # The path in tensorflow.python.keras until TensorFlow 2.10.
             "optimizer_v2": Spec(roots=(f"{_SRC}.optimizers.legacy",), deep=True),
             "utils": _utils(api),
-            "applications": Spec(
-                roots=(f"{api}.applications", f"{_SRC}.applications"),
-                names={
-                    "imagenet_utils": _renamed(
-                        f"{_SRC}.applications.imagenet_utils",
-                        {"_obtain_input_shape": "obtain_input_shape"},
-                    )
-                },
-                deep=True,
-            ),
+            "applications": _applications(face, api),
             **more,
         },
         deep=True,
         arrive=arrival.prepare_bare if face == "keras" else arrival.prepare,
     )
+
+
+def _applications(face: str, api: str) -> Spec:
+    """Returns `keras.applications`, whose modules of Keras 2.2 held modules of their own names."""
+    show, source = f"{api}.applications", f"{_SRC}.applications"
+    nets = {
+        name: Spec(
+            roots=(f"{show}.{name}", f"{source}.{name}"),
+            names={name: f"face:{face}.applications.{name}", **_PARTS_OF_NETS.get(name, {})},
+        )
+        for name in _NETS
+    }
+    utils = _renamed(f"{source}.imagenet_utils", {"_obtain_input_shape": "obtain_input_shape"})
+    return Spec(roots=(show, source), names={"imagenet_utils": utils, **nets}, deep=True)
 
 
 def _old_batch_dot(api: str) -> dict[str, Any]:

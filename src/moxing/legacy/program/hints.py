@@ -119,6 +119,9 @@ def _about_module(error: BaseException, folder: str) -> str:
     if package:
         return f"{error.name} is in a package that is not installed: pip install {package}."
     searched = [folder, *(entry for entry in sys.path if _is_users(entry, folder))]
+    unbuilt = _unbuilt(error.name, searched)
+    if unbuilt:
+        return unbuilt
     sentence = (
         f"There is no module {error.name} in {', '.join(dict.fromkeys(searched))}, nor an"
         " installed one. The script's folder is on sys.path."
@@ -132,6 +135,27 @@ def _about_module(error: BaseException, folder: str) -> str:
         if any(os.path.isfile(os.path.join(place, file)) for file in _INSTALLERS):
             sentence += f" `pip install -e {shlex.quote(place)}` does it for every script."
     return sentence
+
+
+def _unbuilt(name: str, folders: list[str]) -> str:
+    """Returns how to compile a missing module whose Cython source is there, or an empty text."""
+    parts = name.split(".")
+    for folder in map(os.path.abspath, folders):
+        source = os.path.join(folder, *parts) + ".pyx"
+        if not os.path.isfile(source):
+            continue
+        place = os.path.dirname(source)
+        while place != folder and not os.path.isfile(os.path.join(place, "setup.py")):
+            place = os.path.dirname(place)
+        if os.path.isfile(os.path.join(place, "setup.py")):
+            how = f"cd {shlex.quote(place)} && python setup.py build_ext --inplace"
+        else:
+            how = f"cythonize -i {shlex.quote(source)}"
+        return (
+            f"The module {name} is Cython source that is not compiled yet: {source}. Compile it:"
+            f" pip install cython setuptools && {how}"
+        )
+    return ""
 
 
 def _is_users(entry: str, folder: str) -> bool:
