@@ -270,7 +270,7 @@ def test_watchers_see_values_and_gradients() -> None:
 def test_variable_scopes_prefix_names() -> None:
     @flow.function
     def job() -> Any:
-        with flow.deprecated.variable_scope("a"), flow.deprecated.variable_scope("b"):
+        with flow.deprecated.variable_scope("a"), flow.scope.namespace("b"):
             return flow.get_variable("w", (1,), initializer=flow.ones_initializer())
 
     @flow.function

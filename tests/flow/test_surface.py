@@ -51,7 +51,7 @@ env.log_dir env.logtostderr env.logbuflevel env.grpc_use_no_signal losses.add_lo
 train.CheckPoint train.SimpleCheckPointManager watch watch_diff watch_scope
 deprecated.variable_scope deprecated.init_worker deprecated.delete_worker fixed_placement
 device_prior_placement placement.current_scope scope.consistent_view scope.mirrored_view
-scope.placement distribute.split distribute.broadcast
+scope.placement scope.namespace distribute.split distribute.broadcast
 distribute.auto distribute.consistent_strategy distribute.mirrored_strategy parallel_cast
 regularizers.l1 regularizers.l2 regularizers.l1_l2 get_variable random_uniform_initializer
 random_normal_initializer constant_initializer zeros_initializer ones_initializer truncated_normal
