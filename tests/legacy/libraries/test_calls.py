@@ -44,6 +44,29 @@ def test_methods_that_types_no_longer_have(program: Any) -> None:
     assert values["text"] == b"<a><b /><b /><c /></a>"
 
 
+def test_the_dict_of_a_face_has_all_names_and_stays_as_it_is(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np, string
+        kinds = [k for k, v in np.__dict__.items() if v is np.float32 or v is np.rank]
+        class A:
+            def __init__(self):
+                self.__dict__['a'] = 1
+        own = A().__dict__, vars(A())
+        try:
+            (1).__dict__
+        except AttributeError:
+            missing = True
+        letters = vars(string)['uppercase'] + string.__dict__['digits']
+        """
+    )
+
+    assert {"float32", "rank"} <= set(values["kinds"])
+    assert values["own"] == ({"a": 1}, {"a": 1})
+    assert values["missing"] is True
+    assert values["letters"] == "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
 def test_text_that_is_text_already_is_decoded_as_it_is(program: Any) -> None:
     values = program(
         """

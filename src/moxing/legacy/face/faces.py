@@ -53,7 +53,24 @@ class Spec:
     live: bool = False
 
 
-class _Library(types.ModuleType):
+class Face(types.ModuleType):
+    """A module that stands in front of real modules."""
+
+    def all_names(self) -> dict[str, Any]:
+        """Returns all names with their values; `__dict__` has only those that were read.
+
+        It is `__dict__` itself, unless values of the face are read again each time.
+        """
+        found: dict[str, Any] = {}
+        for name in dir(self):
+            # A name that can't be had raises the sentence about it when the program reads it.
+            with contextlib.suppress(Exception):
+                found[name] = getattr(self, name)
+        kept = self.__dict__
+        return kept if found.keys() <= kept.keys() else {**found, **kept}
+
+
+class _Library(Face):
     """A face of one library; an assignment to the face is an assignment to the library."""
 
     def __init__(self, name: str, real: types.ModuleType) -> None:
@@ -142,7 +159,7 @@ class Faces:
         if spec.library:
             module = _Library(name, importlib.import_module(spec.roots[0]))
         else:
-            module = types.ModuleType(name)
+            module = Face(name)
         module.__dict__["__package__"] = name
         module.__dict__["__getattr__"] = lambda attribute: self._read(name, attribute)
         module.__dict__["__dir__"] = lambda: self._list(name)

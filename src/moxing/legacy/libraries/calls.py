@@ -116,6 +116,8 @@ class _Changes(ast.NodeTransformer):
             return self._help("attribute", node.value, ast.Constant(node.attr), at=node)
         if is_load and node.attr == "errno" and getattr(node.value, "id", "") == "os":
             return self._help("errno_of", node.value, at=node)
+        if is_load and node.attr == "__dict__" and not _is_self(node.value):
+            return self._help("dict_of", node.value, at=node)
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.AST]:
@@ -163,6 +165,8 @@ class _Changes(ast.NodeTransformer):
         single = len(node.args) == 1 and not node.keywords
         if single and not isinstance(node.args[0], ast.Starred):
             value = node.args[0]
+            if getattr(node.func, "id", "") == "vars" and "vars" not in self._made:
+                return self._help("names_of", value, at=node)
             if isinstance(node.func, ast.Name) and node.func.id in _NUMBERS.keys() - self._made:
                 if not isinstance(value, ast.Constant):
                     return self._help(_NUMBERS[node.func.id], value, at=node)
@@ -235,6 +239,10 @@ class _Changes(ast.NodeTransformer):
         # The names are deleted, so that no object lives longer than in the original program.
         names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (_VALUE, _OWNER, _PLACE)]
         return [_placed(tried, at), _placed(ast.Assign(names, ast.Constant(None)), at)]
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _names_tensors(node: ast.AST) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from moxing.legacy.face.faces import Face
 from moxing.legacy.libraries import users_only
 from moxing.legacy.python2 import meaning
 
@@ -85,6 +86,19 @@ def attribute(owner: Any, name: str) -> Any:
 def errno_of(module: Any) -> Any:
     """Returns `os.errno`, the module that `os` showed until Python 3.7."""
     return getattr(module, "errno", errno)
+
+
+def dict_of(owner: Any) -> Any:
+    """Returns `owner.__dict__`; of a face, with all of its names, so that reading one adds none.
+
+    Programs look classes up by `tf.nn.__dict__[name]`, or go through all of them.
+    """
+    return owner.all_names() if isinstance(owner, Face) else owner.__dict__
+
+
+def names_of(owner: Any) -> Any:
+    """Returns `vars(owner)`; of a face, with all of its names."""
+    return owner.all_names() if isinstance(owner, Face) else vars(owner)
 
 
 def type_of(value: Any) -> type:
