@@ -25,6 +25,7 @@ def prepare() -> None:
 
     from moxing.legacy.keras import (
         free_variables,
+        metric_functions,
         metric_names,
         models,
         old_arguments,
@@ -39,6 +40,7 @@ def prepare() -> None:
     old_files.install()
     orders.install()
     scalar_losses.install()
+    metric_functions.install()
     tensor_facts.install()
     free_variables.install()
     metric_names.install([callbacks])
