@@ -446,6 +446,12 @@ def _networks() -> Iterator[Case]:
                lambda x, w: nn.conv2d_transpose(x, w, (2, 3, 6, 7), 1, "VALID", "NCHW"),
                lambda x, w: _transposed(x, w),
                (IMAGE[:, :1, :4].repeat(4, 1), W_OIHW))  # fmt: skip
+    yield Case("nn.conv2d_transpose of NHWC, with channels that the filter does not have",
+               lambda x, w: nn.conv2d_transpose(x, w, (2, 6, 7, 99), 1),
+               lambda x, w: _transposed(x.transpose(0, 3, 1, 2), w.transpose(0, 3, 1, 2))
+               .transpose(0, 2, 3, 1),
+               (IMAGE[:, :1, :4].repeat(4, 1).transpose(0, 2, 3, 1),
+                W_OIHW.transpose(0, 2, 3, 1)))  # fmt: skip
     yield Case("nn.batch_normalization",
                lambda x, v: nn.batch_normalization(x, v, v * v, v, v, 0.5, -1),
                lambda x, v: (x - v) / np.sqrt(v * v + 0.5) * v + v, (X, VECTOR))  # fmt: skip

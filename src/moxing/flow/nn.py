@@ -128,7 +128,7 @@ def conv2d_transpose(
     output_shape: Sequence[int] | None = None,
     strides: int | Sequence[int] | None = None,
     padding: str = "VALID",
-    data_format: str = "NCHW",
+    data_format: str = "NHWC",
     name: str | None = None,
     input: Blob | None = None,
     filters: Blob | None = None,
@@ -139,7 +139,7 @@ def conv2d_transpose(
     Args:
         value: [n, c, h, w] or [n, h, w, c].
         filter: [c, out, kh, kw] for NCHW, [c, kh, kw, out] for NHWC.
-        output_shape: of the whole result.
+        output_shape: of the whole result; only its height and width matter.
         strides: one number or two.
         padding: "SAME" or "VALID".
         data_format: "NCHW" or "NHWC".
@@ -164,7 +164,9 @@ def conv2d_transpose(
     last = _last(value, tensor, first)
     kernel = tf.transpose(kernel, [2, 3, 1, 0] if first else [1, 2, 3, 0])
     sizes = [int(size) for size in output_shape]
-    height, width, channels = (sizes[2], sizes[3], sizes[1]) if first else sizes[1:]
+    height, width = sizes[2:] if first else sizes[1:3]
+    # As in the original, the filter alone says how many channels come out.
+    channels = kernel.shape[2]
     shape = tf.stack([tf.shape(last)[0], height, width, channels])
     steps = [1, *_pair(strides, "strides"), 1]
     edge = _padding(padding, what, any_case=True)
