@@ -82,7 +82,10 @@ TABLE = {
     "tensorflow.python.ops.rnn": "_transpose_batch_time _best_effort_input_batch_size",
     "tf_keras.src.backend": "_SEED_GENERATOR _GRAPH_LEARNING_PHASES _get_variables track_variable",
     "tf_keras.src.layers.core.lambda_layer:Lambda": "_check_variables",
-    "tf_keras.src.engine": "functional sequential training training_v1",
+    "tf_keras.src.engine": (
+        "functional sequential training training_v1 base_layer_utils base_layer_v1"
+    ),
+    "tf_keras.src.engine.base_layer_utils": "infer_init_val_and_dtype",
     "tf_keras.src.engine.training:Model": "_get_compile_args _flatten_layers",
     "tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2": "_create_all_weights _decayed_lr",
     "tf_keras.src.engine.training_v1:Model": "_output_loss_metrics",

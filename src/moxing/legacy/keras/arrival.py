@@ -48,11 +48,12 @@ def prepare() -> None:
 
 def prepare_bare() -> None:
     """Lets tf_keras take what the package `keras` took, which `tf.keras` did not."""
-    from moxing.legacy.keras import free_variables, old_arguments
+    from moxing.legacy.keras import free_variables, old_arguments, own_parts
 
     prepare()
     old_arguments.serve_bare()
     free_variables.serve_bare()
+    own_parts.serve_bare()
     _move_home()
 
 

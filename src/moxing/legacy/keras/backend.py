@@ -44,6 +44,27 @@ def relu6(x: Any) -> tf.Tensor:
     return tf.nn.relu6(x)
 
 
+def filled(module: str, name: str) -> Callable[..., Any]:
+    """Returns the backend's `ones` or `zeros`, for shapes in loops of a graph too.
+
+    tf_keras makes both outside of every loop, where sizes that are tensors of a loop's body are not
+    known; Keras 2 made them where they were asked for.
+    """
+    from tf_keras import backend
+
+    original = getattr(importlib.import_module(module), name)
+
+    @functools.wraps(original)
+    def call(shape: Any, dtype: Any = None, name: Any = None) -> Any:
+        sizes = shape if isinstance(shape, tuple | list) else [shape]
+        if tf.executing_eagerly() or not any(tf.is_tensor(size) for size in sizes):
+            return original(shape, dtype=dtype, name=name)
+        make = getattr(tf, original.__name__)
+        return make(shape, dtype=dtype or backend.floatx(), name=name)
+
+    return call
+
+
 def set_session_if_graph(session: Any) -> None:
     """`set_session`, which does nothing in eager mode."""
     from tf_keras.src import backend

@@ -75,7 +75,9 @@ def _count_batches(kind: type, name: str) -> None:
     @functools.wraps(original)
     def method(self: Any, generator: Any, *given: Any, **named: Any) -> Any:
         named = {_GENERATOR.get(k, k): v for k, v in named.items()}
-        named["generator"] = generator
+        named["generator"] = _iterated(generator)
+        if named.get("validation_data") is not None:
+            named["validation_data"] = _iterated(named["validation_data"])
         for old in [key for key in named if key in _SAMPLES]:
             samples, (source, new) = named.pop(old), _SAMPLES[old]
             named[source], size = _first_size(named[source])
@@ -84,6 +86,21 @@ def _count_batches(kind: type, name: str) -> None:
 
     method.takes_old_names = True  # type: ignore[attr-defined]
     setattr(kind, name, method)
+
+
+def _iterated(batches: Any) -> Any:
+    """Returns batches that Python can iterate over: Keras 2 took anything that has `__next__`."""
+    if hasattr(batches, "__next__") and not hasattr(batches, "__iter__"):
+        return _followed(batches)
+    return batches
+
+
+def _followed(batches: Any) -> Iterator[Any]:
+    while True:
+        try:
+            yield next(batches)
+        except StopIteration:
+            return
 
 
 def _first_size(batches: Any) -> tuple[Any, int]:

@@ -130,6 +130,10 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
                         for name in backend.RENAMED
                     },
                     **_old_batch_dot(api),
+                    **{
+                        name: functools.partial(backend.filled, f"{api}.backend", name)
+                        for name in ("ones", "zeros")
+                    },
                     "tensorflow_backend": f"face:{face}.backend",
                     "common": f"face:{face}.backend",
                 },

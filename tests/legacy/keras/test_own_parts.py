@@ -1,0 +1,125 @@
+"""Layers, initializers and loops that a program wrote for the package `keras`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+from absl import flags as absl_flags
+
+from moxing.legacy.face import catalog
+from moxing.legacy.face.faces import Faces
+from moxing.legacy.flags.command_line import CommandLine
+
+
+@pytest.fixture(scope="module")
+def faces() -> Faces:
+    return catalog.make_faces(CommandLine([], {}, ()), absl_flags.FlagValues())
+
+
+class _Prior:
+    def __init__(self) -> None:
+        self.types: list[Any] = []
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+        self.types.append(dtype)
+        return np.full(shape, -2.0, dtype=dtype)
+
+
+def test_own_initializers_get_the_type_as_text_or_not_at_all(faces: Faces) -> None:
+    keras, prior = faces.load("keras"), _Prior()
+    with tf.Graph().as_default():
+        given = keras.layers.Input((3,))
+        dense = keras.layers.Dense(
+            2,
+            kernel_initializer=lambda shape: tf.ones(shape) * 3,
+            bias_initializer=prior,
+        )
+        model = keras.models.Model(given, dense(given))
+        kernel, bias = model.get_weights()
+
+    assert prior.types == ["float32"]
+    assert kernel.tolist() == [[3.0] * 2] * 3
+    assert bias.tolist() == [-2.0, -2.0]
+
+
+def test_sizes_that_an_own_layer_states_reach_the_layers_behind(faces: Faces) -> None:
+    """TensorFlow knows no sizes of what a Python function makes; Keras 2 believed the layer."""
+    keras = faces.load("keras")
+    K = keras.backend  # noqa: N806, the name that programs know
+
+    class Kept(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            return tf.reshape(x, tf.stack([tf.shape(x)[0], -1, 3]))
+
+        def compute_output_shape(self, shape: Any) -> Any:
+            return (1, 2, 4)
+
+    class Pairs(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            made = tf.py_func(lambda value: np.stack([value, value + 1], 1), [x], tf.float32)
+            return [made, tf.reshape(made, [tf.shape(x)[0], -1, 3])]
+
+        def compute_output_shape(self, shape: Any) -> Any:
+            assert shape == (None, 3)
+            return [(shape[0], 2, 3), (7, 2, None)]
+
+    with tf.Graph().as_default():
+        given = keras.layers.Input((3,))
+        made, other = Pairs()(given)
+        states = [K.int_shape(made), K.int_shape(other)]
+        scored = keras.layers.TimeDistributed(keras.layers.Dense(4))(made)
+        answer = keras.layers.Reshape((K.int_shape(scored)[1], 2, 2))(scored)
+        lifted = keras.layers.Lambda(
+            lambda x: tf.py_func(lambda value: value, [x], tf.float32), output_shape=(2, 3)
+        )(made)
+        states += [K.int_shape(lifted), K.int_shape(Kept()(other))]
+        found = keras.models.Model(given, answer).predict(np.ones([5, 3], np.float32))
+
+    # The last layer states another last size and batch than TensorFlow knows.
+    assert states == [(None, 2, 3), (None, 2, 3), (None, 2, 3), (None, 2, 3)]
+    assert found.shape == (5, 2, 2, 2)
+
+
+def test_ones_and_zeros_are_made_within_loops(faces: Faces) -> None:
+    K = faces.load("keras.backend")  # noqa: N806
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = tf.map_fn(
+            lambda x: K.ones((K.shape(x)[0],), dtype="int64") + K.zeros((2,), dtype="int64"),
+            tf.ones([3, 2]),
+            dtype=tf.int64,
+        )
+        total = K.ones((K.shape(made)[0], 2))
+        session.run(tf.global_variables_initializer())
+        assert session.run(made).tolist() == [[1, 1]] * 3
+        assert session.run(total).dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore:.*_generator. is deprecated")
+def test_objects_with_next_alone_are_generators(faces: Faces) -> None:
+    class Batches:
+        made = 0
+
+        def __next__(self) -> Any:
+            self.made += 1
+            return np.ones([2, 3], np.float32), np.zeros([2, 1], np.float32)
+
+    keras, batches, others = faces.load("keras"), Batches(), Batches()
+    with tf.Graph().as_default():
+        model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse")
+        history = model.fit_generator(
+            generator=batches,
+            steps_per_epoch=3,
+            epochs=1,
+            verbose=0,
+            validation_data=others,
+            validation_steps=2,
+        )
+        score = model.evaluate_generator(others, steps=1)
+
+    assert batches.made >= 3
+    assert others.made >= 3
+    assert history.history["val_loss"][0] >= score * 0.99
