@@ -122,6 +122,16 @@ def _empty(folder: Path) -> str:
         return tf.train.Saver([step]).save(session, str(folder / "empty.ckpt"))
 
 
+def test_fields_of_a_session_are_set_on_the_config() -> None:
+    config = RunConfig()
+
+    config.tf_config.gpu_options.allow_growth = True
+    config.tf_config.intra_op_parallelism_threads = 2
+
+    assert config.session_config.intra_op_parallelism_threads == 2
+    assert config.tf_config.gpu_options.allow_growth
+
+
 def test_a_monitor_evaluates_checkpoints_and_stops_in_time(tmp_path, points) -> None:
     config = RunConfig(save_checkpoints_steps=5)
     made = Estimator(_of_three, str(tmp_path), config, params={"rate": 1e-9})

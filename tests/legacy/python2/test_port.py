@@ -291,6 +291,8 @@ def test_programs_of_both_pythons_are_left_alone(source: str) -> None:
         ("def f(x):\n    return isinstance(x, unicode)", ("unicode", 2)),
         ("import sys\nprint >>sys.stderr, 'x'", ("print", 2)),
         ("if 1:\n    print", ("print", 2)),
+        ("class A:\n    def iteritems(self): return {}.iteritems()", (".iteritems()", 2)),
+        ("class A:\n    def has_key(self, k): return {}.has_key(k)", (".has_key()", 2)),
         ("from itertools import izip", ("from itertools import izip", 1)),
     ],
 )

@@ -77,8 +77,10 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
     # The names that a star import defines are not known.
     known = _NAMES if "*" in made else made
     is_new = needs_python3(tree)
-    # A method of such a name is the file's own, or that of a class which the file imports.
-    found = next(_signs(tree, known | _METHODS if is_new else known | (made & _METHODS)), None)
+    # A method of such a name is the file's own, or that of a class which the file imports. Classes
+    # of Python 2 have an `iteritems` of their own, which calls that of a dict.
+    methods = _METHODS if is_new else made & {"has_key"}
+    found = next(_signs(tree, (known - _METHODS) | methods), None)
     if found is None and not is_new and not any(map(_checks, ast.walk(tree))):
         found = next(lists.uses(tree, made), None)
     return found
@@ -133,6 +135,8 @@ def _signs(node: ast.AST, made: frozenset[str]) -> Iterator[tuple[str, int]]:
         return
     if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
         return
+    if isinstance(node, ast.FunctionDef) and node.name == "has_key":
+        made = made - {"has_key"}  # It asks another object.
     if _is_print(node):
         yield "print", node.lineno  # type: ignore[attr-defined]
     elif isinstance(node, ast.Name) and node.id in _NAMES and node.id not in made:

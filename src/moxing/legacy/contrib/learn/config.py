@@ -80,6 +80,15 @@ class RunConfig(config.RunConfig):
         text = os.environ.get("TF_CONFIG", "").strip()
         return (json.loads(text) if text else {}).get("environment", Environment.LOCAL)
 
+    @property
+    def tf_config(self) -> Any:
+        """`session_config`, of which programs set fields; only the sizes of thread pools count."""
+        if self.session_config is None:
+            import tensorflow.compat.v1 as tf
+
+            self.session_config = tf.ConfigProto()
+        return self.session_config
+
     def get_task_id(self) -> int:
         """Returns this process's index within its role."""
         return self.task_id
