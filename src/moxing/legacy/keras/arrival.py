@@ -31,6 +31,7 @@ def prepare() -> None:
         old_arguments,
         old_files,
         orders,
+        progress,
         scalar_losses,
         tensor_facts,
     )
@@ -39,6 +40,7 @@ def prepare() -> None:
     models.install()
     old_files.install()
     orders.install()
+    progress.install()
     scalar_losses.install()
     metric_functions.install()
     tensor_facts.install()
