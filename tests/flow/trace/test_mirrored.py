@@ -126,3 +126,23 @@ def test_places_of_gather_nd_need_a_fixed_length(devices: Callable[[int], None])
 
     with pytest.raises(MoxNotSupportedError, match="the last axis of its indices"):
         job([np.zeros((2, 1), np.int32)])
+
+
+def test_a_reshape_keeps_the_declared_sizes_and_the_samples_that_come(
+    devices: Callable[[int], None],
+) -> None:
+    devices(2)
+    shapes: list[Any] = []
+
+    def flat(x: Any) -> Any:
+        grown = flow.reshape(x, (x.shape[0], 1, -1))
+        shapes.extend([grown.shape, flow.reshape(grown, (-1, 3)).shape])
+        w = flow.get_variable("w", (grown.shape[2], 2), initializer=flow.ones_initializer())
+        return flow.matmul(flow.reshape(grown, (grown.shape[0], -1)), w)
+
+    job = _job(flat)
+    flow.train.CheckPoint().init()
+    found = job(X).get()
+
+    assert shapes == [(4, 1, 3), (4, 3)]
+    assert [piece.tolist() for piece in found] == [[[3, 3], [12, 12]], [[27, 27]]]

@@ -34,12 +34,19 @@ def transpose(
 def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
     """`x` in another shape; one size may be -1.
 
+    Of an input of dynamic size, an axis 0 that stays as it is declared has the size that comes.
+
     Raises:
         MoxValueError: the numbers of elements differ.
     """
-    tensor = tensor_of(x, "flow.reshape")
+    tensor, sizes, declared = tensor_of(x, "flow.reshape"), list(shape), None
+    if None in tensor.shape.as_list() and None not in x.static_shape and -1 in sizes:
+        declared = _filled(x.static_shape, sizes)
+        if sizes[0] == x.static_shape[0]:
+            sizes[0] = tf.shape(tensor)[0]
     try:
-        return Blob(tf.reshape(tensor, list(shape), name=context.op_name(name, "reshape")))
+        made = tf.reshape(tensor, sizes, name=context.op_name(name, "reshape"))
+        return Blob(made, declared=declared)
     except ValueError as error:
         raise MoxValueError(
             f"flow.reshape: {x.static_shape} has no shape {tuple(shape)}: the numbers of elements"
@@ -223,8 +230,13 @@ def dynamic_reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> B
     """`x` in another shape, of which one size may be -1; `x` may be an input of dynamic size."""
     tensor = tensor_of(x, "flow.dynamic_reshape")
     made = tf.reshape(tensor, list(shape), name=context.op_name(name, "dynamic_reshape"))
-    known, total = math.prod(s for s in shape if s != -1), math.prod(x.static_shape)
-    return Blob(made, declared=[total // known if size == -1 else size for size in shape])
+    return Blob(made, declared=_filled(x.static_shape, shape))
+
+
+def _filled(whole: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """`shape` with the size that -1 stands for, of as many elements as `whole` has."""
+    known, total = math.prod(size for size in shape if size != -1), math.prod(whole)
+    return [total // known if size == -1 else size for size in shape]
 
 
 @by_sample(rules.leading("x", "like"))
