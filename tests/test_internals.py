@@ -86,6 +86,7 @@ TABLE = {
         "functional sequential training training_v1 base_layer_utils base_layer_v1"
     ),
     "tf_keras.src.engine.base_layer_utils": "infer_init_val_and_dtype",
+    "tf_keras.src.engine.functional:Functional": "_insert_layers",
     "tf_keras.src.engine.training:Model": "_get_compile_args _flatten_layers",
     "tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2": "_create_all_weights _decayed_lr",
     "tf_keras.src.engine.training_v1:Model": "_output_loss_metrics",
@@ -120,7 +121,9 @@ OF_OBJECTS = {
         "_learning_rate _lr _opt _use_locking _lr_t _beta1_t _beta2_t _epsilon_t"
     ),
     "optimizers of Keras": "_momentums _velocities",
-    "models, optimizers and losses of tf_keras": "_is_graph_network _hyper _fn_kwargs",
+    "models, optimizers and losses of tf_keras": (
+        "_is_graph_network _hyper _fn_kwargs _self_tracked_trackables"
+    ),
     "savers and their hooks": "_var_list _timer _every_steps _every_secs _listeners",
     "handlers of tf_slim": "_image_key _format_key _channels _dtype _shape _repeated",
     "layers of tf.layers": "_trainable_weights _non_trainable_weights _scope",

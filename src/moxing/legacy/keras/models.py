@@ -38,6 +38,7 @@ def install() -> None:
     # A functional model is made by two calls with the same arguments.
     _rename_new(training.Model)
     _rename(functional.Functional, "__init__", _PARTS)
+    _skip_lists(functional.Functional)
     _add(sequential.Sequential, "predict_classes", _predict_classes)
     _add(sequential.Sequential, "predict_proba", _predict_proba)
 
@@ -65,6 +66,28 @@ def _rename_new(kind: Any) -> None:
 
     __new__.takes_old_names = True  # type: ignore[attr-defined]
     kind.__new__ = staticmethod(__new__)
+
+
+def _skip_lists(kind: Any) -> None:
+    """Lets `add_loss` work on models with lists among their attributes, such as `_losses = []`.
+
+    tf_keras follows such lists as it does layers, and fails as it makes a set of all these.
+    """
+    original = kind._insert_layers
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @functools.wraps(original)
+    def insert(self: Any, *given: Any, **named: Any) -> Any:
+        followed = self._self_tracked_trackables
+        lists = [each for each in followed if isinstance(each, list)]
+        followed[:] = [each for each in followed if not isinstance(each, list)]
+        try:
+            return original(self, *given, **named)
+        finally:
+            followed.extend(lists)
+
+    kind._insert_layers = insert
 
 
 def _count_batches(kind: type, name: str) -> None:
