@@ -25,7 +25,7 @@ def test_the_bar_shows_results_only(
     with tf.Graph().as_default(), tf.Session():
         model: Any = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
         model.compile("sgd", "mse", metrics=["mae"])
-        model.fit_generator(iter(batches), 3, callbacks=[notes])
+        model.fit(iter(batches), steps_per_epoch=3, callbacks=[notes])
     shown = capsys.readouterr().out
 
     assert "3/3 [=" in shown
