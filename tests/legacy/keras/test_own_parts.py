@@ -125,13 +125,14 @@ def test_objects_with_next_alone_are_generators(faces: Faces) -> None:
     assert history.history["val_loss"][0] >= score * 0.99
 
 
-def test_losses_are_added_to_models_whose_lists_were_cleared(faces: Faces) -> None:
+def test_losses_are_added_to_models_whose_lists_and_dicts_were_cleared(faces: Faces) -> None:
     keras = faces.load("keras")
     with tf.Graph().as_default():
         given = keras.layers.Input((3,))
         layer = keras.layers.Dense(1, kernel_initializer="ones")
         model = keras.models.Model(given, layer(given))
         model._losses = []
+        model._per_input_losses = {}
         model.add_loss(tf.reduce_mean(layer.output, keepdims=True))
         model.compile("sgd", loss=[None])
         loss = model.train_on_batch(np.ones([2, 3], np.float32))

@@ -38,7 +38,7 @@ def install() -> None:
     # A functional model is made by two calls with the same arguments.
     _rename_new(training.Model)
     _rename(functional.Functional, "__init__", _PARTS)
-    _skip_lists(functional.Functional)
+    _skip_containers(functional.Functional)
     _add(sequential.Sequential, "predict_classes", _predict_classes)
     _add(sequential.Sequential, "predict_proba", _predict_proba)
 
@@ -68,10 +68,10 @@ def _rename_new(kind: Any) -> None:
     kind.__new__ = staticmethod(__new__)
 
 
-def _skip_lists(kind: Any) -> None:
-    """Lets `add_loss` work on models with lists among their attributes, such as `_losses = []`.
+def _skip_containers(kind: Any) -> None:
+    """Lets `add_loss` work on models that have lists and dicts as attributes: `_losses = []`.
 
-    tf_keras follows such lists as it does layers, and fails as it makes a set of all these.
+    tf_keras follows these as it does layers, and fails as it makes a set of all these.
     """
     original = kind._insert_layers
     if hasattr(original, "__wrapped__"):
@@ -80,12 +80,12 @@ def _skip_lists(kind: Any) -> None:
     @functools.wraps(original)
     def insert(self: Any, *given: Any, **named: Any) -> Any:
         followed = self._self_tracked_trackables
-        lists = [each for each in followed if isinstance(each, list)]
-        followed[:] = [each for each in followed if not isinstance(each, list)]
+        held = [each for each in followed if isinstance(each, list | dict)]
+        followed[:] = [each for each in followed if not isinstance(each, list | dict)]
         try:
             return original(self, *given, **named)
         finally:
-            followed.extend(lists)
+            followed.extend(held)
 
     kind._insert_layers = insert
 
