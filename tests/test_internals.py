@@ -41,7 +41,7 @@ TABLE = {
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
     "tensorflow.python.framework": (
-        "convert_to_constants importer meta_graph op_def_registry ops tensor_util"
+        "convert_to_constants importer meta_graph op_def_registry ops tensor tensor_util"
     ),
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "tensorflow.python.eager": "context monitoring",
@@ -83,14 +83,19 @@ TABLE = {
     "tf_keras.src.backend": "_SEED_GENERATOR _GRAPH_LEARNING_PHASES _get_variables track_variable",
     "tf_keras.src.layers.core.lambda_layer:Lambda": "_check_variables",
     "tf_keras.src.engine": (
-        "functional sequential training training_v1 base_layer_utils base_layer_v1"
+        "functional sequential training training_v1 base_layer base_layer_utils base_layer_v1"
+        " training_utils_v1"
     ),
     "tf_keras.src.engine.base_layer_utils": "infer_init_val_and_dtype",
     "tf_keras.src.engine.functional:Functional": "_insert_layers",
     "tf_keras.src.engine.training:Model": "_get_compile_args _flatten_layers",
     "tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2": "_create_all_weights _decayed_lr",
     "tf_keras.src.engine.training_v1:Model": "_output_loss_metrics",
+    "tf_keras.src.engine.training_utils_v1": "get_metric_function",
     "tf_keras.src": "backend callbacks layers",
+    "tf_keras.src.utils": "data_utils",
+    "tf_keras.src.utils.data_utils": "get_file",
+    "matplotlib.font_manager": "_load_fontmanager",
     "tf_keras.src.layers": "merging serialization deserialize_from_json",
     "tf_keras.src.layers.serialization": "deserialize_from_json",
     "tf_keras.src.saving.legacy": "hdf5_format model_config",
