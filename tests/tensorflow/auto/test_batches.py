@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import types
 from typing import Any
 
@@ -79,7 +80,9 @@ def test_a_size_that_may_not_fit_is_not_tried(monkeypatch: pytest.MonkeyPatch, c
     monkeypatch.setattr(batches, "free_memory", lambda: 1500 * MB)
     assert find(seconds=0.02, most=1024) == 8
     assert tried == [4, 8, 16]
-    assert "16 would take about 1.6 GB more memory, of which 1.5 GB are free" in caplog.text
+    # What the process has given back since the last trial counts too: some MB, by chance.
+    told = r"16 would take about 1\.6\d* GB more memory, of which 1\.5 GB are free"
+    assert re.search(told, caplog.text)
 
 
 def test_the_size_before_the_end_of_memory_stays(monkeypatch: pytest.MonkeyPatch) -> None:
