@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import moxing
+from moxing.cli import launch, run
 from moxing.cli import main as command
-from moxing.cli import run
 from moxing.legacy.plain import arming
 from moxing.legacy.program import launcher, own_flags
 
@@ -192,5 +192,5 @@ def test_ctrl_c_before_the_work_begins_is_no_traceback(
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(command.COMMANDS, "launch", interrupted)
+    monkeypatch.setattr(launch, "main", interrupted)
     assert _mox(capsys, "launch", "train.py") == (130, "", "mox: interrupted\n")

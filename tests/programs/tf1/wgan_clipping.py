@@ -32,11 +32,11 @@ with tf.control_dependencies([d_solver]):
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     means = []
-    for it in range(800):
-        for _ in range(3):
+    for it in range(1000):
+        for _ in range(5):
             sess.run(clip, {X: real(64), Z: rng.randn(64, 4)})
         sess.run(g_solver, {Z: rng.randn(64, 4)})
-        if it >= 700 and it % 10 == 0:
+        if it >= 400 and it % 10 == 0:
             means.append(sess.run(made, {Z: rng.randn(256, 4)}).mean(0))
     largest = max(np.abs(v).max() for v in sess.run(theta_d))
 mean = np.mean(means, 0)
