@@ -106,7 +106,7 @@ def costs(moments: dict[str, list[float]]) -> list[float]:
     """Seconds lost by each save but the first, which is made before any step, and the last."""
     steps, saves = moments["steps"], moments["saves"]
     found = []
-    for begin, after in itertools.pairwise(saves[1:]):
+    for begin, after in itertools.pairwise(saves[1:-1]):  # The last save is that of the end.
         half = (after - begin) / 2
         with_save = sum(begin <= step < begin + half for step in steps)
         without = sum(begin + half <= step < after for step in steps)
