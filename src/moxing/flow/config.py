@@ -187,7 +187,7 @@ class FunctionConfig(_JobLevel):
 
     @property
     def function_desc(self) -> FunctionDesc:
-        """What was set so far, to read."""
+        """The settings made so far, to read."""
         return FunctionDesc(self.conf)
 
     def target(self, place: str, train: bool = False) -> JobConf:

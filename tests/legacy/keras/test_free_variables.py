@@ -7,6 +7,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 from absl import flags as absl_flags
 
+from moxing.keras.building.trace import eager_mode
 from moxing.legacy.face import catalog
 from moxing.legacy.face.faces import Faces
 from moxing.legacy.flags.command_line import CommandLine
@@ -43,11 +44,8 @@ def test_models_use_variables_that_no_layer_holds(faces: Faces) -> None:
 def test_eager_lambda_layers_still_refuse_variables_of_their_own() -> None:
     from tf_keras.src.layers.core.lambda_layer import Lambda
 
-    with tf.init_scope():
-        if not tf.executing_eagerly():
-            pytest.skip("this process has been switched to graphs")
-        with pytest.raises(ValueError, match="created within a Lambda layer"):
-            Lambda(lambda x: tf.Variable(2.0) * x)(np.ones([1], np.float32))
+    with eager_mode(), pytest.raises(ValueError, match="created within a Lambda layer"):
+        Lambda(lambda x: tf.Variable(2.0) * x)(np.ones([1], np.float32))
 
 
 @pytest.mark.parametrize("name", ["mobilenet", "resnet50", "xception"])

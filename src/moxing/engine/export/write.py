@@ -34,7 +34,7 @@ SIGNATURE_KEYS = ("serving_default", "predict_object")
 
 @dataclass(frozen=True)
 class Extras:
-    """What an export has beside the SavedModel of the trained values.
+    """The parts of an export beside the SavedModel of the trained values.
 
     Attributes:
         kinds: which other kinds of model to write; constants of `kinds`.

@@ -34,7 +34,7 @@ def transpose(
 def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
     """`x` in another shape; one size may be -1.
 
-    Of an input of dynamic size, an axis 0 that stays as it is declared has the size that comes.
+    Where the input has a dynamic size, an axis 0 that stays as declared has the size that comes.
 
     Raises:
         MoxValueError: the numbers of elements differ.

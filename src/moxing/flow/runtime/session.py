@@ -26,7 +26,7 @@ from moxing.flow.trace.shards import Split
 from moxing.flow.trace.topology import Topology
 from moxing.flow.trace.variables import Variables, counts
 
-# Of one call that reads or assigns variables: more would need more memory beside the variables.
+# The limit of a call that reads or assigns variables: larger calls need more memory beside them.
 _MOST_AT_ONCE, _BYTES_AT_ONCE = 64, 64 << 20
 
 

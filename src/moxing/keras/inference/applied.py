@@ -42,7 +42,7 @@ class AppliedModel:
         self._method, self._name, self._devices = method, name, devices
         self._numbers = itertools.count()
         self._traced: dict[str, Traced] = {}
-        # What predict_step returned, with specs in place of tensors; known once it was traced.
+        # The result of predict_step, with specs in place of tensors; known once it was traced.
         self.structure: Any = None
         self.variables: Variables | None = None
         # The eager variables, other than those of metrics, that a step writes.

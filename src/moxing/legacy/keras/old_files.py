@@ -26,7 +26,7 @@ _CLASSES = {
     "SeparableConvolution2D": "SeparableConv2D",
 }
 _GONE = ("Highway", "MaxoutDense", "TimeDistributedDense", "Graph")
-# What layers of Keras 1 said of their input beside `batch_input_shape`, which says it all.
+# Arguments by which layers of Keras 1 described their input beside `batch_input_shape`.
 _SHAPES = ("input_dim", "input_length")
 # Arguments that regularizers and constraints had, and their names now.
 _PARTS = {"m": "max_value"}

@@ -34,7 +34,7 @@ _NETS = (
     *("densenet", "inception_resnet_v2", "inception_v3", "mobilenet", "mobilenet_v2", "nasnet"),
     *("resnet50", "vgg16", "vgg19", "xception"),
 )
-# What models of MobileNet are loaded with: custom_objects={"relu6": mobilenet.relu6, ...}.
+# Names that models of MobileNet are loaded with: custom_objects={"relu6": mobilenet.relu6, ...}.
 _MOBILE = {
     "relu6": f"{_ROOM}.backend:relu6",
     "DepthwiseConv2D": "tf_keras.api._v1.keras.layers:DepthwiseConv2D",

@@ -15,7 +15,7 @@ _KINDS: Final[Mapping[str, Callable[[str | None, Mapping[str, Any]], Tracker]]] 
     "wandb": WandbRun,
     "mlflow": MlflowRun,
 }
-# What to do where a tracker can't start a run, by the tracker's name.
+# Advice for a tracker that can't start a run, by the tracker's name.
 _ADVICE: Final = {
     "wandb": "`wandb login`, or set WANDB_MODE=offline",
     "mlflow": "check MLFLOW_TRACKING_URI",
