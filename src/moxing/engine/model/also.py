@@ -13,7 +13,6 @@ from moxing.logs import TENSORFLOW
 
 RATE: Final = "learning_rate"
 NORM: Final = "gradient_norm"
-NAMES: Final = (RATE, NORM)
 
 
 def keep_gradients(of_losses: Sequence[Sequence[Any]]) -> None:
@@ -25,7 +24,7 @@ def logged(names: Sequence[str], taken: Mapping[str, Any]) -> dict[str, tf.Tenso
     """The scalars that a training logs beside its own values.
 
     Args:
-        names: of `NAMES`, what is asked for.
+        names: the values that are asked for: `RATE`, `NORM` or both.
         taken: the values that the program logs, whose names are the program's.
 
     Returns:
