@@ -136,7 +136,7 @@ class Logging:
         settings: the dialect's settings in addition to its arguments, by name, for the report.
         program: the command of this process as plain values, for `run.json`.
         names: the names of options in messages, by the engine's names; see `option_names`.
-        also: values that log lines of TRAIN show beside the model's: `RATE`, `NORM` of `model.also`.
+        also: values that log lines of TRAIN show beside the model's, by the names in `model.also`.
         loggers: the experiment trackers that TRAIN reports to; see `reporting.trackers.opening`.
         sums_up: whether a line at the end of PREDICT sums up the run.
     """
