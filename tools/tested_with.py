@@ -2,7 +2,8 @@
 
     make tested-with
 
-Runs beside the daemons of tools/two_hosts.py and tools/ceph_gateway.py, which tell their versions.
+Runs beside the daemons of tools/two_hosts.py, tools/ceph_gateway.py and tools/chromium.py, which
+tell their versions.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "tested-with.md"
-WORLD, S3 = "MOX_TWO_HOSTS", "MOX_S3_VERSION"
+WORLD, S3, BROWSER = "MOX_TWO_HOSTS", "MOX_S3_VERSION", "MOX_BROWSER"
 INTRODUCTION = """\
 # Tested with
 
@@ -57,6 +58,7 @@ PACKAGES = (
 DAEMONS = (
     ("Slurm", "slurm", "jobs of `--emit=slurm` on two nodes", "tests/real/test_slurm.py"),
     ("OpenSSH", "ssh", "`mox launch --ssh` over two machines", "tests/real/test_ssh.py"),
+    ("Chromium", "browser", "a reader of all pages, at two widths", "tests/browser"),
     ("Ceph", "s3", "a store, through its S3 gateway", "tests/framework/file"),
 )
 
@@ -77,11 +79,12 @@ def page(world: dict[str, str]) -> str:
 
 
 def main() -> int:
-    if WORLD not in os.environ or S3 not in os.environ:
+    if not {WORLD, S3, BROWSER} <= os.environ.keys():
         print("Run `make tested-with`: the page tells which daemons ran.", file=sys.stderr)
         return 2
     world = json.loads(Path(os.environ[WORLD]).read_text())
     world["s3"] = os.environ[S3].partition(" (")[0]
+    world["browser"] = os.environ[BROWSER].partition(" built")[0]
     PAGE.write_text(page(world), encoding="utf-8")
     print(PAGE.relative_to(ROOT))
     return 0
