@@ -133,3 +133,12 @@ def test_values_to_log_also_are_in_the_environment(
     assert run.main(["--log-also=learning_rate", "--log-also", "gradient_norm", "a.py"]) == 0
     assert os.environ["MOX_LOG_ALSO"] == "learning_rate,gradient_norm"
     assert started == [("a.py", [], False, [])]
+
+
+def test_the_metric_of_the_best_checkpoint_is_in_the_environment(
+    started: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOX_KEEP_BEST", "loss")
+    assert run.main(["--keep-best=accuracy:max:3", "a.py"]) == 0
+    assert os.environ["MOX_KEEP_BEST"] == "accuracy:max:3"
+    assert started == [("a.py", [], False, [])]

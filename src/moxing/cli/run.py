@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from moxing.errors import MoxError
 from moxing.flags.recording import LOG_ALSO, LOGGERS
+from moxing.flags.saving import KEEP_BEST
 from moxing.flags.table import get_help
 
 # Options that set an environment variable, which programs started by plain `python` read too.
-_VARIABLES = {"--log-also": LOG_ALSO, "--loggers": LOGGERS}
+_VARIABLES = {"--log-also": LOG_ALSO, "--loggers": LOGGERS, "--keep-best": KEEP_BEST}
 _OPTIONS = ("--face", "--config", *_VARIABLES)
 _HELP = """\
 usage: mox run [options] SCRIPT.py [flags]
@@ -26,6 +27,8 @@ of every error.
   --config=FILE    flags, as YAML or JSON; those of the command line come after them, and win.
                    The file may name the program (`program: train.py`); a run.json repeats a run
   --log-also=NAMES log lines of training show learning_rate, gradient_norm, or both, with a comma
+  --keep-best=NAME trainings also keep the checkpoint with the best value of a metric of their
+                   evaluations, in log_dir/best; NAME:max or NAME:min, and :N for the N best
   --loggers=NAMES  trainings report to wandb, mlflow, or both, which you have installed
 
 flags of openmox:

@@ -17,7 +17,8 @@ with native_noise.dropped():
 from moxing.keras.inference.evaluate import evaluate as evaluate  # noqa: E402
 from moxing.keras.inference.predict import predict as predict  # noqa: E402
 from moxing.keras.place import is_chief as is_chief  # noqa: E402
+from moxing.keras.restored import restore as restore  # noqa: E402
 from moxing.keras.result import FitResult as FitResult  # noqa: E402
 from moxing.keras.training import fit as fit  # noqa: E402
 
-__all__ = ["FitResult", "evaluate", "fit", "is_chief", "predict"]
+__all__ = ["FitResult", "evaluate", "fit", "is_chief", "predict", "restore"]

@@ -8,7 +8,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.job.ranking import Ranking
 from moxing.errors import MoxTypeError, MoxValueError, shown
+from moxing.flags import saving
 from moxing.framework.file import urls
 from moxing.keras.building.trace import eager_mode
 from moxing.keras.data import Arrays, Made
@@ -82,6 +84,32 @@ def directory(value: Any) -> str | None:
     if not path or not isinstance(path, str):
         raise MoxValueError(f"fit has output_dir={shown(path)}; name a folder, or leave it out.")
     return path
+
+
+def ranking(keep_best: Any, directory: str | None, evaluates: bool) -> Ranking | None:
+    """Returns the metric whose best checkpoints are kept; None: none is.
+
+    Args:
+        keep_best: the argument of `fit`.
+        directory: the run's folder of checkpoints; None: it has none.
+        evaluates: whether the run evaluates.
+
+    Raises:
+        MoxValueError: the argument has another form, or the run can't have such a metric.
+    """
+    found = saving.best(keep_best, "fit's keep_best")
+    if found is None or found.asked_by.startswith(saving.KEEP_BEST):
+        return found
+    if directory is None:
+        raise MoxValueError(
+            f"fit has keep_best={keep_best!r} without output_dir=, a folder for it."
+        )
+    if found.metric.startswith("val_") and not evaluates:
+        raise MoxValueError(
+            f"fit has keep_best={keep_best!r} without eval_data, of which that metric is. Pass"
+            " eval_data, or a metric of the training, such as 'loss'."
+        )
+    return found
 
 
 def all_steps(epochs: Any, steps: Any, per_epoch: int | None) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.checkpoint import best
 from moxing.engine.process import team
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.wording import report
@@ -140,6 +141,7 @@ class Epochs:
         self.epochs.append(number)
         self._closed = global_step
         self._say(f"[epoch {number + 1}]", global_step, logs)
+        self._keep_if_best(session, logs, of_training=True)
         stop = self._call_back(session, number, logs, global_step == self._last_step)
         for name, value in logs.items():
             self.history.setdefault(name, []).append(value)
@@ -206,6 +208,20 @@ class Epochs:
             seconds = time.perf_counter() - started
             recorder.evaluated("[EVAL]", self._values, None, seconds, after=global_step)
         self._say("[EVAL]", global_step, self._values)
+        values = {f"{_PREFIX}{name}": value for name, value in self._values.items()}
+        self._keep_if_best(session, values, of_training=False)
+
+    def _keep_if_best(
+        self, session: tf.Session, values: Mapping[str, float], of_training: bool
+    ) -> None:
+        """Offers metrics to the keeper of the best checkpoints, which wants one of them."""
+        keeper = best.of_graph()
+        if keeper is None:
+            return
+        # An epoch's end repeats the last evaluation's metrics, which may be of an earlier step.
+        wanted = not keeper.folder.ranking.metric.startswith(_PREFIX)
+        if wanted == of_training:
+            keeper.offer(session, values)
 
     def _say(self, prefix: str, global_step: int, values: Mapping[str, float]) -> None:
         if self._speaks:

@@ -1,21 +1,57 @@
-"""Gives a model the weights of a checkpoint if a run had nothing left to train."""
+"""Gives a model the values of a checkpoint: the user's choice, or that of a run that was done."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import CheckpointError, MoxValueError
+from moxing.engine import checkpoint
+from moxing.engine.remote.fetch import fetch_path
+from moxing.engine.remote.scratch import room
+from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
+from moxing.framework import file
+from moxing.framework.file import urls
+from moxing.framework.file.configuration import tuning
 from moxing.keras.building import families
 from moxing.keras.building.families import Family
 from moxing.keras.building.trace import eager_mode
 from moxing.keras.building.variables import METRIC, Held, Variables
 from moxing.logs import TENSORFLOW
 
+_DONE = "Training was done already"
 
-def restore(family: Family, model: Any, prefix: str | None) -> None:
+
+def restore(model: Any, path: Any) -> None:
+    """Gives a model and its optimizer the values of a checkpoint of `moxing.keras.fit`.
+
+    Args:
+        model: the model, built and compiled as it was in `fit`.
+        path: the output folder of a run (its newest checkpoint), the folder `best` in it (the best
+            one), or a checkpoint such as "output/model.ckpt-50"; on the disk or in a store.
+
+    Raises:
+        MoxTypeError: the path is no path.
+        MoxValueError: the model has no variables yet, or is not compiled.
+        CheckpointError: there is no whole checkpoint at the path, or it is of another model.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise MoxTypeError(f"restore has the path {shown(path)}; give the path of a checkpoint.")
+    if getattr(model, "optimizer", None) is None:
+        raise MoxValueError("restore has a model that is not compiled: call model.compile first.")
+    family, name = families.of(model), urls.text(path)
+    families.check_backend(family)
+    if not file.is_remote(name):
+        _give(family, model, checkpoint.locate(name).prefix, f"restore has {name!r}")
+        return
+    with room(tuning.staging_dir()) as folder:
+        found = checkpoint.locate(fetch_path(name, folder, whole=True))
+        _give(family, model, found.prefix, f"restore has {name!r}")
+
+
+def restore_done(family: Family, model: Any, prefix: str | None) -> None:
     """Gives the model and its optimizer the values of a checkpoint.
 
     Args:
@@ -33,10 +69,14 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
             " its model keeps the weights that it has."
         )
         return
+    _give(family, model, prefix, _DONE)
+
+
+def _give(family: Family, model: Any, prefix: str, why: str) -> None:
     if not model.built:
         raise MoxValueError(
-            f"Training was done already (checkpoint {prefix}), and the model, which has no weights"
-            " yet, can't take them. Build it before fit: model.build(shape), or call it on a batch."
+            f"{why} (checkpoint {prefix}), and the model, which has no weights yet, can't take"
+            " them. Build it before: model.build(shape), or call it on a batch."
         )
     with eager_mode():
         families.build_optimizer(model)
@@ -45,12 +85,12 @@ def restore(family: Family, model: Any, prefix: str | None) -> None:
     with tf.Graph().as_default():
         variables = Variables(family, model)
     held = [one for one in variables.held.values() if one.kind != METRIC]
-    _check(prefix, held, known)
+    _check(f"{why} (checkpoint {prefix})", held, known)
     found = [one for one in held if one.name in known]
     families.write([one.eager for one in found], [reader.get_tensor(one.name) for one in found])
 
 
-def _check(prefix: str, held: Sequence[Held], known: Mapping[str, Sequence[int]]) -> None:
+def _check(why: str, held: Sequence[Held], known: Mapping[str, Sequence[int]]) -> None:
     """Raises an error if a shape differs, or the checkpoint has another model's weights."""
     lacking = [one.name for one in held if one.trained and one.name not in known]
     # Checkpoints leave out a weight that the model does not use. So a missing weight is an error
@@ -65,7 +105,7 @@ def _check(prefix: str, held: Sequence[Held], known: Mapping[str, Sequence[int]]
             wrong.append(f"{one.name} has shape {there} there and {here} in the model")
     if wrong:
         raise CheckpointError(
-            f"Training was done already (checkpoint {prefix}), with another model: "
+            f"{why}, with another model: "
             + "; ".join(wrong)
             + ". Go back to that model, or choose a new output_dir."
         )

@@ -39,7 +39,7 @@ from moxing.keras.building.model import TrainedModel
 from moxing.keras.callbacks import Callbacks, stopped, without_done
 from moxing.keras.epochs import Epochs, Plan
 from moxing.keras.pipeline import Pipeline
-from moxing.keras.restored import restore
+from moxing.keras.restored import restore_done
 from moxing.keras.result import FitResult
 from moxing.logs import TENSORFLOW
 
@@ -69,6 +69,7 @@ def fit(
     save_every_secs: float | None = None,
     keep: int | None = 5,
     keep_every_hours: float | None = None,
+    keep_best: str | None = None,
     log_every: int = 100,
     callbacks: Any = (),
     num_gpus: int | None = None,
@@ -121,6 +122,10 @@ def fit(
         keep_every_hours: hours after which another checkpoint is kept for good, besides the newest
             `keep`. Default: `--keep_checkpoint_every_n_hours` of the command line, else no
             checkpoint is.
+        keep_best: the name of the metric whose best checkpoint is kept in `best` of output_dir,
+            beside these: as in the history, such as "val_accuracy". "val_loss:min" and "score:max"
+            say the direction, which otherwise follows from the name, and "val_loss:min:3" keeps the
+            three best. `restore` gives a model these weights. MOX_KEEP_BEST overrides it.
         log_every: the number of steps between log lines.
         callbacks: Keras callbacks, called when training, epochs and batches start and end. The
             calls at batches take time, and are made only for callbacks that use them.
@@ -210,7 +215,10 @@ def fit(
             also=recording.also(),
             loggers=recording.loggers(),
         ),
-        saving=_saving(save_every, save_every_secs, keep, keep_every_hours),
+        saving=dataclasses.replace(
+            _saving(save_every, save_every_secs, keep, keep_every_hours),
+            best=arguments.ranking(keep_best, directory, examined is not None),
+        ),
         pauses=pauses,
         summaries=Summaries(automatic=True),
         seed=seed,
@@ -221,7 +229,7 @@ def fit(
     if generated.is_generated(train_data) and not stopped(model):
         _warn_of_early_end(result.global_step, max_steps)
     if not result.steps and not pauses.ended:
-        restore(family, model, result.checkpoint)
+        restore_done(family, model, result.checkpoint)
     arguments.finalize(model)
     checks.require_finite(family, model, result.global_step)
     return FitResult(

@@ -61,6 +61,8 @@ class RunContext:
             `loop.run_state`; read when the restorer is made.
         recorder: the recorder of the run. Written by `Recorder.announce` before the session is
             opened; read by hooks that evaluate, after their evaluations.
+        best: the keeper of the best checkpoints. Written by `run.runner` before the graph is final;
+            read through `checkpoint.best.of_graph` by dialects, after their evaluations.
     """
 
     graph: tf.Graph
@@ -83,6 +85,7 @@ class RunContext:
     gradients: list[list[Any]] = field(default_factory=list)
     run_state: list[tf.Variable] = field(default_factory=list)
     recorder: object = None
+    best: object = None
 
 
 def current() -> RunContext:

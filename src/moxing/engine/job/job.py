@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.job.pauses import Pauses
 from moxing.engine.job.placement import Placement, ProcessGroup
+from moxing.engine.job.ranking import Ranking
 from moxing.engine.job.signature import ExportSignature
 from moxing.engine.job.updating import Updating
 
@@ -92,6 +93,7 @@ class Saving:
         cached: whether log_dir is written to a local cache first; one in a remote store always is.
         in_step: whether a save is written before the next step; else large ones are copied, and
             written beside the next steps, in a process that trains alone.
+        best: the metric whose best checkpoints are kept, beside these; None: none is.
     """
 
     every_secs: float | None = 60.0
@@ -101,6 +103,7 @@ class Saving:
     hours: float | None = None
     cached: bool = False
     in_step: bool = False
+    best: Ranking | None = None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import Foreign, ObjectRestorer, Restorer, reader
+from moxing.engine.checkpoint.best import BestCheckpoint
 from moxing.engine.data.position import Place as PlaceInData
 from moxing.engine.data.position import Position
-from moxing.engine.graph import average_names, blame, saveables
+from moxing.engine.graph import average_names, blame, run_context, saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop import session, stall
 from moxing.engine.loop.hooks import HookChain
@@ -106,6 +107,7 @@ class Runner:
         targets = [built.step_op, *program.sources(built.inputs)]
         self._position = Position(targets if job.training else (), start.positioned)
         self.commits = Commits(job, variables, start, listeners, team.escape, self._position)
+        self._best = _best(job, self.commits)
 
     def run(self, stop: StopRequest) -> Progress:
         """Trains, evaluates or predicts, until the job is done or `stop` is set."""
@@ -244,6 +246,8 @@ class Runner:
         if self.commits.active:
             self.commits.save(opened, progress.global_step, progress.input_ended)
             self.commits.end(opened, progress.global_step)
+        if self._best is not None:
+            self._best.folder.say()
         pauses = self._job.pauses
         if pauses is not None:
             if not progress.input_ended:
@@ -262,6 +266,22 @@ class Runner:
                 f" {job.max_steps}: there is nothing to train. Raise {name}"
                 + (f", or count from 0 with {patterns}=global_step." if patterns else ".")
             )
+
+
+def _best(job: Job, commits: Commits) -> BestCheckpoint | None:
+    """Makes the keeper of the best checkpoints, if the job asks for them."""
+    ranking = job.saving.best
+    if ranking is None or not job.training or not job.group.is_chief:
+        return None
+    if job.log_dir is None or not commits.active:
+        TENSORFLOW.warning(
+            "%s: no checkpoint is kept as the best, because there is no %s.",
+            ranking.asked_by,
+            option_names.option("log_dir"),
+        )
+        return None
+    found = run_context.current().best = BestCheckpoint(job.log_dir, ranking)
+    return found
 
 
 def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restorer | None:

@@ -54,6 +54,11 @@ def hook_line(prefix: str, step: int, values: Mapping[str, SupportsFloat]) -> st
     return " ".join([prefix, f"step: {step}", *_named(values)])
 
 
+def best_checkpoint(metric: str, value: float, step: int, folder: str) -> str:
+    """`the best accuracy, 0.912 at global step 50, is in out/best`."""
+    return f"the best {metric}, {number(value)} at global step {step}, is in {folder}"
+
+
 def running_will_end(step: int) -> str:
     """`Running will end at step: 1000`, or another sentence if the number means no limit."""
     if step >= ENDLESS:

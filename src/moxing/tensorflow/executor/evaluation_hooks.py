@@ -14,7 +14,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.checkpoint import best as bests
 from moxing.engine.checkpoint.best import BestCheckpoint
+from moxing.engine.job.ranking import Ranking, grows
 from moxing.engine.loop import run_state
 from moxing.engine.loop.means import Means
 from moxing.engine.model import averages, inter_evaluation
@@ -22,7 +24,7 @@ from moxing.engine.process import team
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.wording import report
 from moxing.errors import MoxValueError
-from moxing.flags import rehearsal
+from moxing.flags import rehearsal, saving
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor import monitor as monitors
 from moxing.tensorflow.executor.arguments import check_count
@@ -46,7 +48,7 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         prefix: the start of the log line.
         save_best: the name in monitor_info of the metric whose best checkpoint is kept in
             `<log_dir>/best`; True: the metric that the hook monitors, or the only one. False: no
-            checkpoint is kept.
+            checkpoint is kept. `mox run --keep-best` overrides it.
 
     Raises:
         MoxTypeError, MoxValueError: an argument is invalid.
@@ -96,7 +98,7 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
         if isinstance(samples, tf.Tensor):
             self._fetches["samples"] = samples
         self.prepare()
-        if self._save_best is not None:
+        if self._save_best is not None and saving.best() is None:
             self._best_checkpoint = self._keeper(self._save_best)
 
     def prepare(self) -> None:
@@ -111,8 +113,9 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
                 return
             TENSORFLOW.info("%s", report.hook_line(self._prefix, self._step - 1, values))
             self.evaluated(values, run_context)
-            if self._best_checkpoint is not None and self._save_best in values:
-                self._best_checkpoint.offer(run_context.session, float(values[self._save_best]))
+            best = self._best_checkpoint or bests.of_graph()
+            if best is not None:
+                best.offer(run_context.session, values)
 
     def evaluated(
         self, values: Mapping[str, float], run_context: tf.train.SessionRunContext
@@ -125,16 +128,8 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
             spent = report.duration(self._seconds)
             times = "1 evaluation" if self._evaluations == 1 else f"{self._evaluations} evaluations"
             TENSORFLOW.info("%s %s took %s", self._prefix, times, spent)
-        best = self._best_checkpoint
-        if best is not None and best.value is not None:
-            TENSORFLOW.info(
-                "%s the best %s, %s at global step %s, is in %s",
-                self._prefix,
-                self._save_best,
-                report.number(best.value),
-                best.step,
-                best.directory,
-            )
+        if self._best_checkpoint is not None:
+            self._best_checkpoint.folder.say(self._prefix)
 
     def _keeper(self, metric: str) -> BestCheckpoint | None:
         where = inter_evaluation.log_dir()
@@ -145,7 +140,7 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
                 f"{type(self).__name__}: save_best={metric!r} needs a directory to save into: pass"
                 " log_dir to mox.run."
             )
-        return BestCheckpoint(where.path, metric, monitors.grows(metric))
+        return BestCheckpoint(where.path, Ranking(metric, asked_by="save_best"))
 
     def _evaluate(self, session: tf.Session) -> dict[str, float]:
         with averages.shown(session):
@@ -223,7 +218,7 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
         self._monitor = monitor
         self._delta = abs(float(min_delta))
         self._patience = check_count("patience", patience, 0)
-        self._sign = 1.0 if monitors.grows(monitor) else -1.0
+        self._sign = 1.0 if grows(monitor) else -1.0
         self._best: float | None = None
         self._waited = 0
 

@@ -1,4 +1,4 @@
-"""Checks the metrics of evaluation hooks, and tells whether higher values are better."""
+"""Checks the metrics of evaluation hooks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxKeyError, MoxTypeError, near_matches, shown
-
-_GROWING = ("acc", "auc", "f1")
 
 
 def checked(owner: str, monitor_info: Any) -> dict[str, tf.Tensor]:
@@ -56,16 +54,3 @@ def best_metric(owner: str, save_best: Any, monitor_info: Mapping[str, Any]) -> 
         )
     check(owner, save_best, monitor_info, "save_best")
     return save_best
-
-
-def grows(metric: str, mode: str = "auto") -> bool:
-    """Whether a higher metric is better.
-
-    Args:
-        metric: the name of the metric.
-        mode: 'max' if higher is better, 'min' if lower is better; 'auto': higher is better if
-            "acc", "auc" or "f1" is in the name.
-    """
-    if mode == "auto":
-        return any(part in metric.lower() for part in _GROWING)
-    return mode == "max"

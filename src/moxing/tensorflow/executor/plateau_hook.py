@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.job.ranking import grows
 from moxing.engine.loop import run_state
 from moxing.engine.model import learning_rate
 from moxing.errors import MoxTypeError, MoxValueError, shown
@@ -87,7 +88,7 @@ class PlateauLREarlyStoppingHook(LogEvaluationMetricHook):
         self._delta = _number(owner, "min_delta", min_delta)
         self._cooldown = check_count("cooldown", cooldown, 0)
         self._min_rate = _number(owner, "min_lr", min_lr)
-        self._sign = 1.0 if monitors.grows(monitor, mode) else -1.0
+        self._sign = 1.0 if grows(monitor, mode) else -1.0
         self._most_plateaus = check_count("plateau_patience", plateau_patience, 1)
 
     def prepare(self) -> None:

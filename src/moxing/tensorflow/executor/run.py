@@ -171,6 +171,7 @@ def run(
             hours=saving.hours(),
             cached=cache.wanted(),
             in_step=saving.in_step(),
+            best=saving.best(),
         ),
         export=Export(bool(exporting), exporting),
         precision=_precision(),
