@@ -200,7 +200,7 @@ def batch_normalization(
     if place and inputs.unpacked:
         result = parallel.in_pieces(len(parts), lambda index: normalized(parts[index]))
     elif place and parts and parallel.fits(len(parts)):
-        result = parallel.each(len(parts), lambda index: normalized(parts[index]))
+        result = parallel.each(len(parts), lambda index: normalized(parts[index]), inputs)
         result.mirrored = inputs.mirrored
     else:
         result = normalized(inputs)

@@ -323,6 +323,34 @@ def test_devices_share_a_batch_that_does_not_come_out_even(
     np.testing.assert_allclose(seen[count], seen[1], rtol=1e-4, atol=1e-5)  # type: ignore
 
 
+def test_rows_made_of_uneven_parts_stay_where_their_samples_are(
+    devices: Callable[[int], None],
+) -> None:
+    """Blobs of one size may be in different parts; together they are made whole."""
+    devices(2)
+    seen: list[Any] = []
+
+    @flow.function
+    def job(
+        x: Any = flow.FixedTensorDef((5, 3, 2)),  # noqa: B008
+        other: Any = flow.FixedTensorDef((15, 2)),  # noqa: B008
+    ) -> Any:
+        rows = flow.reshape(x, (-1, 2))
+        seen.extend((rows, flow.reshape(rows, (5, 6)), other, rows + other, rows + rows))
+        seen.extend((flow.concat([rows, other], 1), flow.concat([rows, rows], 1)))
+        return seen[3], seen[5], seen[6]
+
+    x = np.arange(30, dtype=np.float32).reshape(5, 3, 2)
+    other = np.random.default_rng(2).normal(size=(15, 2)).astype(np.float32)
+    total, mixed, twice = job(x, other).get()
+    rows = x.reshape(15, 2)
+    np.testing.assert_array_equal(total, rows + other)
+    np.testing.assert_array_equal(mixed, np.concatenate([rows, other], 1))
+    np.testing.assert_array_equal(twice, np.concatenate([rows, rows], 1))
+    parts = [blob.rows if blob.parts else () for blob in seen]
+    assert parts == [(9, 6), (3, 2), (8, 7), (), (9, 6), (), (9, 6)]
+
+
 def test_each_device_gets_the_whole_of_an_input_of_fewer_samples(
     devices: Callable[[int], None],
 ) -> None:

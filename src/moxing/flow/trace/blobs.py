@@ -31,6 +31,7 @@ class Blob:
         tensor: the TensorFlow tensor; for a blob in parts, the whole tensor.
         parts: the part of each device of this machine, along axis 0; empty if the blob is in one
             piece.
+        rows: for a blob in parts, the size along axis 0 of each device's part, on all machines.
         mirrored: whether its parts are blobs by themselves, each of a shape of its own.
         unpacked: whether its parts are successive pieces of a batch, and not parts of devices.
         batch_axis: axis of the samples, or None.
@@ -50,10 +51,12 @@ class Blob:
         parts: Sequence[Blob] = (),
         mirrored: bool = False,
         piece: bool = False,
+        rows: Sequence[int] = (),
     ) -> None:
         """Args: channels_last: the same values in NHWC, of which `tensor` is the transposition:
         convolutions and pools of a CPU work on it, so that no transposition lies between two of
-        them. It belongs to no other blob. piece: it is no blob of the job, but a part of one."""
+        them. It belongs to no other blob. piece: it is no blob of the job, but a part of one. rows:
+        needed if the parts of machines differ in size."""
         self._tensor = tensor
         self._own: tf.Tensor | None = None
         self.parts: tuple[Blob, ...] = tuple(parts)
@@ -63,6 +66,7 @@ class Blob:
         self.distribute = distribute
         self.channels_last = channels_last
         self._declared = tuple(declared) if declared is not None else None
+        self._rows = tuple(rows)
         trace = context.current()
         self._exchange: Exchange | None = context.exchange()
         self._alone = trace is None or trace.topology.devices * trace.topology.machines == 1
@@ -82,8 +86,22 @@ class Blob:
             self._tensor = self.own
             if self._exchange is not None:
                 with tf.control_dependencies(None):
-                    self._tensor = self._exchange.whole(self._tensor)
+                    self._tensor = self.joined(self._tensor)
         return self._tensor
+
+    def joined(self, own: tf.Tensor) -> tf.Tensor:
+        """Concatenates tensors of all machines, each of the size of its machine's part."""
+        exchange = self._exchange
+        if exchange is None:
+            return own
+        here = len(self.parts)
+        sizes = [sum(self.rows[i : i + here]) for i in range(0, len(self.rows), here)]
+        return exchange.joined(own, 0, sizes)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        machines = self._exchange.size if self._exchange is not None else 1
+        return self._rows or tuple(part.static_shape[0] for part in self.parts) * machines
 
     @property
     def pieces(self) -> list[tf.Tensor]:
@@ -150,9 +168,7 @@ class Blob:
         if self.mirrored:
             return self.parts[0].static_shape
         if self.parts:
-            shapes = [part.static_shape for part in self.parts]
-            machines = self._exchange.size if self._exchange is not None else 1
-            return (sum(shape[0] for shape in shapes) * machines, *shapes[0][1:])
+            return (sum(self.rows), *self.parts[0].static_shape[1:])
         return self._declared or tuple(self.tensor.shape.as_list())
 
     shape = static_shape
@@ -195,6 +211,7 @@ class Blob:
             self._declared,
             self.parts,
             self.mirrored,
+            rows=self._rows,
         )
         same.variable_name = self.variable_name
         return same

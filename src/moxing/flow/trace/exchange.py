@@ -71,13 +71,16 @@ class Exchange:
     def joined(self, tensor: tf.Tensor, axis: int, sizes: Sequence[int]) -> tf.Tensor:
         """The tensors of all machines, which may differ in size along `axis`, concatenated."""
         order = [axis, *(i for i in range(tensor.shape.rank) if i != axis)]
-        most, first = max(sizes), tf.transpose(tensor, order)
-        more = [[0, most - sizes[self.index]], *([[0, 0]] * (len(order) - 1))]
-        rows = self.whole(tf.pad(first, more))
+        most, first = max(sizes), tf.transpose(tensor, order) if axis else tensor
         if min(sizes) < most:
+            more = [[0, most - sizes[self.index]], *([[0, 0]] * (len(order) - 1))]
+            # All machines must make the same collectives, so each of them pads, the largest too.
+            rows = self.whole(tf.pad(first, more))
             pieces = [rows[i * most : i * most + size] for i, size in enumerate(sizes)]
             rows = tf.concat(pieces, 0)
-        return tf.transpose(rows, [order.index(i) for i in range(len(order))])
+        else:
+            rows = self.whole(first)
+        return tf.transpose(rows, [order.index(i) for i in range(len(order))]) if axis else rows
 
     def given(self, tensor: tf.Tensor, giver: int = 0) -> tf.Tensor:
         """Returns on all machines the value of a tensor on machine `giver`, which computes it."""

@@ -55,9 +55,9 @@ class InputDef:
             return Blob(None, self.batch_axis, parts=parts, mirrored=True)
         if count == 1 or self.is_dynamic or not self.by_sample or not self.shape:
             return Blob(tensors[0], self.batch_axis, declared=self.shape)
-        if not parallel.shares(self.shape[0], f"{place}, shape {self.shape}"):
+        if self.shape[0] < count:
             return Blob(tensors[0], self.batch_axis, declared=self.shape)
-        return Blob(None, self.batch_axis, parts=parallel.split(tensors[0], count))
+        return parallel.parted(tensors[0], count, self.batch_axis)
 
     def arrays(self, job: str, name: str, value: Any, count: int) -> list[np.ndarray]:
         """Returns the arrays to feed to `count` placeholders.

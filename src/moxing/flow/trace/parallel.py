@@ -60,7 +60,10 @@ def by_sample(rule: Rule) -> Callable[[_Function], _Function]:
             plan = rule(bound.arguments, scopes.total())
             if plan is None:
                 return function(*args, **kwargs)
-            return each(count, lambda index: function(**_local(bound.arguments, plan, index)))
+            source = _first_in_parts(bound.arguments.values())
+            return each(
+                count, lambda index: function(**_local(bound.arguments, plan, index)), source
+            )
 
         return call  # type: ignore[return-value]
 
@@ -91,8 +94,15 @@ def fits(count: int) -> bool:
     return scopes.spread() and count == len(scopes.active())
 
 
-def each(count: int, make: Callable[[int], Blob]) -> Blob:
-    """Returns the blob whose parts `make` makes, each on its device."""
+def each(count: int, make: Callable[[int], Blob], source: Blob | None = None) -> Blob:
+    """Returns the blob whose parts `make` makes, each on its device.
+
+    Args:
+        count: the number of this machine's devices.
+        make: gets the number of a device, on this machine.
+        source: a blob in parts whose samples the parts are made of; needed if its parts may differ
+            in size.
+    """
     trace = context.required("an operation")
     before, parts, outer = set(trace.names), [], trace.in_part
     for index in range(count):
@@ -101,7 +111,19 @@ def each(count: int, make: Callable[[int], Blob]) -> Blob:
         with on(index):
             parts.append(make(index))
     trace.in_part = outer
-    return Blob(None, parts[0].batch_axis, parts[0].distribute, parts=parts)
+    rows = () if source is None else _rows_of(parts[0], source)
+    return Blob(None, parts[0].batch_axis, parts[0].distribute, parts=parts, rows=rows)
+
+
+def _rows_of(part: Blob, source: Blob) -> tuple[int, ...]:
+    """The sizes of all parts of a blob, given its first part here and the blob it is made of.
+
+    An operation makes the same number of rows of each row.
+    """
+    before, after = source.parts[0].static_shape[:1], part.static_shape[:1]
+    if source.mirrored or not after or None in (*before, *after):
+        return ()
+    return tuple(size * after[0] // before[0] for size in source.rows)
 
 
 def in_pieces(count: int, make: Callable[[int], Blob]) -> Blob:
@@ -150,36 +172,31 @@ def sizes(length: int, count: int) -> list[int]:
     return [size + (index < more) for index in range(count)]
 
 
-def split(tensor: tf.Tensor, count: int) -> list[Blob]:
-    """Splits a tensor into `count` parts along axis 0; returns those of this machine's devices."""
+def parted(tensor: tf.Tensor, count: int, batch_axis: int | None = 0) -> Blob:
+    """Returns the blob of a tensor that `count` devices share along axis 0."""
+    rows = sizes(int(tensor.shape[0]), count)
+    return Blob(None, batch_axis, parts=split(tensor, count, rows), rows=rows)
+
+
+def split(tensor: tf.Tensor, count: int, rows: Sequence[int]) -> list[Blob]:
+    """Splits a tensor into `count` parts along axis 0; returns those of this machine's devices.
+
+    Args:
+        tensor: the whole.
+        count: the number of devices on all machines.
+        rows: the size of each part; for a tensor of unknown size, parts of one size are made.
+    """
     begin, own, length = scopes.first(), len(scopes.active()), tensor.shape[0]
     if length is None:
         size = tf.shape(tensor)[0] // count
         bounds = [index * size for index in range(count + 1)]
     else:
-        bounds = [0, *itertools.accumulate(sizes(int(length), count))]
+        bounds = [0, *itertools.accumulate(rows)]
     # tf.split is not used: TensorFlow 2.21 fuses a scaled matrix product with the tensor that is
     # added to it, and takes the first output of an operation with several, whichever was meant.
     with tf.device("/cpu:0"):
         slices = [tensor[bounds[i] : bounds[i + 1]] for i in range(begin, begin + own)]
         return [Blob(part, piece=True) for part in slices]
-
-
-def shares(batch: int, what: str) -> bool:
-    """Whether each device gets a part of an input's samples; otherwise each gets all samples.
-
-    Devices of one machine may have different numbers; machines exchange parts of one size.
-
-    Args:
-        batch: samples on all devices together.
-        what: names the owner of the batch in an error.
-
-    Raises:
-        MoxValueError: several machines can't share the samples evenly.
-    """
-    if scopes.machines() > 1 and scopes.spread() and batch > 1:
-        share(batch, what)
-    return batch >= scopes.total()
 
 
 def share(batch: int, what: str) -> int:
@@ -204,13 +221,19 @@ def share(batch: int, what: str) -> int:
 
 def _parts(values: Any) -> int:
     """The number of parts of the blobs among the arguments; 0 if all are whole."""
+    found = _first_in_parts(values)
+    return 0 if found is None else len(found.parts)
+
+
+def _first_in_parts(values: Any) -> Blob | None:
+    """The first blob in parts among the arguments."""
     for value in values:
         if isinstance(value, Blob):
             if value.parts:
-                return len(value.parts)
-        elif isinstance(value, list | tuple) and (found := _parts(value)):
+                return value
+        elif isinstance(value, list | tuple) and (found := _first_in_parts(value)) is not None:
             return found
-    return 0
+    return None
 
 
 def _pieces(values: Any) -> int:

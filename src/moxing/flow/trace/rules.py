@@ -79,10 +79,11 @@ def aligned(*names: str) -> Rule:
 
     def rule(arguments: _Arguments, count: int) -> Plan:
         blobs = {name: arguments[name] for name in names if isinstance(arguments[name], Blob)}
-        kinds = {(_rank(b), b.static_shape[0]) for b in blobs.values() if b.parts}
+        kinds = {(_rank(b), b.rows) for b in blobs.values() if b.parts}
         if len(kinds) != 1:
             return None
-        ((rank, batch),) = kinds
+        ((rank, rows),) = kinds
+        batch = sum(rows)
         plain = [np.shape(arguments[name]) for name in names if name not in blobs]
         if any(len(shape) >= rank and shape[0] != 1 for shape in plain):
             return None  # A user's array belongs to the whole batch.
@@ -94,7 +95,7 @@ def aligned(*names: str) -> Rule:
             if _rank(blob) > rank or first not in (1, batch):
                 return None
             if first == batch:
-                plan[name] = parallel.split(blob.tensor, count)
+                plan[name] = parallel.split(blob.tensor, count, rows)
         return plan
 
     return rule
@@ -107,10 +108,12 @@ def leading(*names: str) -> Rule:
         blobs = {name: arguments[name] for name in names}
         if not all(isinstance(blob, Blob) and _rank(blob) for blob in blobs.values()):
             return None
-        if len({blob.static_shape[0] for blob in blobs.values()}) != 1:
+        parted = {blob.rows for blob in blobs.values() if blob.parts}
+        if len(parted) != 1 or len({blob.static_shape[0] for blob in blobs.values()}) != 1:
             return None
+        (rows,) = parted
         whole = {name: blob for name, blob in blobs.items() if not blob.parts}
-        return {name: parallel.split(blob.tensor, count) for name, blob in whole.items()}
+        return {name: parallel.split(blob.tensor, count, rows) for name, blob in whole.items()}
 
     return rule
 
@@ -122,7 +125,7 @@ def listed(name: str, axis: str | None = None, inserted: bool = False) -> Rule:
         blobs: Sequence[Any] = arguments[name]
         if not all(isinstance(blob, Blob) and blob.parts for blob in blobs):
             return None
-        if len({(_rank(blob), blob.static_shape[0]) for blob in blobs}) != 1:
+        if len({(_rank(blob), blob.rows) for blob in blobs}) != 1:
             return None
         if axis is not None and 0 in _axes(arguments[axis], _rank(blobs[0]) + inserted):
             return None
@@ -137,7 +140,7 @@ def matmul(arguments: _Arguments, count: int) -> Plan:
     if not (isinstance(a, Blob) and isinstance(b, Blob) and a.parts):
         return None
     if b.parts:
-        alike = _rank(a) == _rank(b) > 2 and a.static_shape[0] == b.static_shape[0]
+        alike = _rank(a) == _rank(b) > 2 and a.rows == b.rows
         return {} if alike else None
     if _rank(a) == 2:
         return {} if _rank(b) == 2 and not arguments["transpose_a"] else None
@@ -151,7 +154,7 @@ def gather(arguments: _Arguments, count: int) -> Plan:
         return None
     if not params.parts:
         return {} if arguments["axis"] in (None, 0) and not arguments["batch_dims"] else None
-    same = params.static_shape[0] == indices.static_shape[0]
+    same = params.rows == indices.rows
     return {} if same and arguments["batch_dims"] > 0 and _rank(indices) > 1 else None
 
 
@@ -164,18 +167,16 @@ def reshape(arguments: _Arguments, count: int) -> Plan:
     """Elements are in the order of axis 0, so each part is reshaped to its part of the result."""
     old, new = arguments["x"].static_shape, [int(size) for size in arguments["shape"]]
     total, known = math.prod(old), math.prod(size for size in new if size != -1)
+    parts = arguments["x"].parts
     if not new or new.count(-1) > 1 or not known or total % known:
         return None
     full = [total // known if size == -1 else size for size in new]
     if math.prod(full) != total:
         return None
-    before, after = parallel.sizes(old[0], count), parallel.sizes(full[0], count)
     # The elements of a part of the result must be those of the part of the blob.
-    if any(full[0] * b != old[0] * a for b, a in zip(before, after, strict=True)):
+    if any(full[0] * size % old[0] for size in arguments["x"].rows):
         return None
-    first = scopes.first()
-    own = after[first : first + len(scopes.active())]
-    return {"shape": [[size, *full[1:]] for size in own]}
+    return {"shape": [[full[0] * part.static_shape[0] // old[0], *full[1:]] for part in parts]}
 
 
 def boxed(arguments: _Arguments, count: int) -> Plan:

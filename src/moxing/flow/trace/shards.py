@@ -174,9 +174,9 @@ def _product(a: Blob, b: SplitBlob, transpose_b: bool, name: str | None) -> Blob
         with parallel.on(index):
             columns.append(tf.matmul(rows, read, False, transpose_b, name=own))
     result, count = b.variable.joined(columns, 1), scopes.total()
-    if not scopes.spread() or result.shape[0] is None or result.shape[0] % count:
+    if not scopes.spread() or result.shape[0] is None or result.shape[0] < count:
         return Blob(result)
-    return Blob(None, parts=parallel.split(result, count))
+    return parallel.parted(result, count)
 
 
 def norm(parts: Sequence[tf.Tensor], variable: Split) -> tf.Tensor:

@@ -62,4 +62,4 @@ def watched(watch: Watch) -> tf.Tensor:
         return watch.deliver
     if watch.blob.mirrored and watch.blob.apart:  # Each machine's gradient has a size of its own.
         return tf.concat([exchange.given(watch.deliver, i) for i in range(exchange.size)], 0)
-    return exchange.whole(watch.deliver) if watch.blob.apart else exchange.total(watch.deliver)
+    return watch.blob.joined(watch.deliver) if watch.blob.apart else exchange.total(watch.deliver)
