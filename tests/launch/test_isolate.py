@@ -70,19 +70,38 @@ def test_a_connection_through_the_own_address_is_refused(isolated: bool) -> None
         process.communicate(timeout=240)
 
 
-def test_what_is_not_allowed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+SETTINGS = {
+    "user/max_user_namespaces": "0",
+    "user/max_net_namespaces": "0",
+    "kernel/unprivileged_userns_clone": "0",
+    "kernel/apparmor_restrict_unprivileged_userns": "1",
+}
+
+
+@pytest.mark.parametrize("forbidding", [[], *([name] for name in SETTINGS), list(SETTINGS)])
+def test_what_forbids_it_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forbidding: list[str]
+) -> None:
+    """Of the settings of this machine, those that forbid namespaces are named with their values."""
+
     class Refusing:
         def unshare(self, flags: int) -> int:
             return -1
 
+    for name in SETTINGS:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{SETTINGS[name] if name in forbidding else 7}\n")
+    monkeypatch.setattr(isolate, "_SYSCTL", tmp_path)
     monkeypatch.setattr(isolate.ctypes, "CDLL", lambda *_, **__: Refusing())
     monkeypatch.setattr(isolate.ctypes, "get_errno", lambda: errno.EPERM)
     with pytest.raises(MoxNotSupportedError) as caught:
-        isolate.isolate()
+        isolate.isolate("--private")
+    said = [f"{name.replace('/', '.')}={SETTINGS[name]}" for name in forbidding]
     assert str(caught.value) == (
-        "--isolate: this kernel or container allows no network namespace here (Operation not"
-        " permitted). Run without --isolate on a private network, or let an administrator allow it"
-        " (sysctl user.max_net_namespaces, kernel.unprivileged_userns_clone)."
+        "--private: this kernel or container allows no network namespace here (Operation not"
+        " permitted). Run without --private on a private network, or let an administrator allow"
+        " it: what forbids it is "
+        + (f"{', '.join(said)} of sysctl." if said else "a container's own rules, as it seems.")
     )
 
 

@@ -14,6 +14,7 @@ from moxing.errors import MoxError, MoxValueError
 if TYPE_CHECKING:
     from moxing.launch.hosts import Spread
     from moxing.launch.plan import Plan
+    from moxing.launch.private.job import Private
 
 _DESCRIPTION = """\
 Starts a program as several processes, shows what they print, and starts all of them again from the
@@ -41,7 +42,7 @@ _OF_PODS_REPEATED = (
 
 
 # The launcher's own names. A program may have such a flag, too.
-_BEFORE_SCRIPT = ("--workers", "--ps", "--hosts", "--ssh", "--emit", "--max_restarts")
+_BEFORE_SCRIPT = ("--workers", "--ps", "--hosts", "--ssh", "--private", "--emit", "--max_restarts")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,6 +66,11 @@ def _parser() -> argparse.ArgumentParser:
         "--hosts", metavar="A,B", help="print the commands for several machines, this one or not"
     )
     parser.add_argument("--ssh", action="store_true", help="run them there, over ssh")
+    parser.add_argument(
+        "--private",
+        action="store_true",
+        help="with --ssh: no port of the job is open to anybody; ssh carries its connections",
+    )
     parser.add_argument(
         "--port", type=int, default=2222, metavar="P", help="with --hosts, the first; default: 2222"
     )
@@ -97,6 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     from moxing.launch.folder import log_folder
     from moxing.launch.gang import limits_with
     from moxing.launch.isolate import isolate
+    from moxing.launch.private.job import Private
     from moxing.launch.supervise import supervise
 
     given = _parser().parse_args(list(arguments))
@@ -119,7 +126,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if given.isolate:
             isolate()
-        return supervise(job, folder, given.max_restarts, limits=limits)
+        network = job.network if isinstance(job, Private) else None
+        return supervise(job, folder, given.max_restarts, limits=limits, network=network)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
@@ -131,16 +139,20 @@ def _misplaced(arguments: Sequence[str]) -> list[str]:
     return [name for name in _BEFORE_SCRIPT if name in names]
 
 
-def _job(given: argparse.Namespace) -> Plan | Spread:
+def _job(given: argparse.Namespace) -> Plan | Spread | Private:
     from moxing.launch.hosts import spread
     from moxing.launch.plan import Plan, check
+    from moxing.launch.private.job import private
 
     _check(given)
     hosts = [part for part in (given.hosts or "").split(",") if part.strip()]
     workers = max(len(hosts), 1) if given.workers is None else given.workers
     plan = Plan(given.script, tuple(given.arguments), workers, given.ps, given.num_gpus)
     check(plan)
-    return plan if given.hosts is None else spread(plan, given.hosts, given.port)
+    if given.hosts is None:
+        return plan
+    job = spread(plan, given.hosts, given.port)
+    return private(job) if given.private else job
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -150,6 +162,11 @@ def _check(given: argparse.Namespace) -> None:
         raise MoxValueError(f"--max_restarts={given.max_restarts} is negative.")
     if given.ssh and given.hosts is None:
         raise MoxValueError("--ssh needs --hosts=A,B, the machines to go to.")
+    if given.private and not given.ssh:
+        raise MoxValueError(
+            "--private needs --hosts=A,B and --ssh, which carries the connections. On one machine,"
+            " --isolate keeps others out."
+        )
     if given.hosts is not None and given.emit:
         raise MoxValueError(f"--hosts with --emit={given.emit}: the scheduler chooses machines.")
     for name, _, _ in (*_OF_PODS, *_OF_PODS_REPEATED):
@@ -164,13 +181,14 @@ def _check(given: argparse.Namespace) -> None:
         raise MoxValueError("--hosts with --isolate: a network of its own is within one machine.")
 
 
-def _text(job: Plan | Spread, given: argparse.Namespace) -> str:
+def _text(job: Plan | Spread | Private, given: argparse.Namespace) -> str:
     """Returns the text to print instead of running the job; empty if the job is to run."""
     from moxing.launch.hosts import Spread, described
+    from moxing.launch.plan import Plan
 
     if isinstance(job, Spread):
         return "" if given.ssh else described(job)
-    return _emitted(job, given) if given.emit else ""
+    return _emitted(job, given) if isinstance(job, Plan) and given.emit else ""
 
 
 def _emitted(plan: Plan, given: argparse.Namespace) -> str:

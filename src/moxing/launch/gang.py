@@ -13,7 +13,7 @@ from pathlib import Path
 from moxing.cluster.cluster import PS
 from moxing.errors import MoxValueError
 from moxing.launch import show
-from moxing.launch.start import Start
+from moxing.launch.start import Failed, Network, Start
 from moxing.launch.task import Task
 from moxing.signals import StopRequest
 
@@ -85,6 +85,7 @@ def run(
     stop: StopRequest,
     limits: Limits,
     say: Callable[[str], None],
+    network: Network,
 ) -> Outcome:
     """Runs the tasks until all have ended; the first failure stops the others.
 
@@ -94,6 +95,7 @@ def run(
         stop: signals that this process got.
         limits: the limits of waiting.
         say: prints one of the launcher's own lines.
+        network: connects the tasks; is open.
 
     Raises:
         MoxRuntimeError: a task can't be started.
@@ -104,26 +106,41 @@ def run(
             tasks.append(Task(name, start, folder))
             stack.callback(tasks[-1].close)
         stack.enter_context(show.on_request(lambda: [t.show_stacks() for t in tasks]))
-        failed = _watch(tasks, stop, limits, say)
+        failed = _watch(tasks, stop, limits, say, network)
     # By now the rest of the output has been read.
     tasks.sort(key=lambda task: task.ended)
     ends = {task.name: task.code or 0 for task in tasks}
-    if failed is None:
-        return Outcome(ends)
+    return Outcome(ends) if failed is None else failure(failed, ends)
+
+
+def failure(failed: Failed, ends: Mapping[str, int]) -> Outcome:
+    """Words the end of a job by what has failed, with the ends of its tasks."""
+    ends = {failed.name: failed.code or 0, **ends}
     return Outcome(ends, failed.name, tuple(failed.last), failed.path)
 
 
 def _watch(
-    tasks: Sequence[Task], stop: StopRequest, limits: Limits, say: Callable[[str], None]
-) -> Task | None:
-    """Waits for the end; returns the task whose failure caused it, if any."""
+    tasks: Sequence[Task],
+    stop: StopRequest,
+    limits: Limits,
+    say: Callable[[str], None],
+    network: Network,
+) -> Failed | None:
+    """Waits for the end; returns the task, or the connection, whose failure caused it, if any."""
     with selectors.DefaultSelector() as selector:
         for task in tasks:
             selector.register(task.output, selectors.EVENT_READ, task)
-        _until(lambda: bool(stop) or _over(tasks), tasks, selector, None)
-        if stop:
+        lost = None
+
+        def over() -> bool:
+            nonlocal lost
+            lost = network.lost()
+            return bool(stop) or lost is not None or _over(tasks)
+
+        _until(over, tasks, selector, None)
+        if stop or lost is not None:
             _end(tasks, selector, stop, limits, say)
-            return None
+            return None if stop else lost
         done = not _failures(tasks)
         limit = limits.ps if done else limits.explain
         _until(lambda: bool(stop) or _all_ended(tasks), tasks, selector, limit)

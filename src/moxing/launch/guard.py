@@ -1,7 +1,8 @@
 """Runs a task on another machine, at the far end of ssh: `python -m moxing.launch.guard COMMAND`.
 
 With `--secret` before the command, the first line of the input is the secret of the job, which the
-command gets in its environment: no list of processes shows it, and no file keeps it.
+command gets in its environment: no list of processes shows it, and no file keeps it. With
+`--private` and a place after that, the command runs in a network of its own.
 
 ssh passes no signals on, and a program that it started lives on when the connection is lost. So the
 launcher writes the numbers of signals, a line each, to this program's input. The end of that input
@@ -20,8 +21,10 @@ from collections.abc import Sequence
 from types import FrameType
 
 from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
+from moxing.errors import MoxError
 from moxing.launch import show
 from moxing.launch.lifeline import die_with
+from moxing.launch.private import forwarder, inside
 from moxing.launch.readable import has_data
 
 GRACE_SECONDS = 20.0  # After the end of the input, until SIGKILL.
@@ -51,7 +54,11 @@ def main(command: Sequence[str]) -> int:
             return 128 + signal.SIGTERM
         environ.pop(FILE_VARIABLE, None)
         environ[VARIABLE] = secret
+    place, command = inside.read(command)
+    ways = {}
     try:
+        if place is not None:
+            ways, environ = place.enter(), inside.without_proxies(environ)
         process = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
@@ -62,6 +69,12 @@ def main(command: Sequence[str]) -> int:
     except OSError as error:
         print(f"{command[0]} can't be started: {error}", file=sys.stderr)
         return _NOT_STARTED
+    except MoxError as error:
+        print(f"mox: error: {error}", file=sys.stderr)
+        return 1
+    if ways:
+        # Only now, as a process with threads must not fork as Popen does here.
+        forwarder.start(ways)
     try:
         _watch(process, gone)
     finally:

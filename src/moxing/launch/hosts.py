@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,12 @@ from moxing.launch.plan import Plan
 from moxing.launch.start import Start
 
 # ssh must not ask for a password, which nobody would see, and must notice a dead machine.
-_SSH = (
+SSH = (
     *("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"),
     *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
 )
 _HIGHEST_PORT = 65535
+Task = tuple[str, int]  # A kind, and an index.
 MOST = 2000  # Most machines, and most tasks.
 _KEEP_OUT = (
     "# To keep others out, make a secret once, and copy its file to the same path on each machine:",
@@ -58,13 +59,9 @@ class Spread:
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
         """Returns how to start each task over ssh, whose input carries a new secret of the job."""
-        found, shared = {}, secret.new()
-        for task, host in _places(self).items():
-            guard = [sys.executable, "-m", "moxing.launch.guard", WITH_SECRET]
-            share = "".join(f"{name}={value} " for name, value in _share(self, task).items())
-            line = f"cd {shlex.quote(str(self.directory))} && PYTHONUNBUFFERED=1 {share}exec "
-            words = [*guard, *self.plan.runner, *_program(self, task)]
-            command = [*_SSH, "--", host, line + shlex.join(words)]
+        found, shared, addresses = {}, secret.new(), addresses_of(self)
+        for task in places(self):
+            command = over_ssh(self, task, addresses)
             found[f"{task[0]} {task[1]}"] = Start(command, environ, listens=True, secret=shared)
         return found
 
@@ -83,14 +80,14 @@ def spread(plan: Plan, hosts: str, port: int) -> Spread:
             f"--hosts with {len(names)} machines and {shown(plan.workers + plan.ps)} tasks: {MOST}"
             " is the most, as each task's command names all. Use --emit=slurm or --emit=k8s."
         )
-    times = Counter(_address(name) for name in names)
+    times = Counter(address(name) for name in names)
     for name in names:
-        if name.startswith("-") or any(c in name for c in ":/ ") or not _address(name):
+        if name.startswith("-") or any(c in name for c in ":/ ") or not address(name):
             raise MoxValueError(
                 f"--hosts: {name!r} is no name of a machine; ports are chosen by --port."
             )
-        if times[_address(name)] > 1:
-            raise MoxValueError(f"--hosts={shown(hosts, plain=True)} names {_address(name)} twice.")
+        if times[address(name)] > 1:
+            raise MoxValueError(f"--hosts={shown(hosts, plain=True)} names {address(name)} twice.")
     if plan.workers < len(names):
         raise MoxValueError(
             f"--workers={plan.workers} is too few for {len(names)} hosts; each has at least one."
@@ -100,49 +97,76 @@ def spread(plan: Plan, hosts: str, port: int) -> Spread:
     return Spread(plan, names, port, Path(os.getcwd()))
 
 
+def over_ssh(
+    job: Spread, task: Task, addresses: Mapping[Task, str], options: Sequence[str] = ()
+) -> list[str]:
+    """Returns the command that runs a task on its machine.
+
+    Args:
+        job: has the task.
+        task: its kind and its index.
+        addresses: by which the tasks reach each other.
+        options: further words for the guard of the task.
+    """
+    guard = [sys.executable, "-m", "moxing.launch.guard", WITH_SECRET, *options]
+    share = "".join(f"{name}={value} " for name, value in _share(job, task).items())
+    line = f"cd {shlex.quote(str(job.directory))} && PYTHONUNBUFFERED=1 {share}exec "
+    words = [*guard, *job.plan.runner, *_program(job, task, addresses)]
+    return [*SSH, "--", places(job)[task], line + shlex.join(words)]
+
+
 def described(job: Spread) -> str:
     """Returns the commands to type on each machine."""
     lines: list[str] = [*_KEEP_OUT] if len(job.plan.tasks) > 1 else []
+    addresses = addresses_of(job)
     for host in job.hosts:
         lines.append(f"# On {host}:")
-        here = [task for task, place in _places(job).items() if place == host]
+        here = [task for task, place in places(job).items() if place == host]
         for task in here:
             share = [f"{name}={value}" for name, value in _share(job, task).items()]
-            lines.append(shlex.join([*share, "mox", "run", *_program(job, task)]))
+            lines.append(shlex.join([*share, "mox", "run", *_program(job, task, addresses)]))
     return "\n".join(lines) + "\n"
 
 
-def _places(job: Spread) -> dict[tuple[str, int], str]:
+def places(job: Spread) -> dict[Task, str]:
     """Returns the machine of each task: workers in blocks, parameter servers in turn."""
     plan, count = job.plan, len(job.hosts)
     found = {(WORKER, i): job.hosts[i * count // plan.workers] for i in range(plan.workers)}
     return found | {(PS, i): job.hosts[i % count] for i in range(plan.ps)}
 
 
-def _share(job: Spread, task: tuple[str, int]) -> dict[str, str]:
+def _share(job: Spread, task: Task) -> dict[str, str]:
     """Returns the variable for a task's GPUs, if its machine runs several tasks."""
     kind, index = task
-    each, places = job.plan.num_gpus or 0, _places(job)
-    if not each or list(places.values()).count(places[task]) == 1:
+    each, where = job.plan.num_gpus or 0, places(job)
+    if not each or list(where.values()).count(where[task]) == 1:
         return {}
     if kind == PS:
         return {gpus.VARIABLE: gpus.NONE}
-    before = sum(places[WORKER, i] == places[task] for i in range(index))
+    before = sum(where[WORKER, i] == where[task] for i in range(index))
     return gpus.slice_of([str(i) for i in range((before + 1) * each)], before, each)
 
 
-def _program(job: Spread, task: tuple[str, int]) -> list[str]:
-    """Returns the script of a task and its flags."""
-    next_port = dict.fromkeys(job.hosts, job.port)
-    listed: dict[str, list[str]] = {WORKER: [], PS: []}
-    for (kind, _), host in _places(job).items():
-        listed[kind].append(f"{_address(host)}:{next_port[host]}")
+def addresses_of(job: Spread) -> dict[Task, str]:
+    """Returns where each task listens: the first task of a machine has the job's port."""
+    next_port, found = dict.fromkeys(job.hosts, job.port), {}
+    for task, host in places(job).items():
+        found[task] = f"{address(host)}:{next_port[host]}"
         next_port[host] += 1
+    return found
+
+
+def address(host: str) -> str:
+    """Returns the name of a machine without the user that ssh goes there as."""
+    return host.rpartition("@")[2]
+
+
+def _program(job: Spread, task: Task, addresses: Mapping[Task, str]) -> list[str]:
+    """Returns the script of a task and its flags."""
+    listed: dict[str, list[str]] = {WORKER: [], PS: []}
+    for (kind, _), at in addresses.items():
+        listed[kind].append(at)
     own = [f"--job_name={task[0]}", f"--task_index={task[1]}"]
     own += ["--worker_hosts=" + ",".join(listed[WORKER])]
     own += ["--ps_hosts=" + ",".join(listed[PS])] if listed[PS] else []
     return [*job.plan.program, *(own if len(job.plan.tasks) > 1 else [])]
-
-
-def _address(host: str) -> str:
-    return host.rpartition("@")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -16,13 +17,24 @@ _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _IFF_UP = 1
 _REQUEST = "16sh22x"  # struct ifreq: a name, flags.
+_SYSCTL = Path("/proc/sys")
+# Settings of Linux and of distributions, and the value with which they allow no namespace.
+_SETTINGS = {
+    "user.max_user_namespaces": "0",
+    "user.max_net_namespaces": "0",
+    "kernel.unprivileged_userns_clone": "0",
+    "kernel.apparmor_restrict_unprivileged_userns": "1",
+}
 
 
-def isolate() -> None:
+def isolate(option: str = "--isolate") -> None:
     """Enters a new network namespace; there is no way back for this process.
 
     No other process can then reach the ports of the tasks, and the tasks reach nothing outside,
     object storage included. This process must have one thread.
+
+    Args:
+        option: the option of the command line that asks for it, for messages.
 
     Raises:
         MoxNotSupportedError: the kernel, or the container, does not allow it.
@@ -32,17 +44,18 @@ def isolate() -> None:
     # Root may do this directly; other users first need a user namespace, which allows it.
     if libc.unshare(_CLONE_NEWNET) != 0:
         if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
-            raise _refused(os.strerror(ctypes.get_errno()))
+            raise _refused(option, os.strerror(ctypes.get_errno()))
         try:
             Path("/proc/self/setgroups").write_text("deny")
             Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
             Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
         except OSError as error:
-            raise _refused(f"{error.filename}: {error.strerror}") from error
+            raise _refused(option, f"{error.filename}: {error.strerror}") from error
     try:
         _loopback_up()
     except OSError as error:
-        raise _refused(f"the loopback interface: {errno.errorcode[error.errno or 0]}") from error
+        reason = f"the loopback interface: {errno.errorcode[error.errno or 0]}"
+        raise _refused(option, reason) from error
 
 
 def _loopback_up() -> None:
@@ -52,9 +65,21 @@ def _loopback_up() -> None:
         fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack(_REQUEST, b"lo", flags | _IFF_UP))
 
 
-def _refused(reason: str) -> MoxNotSupportedError:
+def _refused(option: str, reason: str) -> MoxNotSupportedError:
+    found = _forbidding()
+    settings = f"{', '.join(found)} of sysctl" if found else "a container's own rules, as it seems"
     return MoxNotSupportedError(
-        f"--isolate: this kernel or container allows no network namespace here ({reason}). Run"
-        " without --isolate on a private network, or let an administrator allow it"
-        " (sysctl user.max_net_namespaces, kernel.unprivileged_userns_clone)."
+        f"{option}: this kernel or container allows no network namespace here ({reason}). Run"
+        f" without {option} on a private network, or let an administrator allow it: what forbids it"
+        f" is {settings}."
     )
+
+
+def _forbidding() -> list[str]:
+    """Returns the settings of this machine that allow no namespaces, each with its value."""
+    found = []
+    for name, value in _SETTINGS.items():
+        with contextlib.suppress(OSError):
+            if _SYSCTL.joinpath(*name.split(".")).read_text().strip() == value:
+                found.append(f"{name}={value}")
+    return found

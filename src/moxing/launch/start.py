@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from moxing.signals import StopRequest
 
 
 @dataclass(frozen=True)
@@ -46,3 +48,33 @@ class Startable(Protocol):
     def starts(self, environ: Mapping[str, str]) -> Mapping[str, Start]:
         """Returns how to start each task now, by its name, such as `worker 1` or `ps 0`."""
         ...
+
+
+class Failed(Protocol):
+    """What has ended a job: a task, or a connection that all depend on."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def code(self) -> int | None: ...
+
+    @property
+    def last(self) -> Iterable[str]: ...
+
+    @property
+    def path(self) -> Path: ...
+
+
+class Network:
+    """What connects the tasks of one start of a job: here, the machines' own network."""
+
+    def open(self, logs: Path, stop: StopRequest, say: Callable[[str], None]) -> None:
+        """Connects the machines before the tasks start, unless a signal asks to stop."""
+
+    def lost(self) -> Failed | None:
+        """Returns what has failed, if the tasks can't reach each other any more."""
+        return None
+
+    def close(self) -> None:
+        """Takes back all that `open` made."""

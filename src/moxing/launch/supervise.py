@@ -12,7 +12,7 @@ from pathlib import Path
 from moxing.errors import MoxRuntimeError
 from moxing.launch import console, gang, inherited
 from moxing.launch.gang import Limits, Outcome
-from moxing.launch.start import Startable
+from moxing.launch.start import Network, Startable
 from moxing.launch.stop import noted
 from moxing.signals import StopRequest
 
@@ -28,6 +28,7 @@ def supervise(
     max_restarts: int = 3,
     first_pause: float = 1.0,
     limits: Limits | None = None,
+    network: Network | None = None,
 ) -> int:
     """Runs a job to its end.
 
@@ -37,6 +38,7 @@ def supervise(
         max_restarts: how many times the job is restarted after a signal has killed a task.
         first_pause: seconds before the first restart; doubled at each further one, up to 60.
         limits: the limits of waiting.
+        network: connects the tasks; None for the machines' own network.
 
     Returns:
         0 on success; the failed program's code from 1 to 127; 128 + number after a signal.
@@ -54,8 +56,7 @@ def supervise(
         )
     with noted() as stop:
         for restarts in range(max_restarts + 1):
-            starts = job.starts(os.environ)
-            outcome = gang.run(starts, folder, stop, limits or Limits(), partial(say, job))
+            outcome = _once(job, folder, stop, limits or Limits(), network or Network())
             if stop:
                 say(job, f"{signal.Signals(stop.signal or 0).name}: all tasks have ended.")
                 return stop.exit_code
@@ -73,6 +74,22 @@ def supervise(
                     return stop.exit_code
         say(job, f"No restart is left (--max_restarts={max_restarts}).")
         return outcome.code
+
+
+def _once(
+    job: Startable, folder: Path, stop: StopRequest, limits: Limits, network: Network
+) -> Outcome:
+    """Runs all tasks once, with what connects them."""
+    own = partial(say, job)
+    try:
+        network.open(folder, stop, own)
+        if stop:
+            return Outcome({})
+        if lost := network.lost():
+            return gang.failure(lost, {})
+        return gang.run(job.starts(os.environ), folder, stop, limits, own, network)
+    finally:
+        network.close()
 
 
 def described(code: int) -> str:

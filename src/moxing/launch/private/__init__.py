@@ -1,0 +1,1 @@
+"""Networks of their own for tasks on several machines, connected by OpenSSH's forwarding."""

@@ -1,0 +1,59 @@
+"""A folder for sockets, for as long as the launcher lives: `python -m moxing.launch.private.room`.
+
+It is the command at the far end of a connection of ssh, and a child of the launcher on the
+launcher's own machine. Prints the path of a new folder that only this user may enter, and removes
+it when the input ends: then no launcher waits any more, however it ended.
+
+With `--probe` it first finds out whether tasks can have networks of their own here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from moxing.launch.private.inside import probe
+
+MARK = "mox-room: "  # Before the path: a shell's start-up files may print lines of their own.
+PROBE = "--probe"
+_LONGEST = 50  # Bytes: the path of a Unix socket has 107 at most, and ssh adds some of its own.
+_EVERYWHERE = "/tmp"
+
+
+def main(words: Sequence[str]) -> int:
+    """Makes the folder, waits for the end of the input, and removes the folder."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        del frame
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+    if PROBE in words and (problem := probe()):
+        print(problem, file=sys.stderr)
+        return 1
+    parent = tempfile.gettempdir()
+    try:
+        folder = tempfile.mkdtemp(
+            prefix="mox-room-", dir=parent if len(os.fsencode(parent)) <= _LONGEST else _EVERYWHERE
+        )
+    except OSError as error:
+        print(f"No folder for sockets can be made in {parent}: {error.strerror}.", file=sys.stderr)
+        return 1
+    try:
+        print(f"{MARK}{folder}", flush=True)
+        while os.read(0, 1024):
+            pass
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
