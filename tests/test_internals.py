@@ -49,7 +49,11 @@ TABLE = {
     "tensorflow.python.ops": (
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
     ),
-    "tensorflow.python.client": "session device_lib",
+    "tensorflow.python.client": "pywrap_tf_session session device_lib",
+    "tensorflow.python.client.pywrap_tf_session": "TF_GetAllOpList TF_GetBuffer",
+    "tensorflow.python.profiler": "tfprof_logger",
+    "tensorflow.python.profiler.tfprof_logger": "_get_logged_ops",
+    "tensorflow.python.util.function_utils": "fn_args",
     "tensorflow.python.client._pywrap_events_writer": "EventsWriter",
     "tensorflow.python.client.session": "register_session_run_conversion_functions",
     "tensorflow.python.util": "deprecation dispatch",

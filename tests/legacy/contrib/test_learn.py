@@ -248,6 +248,53 @@ def test_an_experiment_trains_evaluates_and_exports(tmp_path, points) -> None:
     assert only["global_step"] == 12
 
 
+def test_an_experiment_trains_and_evaluates_in_turns(tmp_path, points) -> None:
+    class Own(experiment.Experiment):
+        """As programs derived from it: by private names of the original."""
+
+        turns: list[int]
+
+        def continuous_train_and_eval(self, continuous_eval_predicate_fn: Any = None) -> Any:
+            self.turns = []
+            return super().continuous_train_and_eval(self._goes_on)
+
+        def _goes_on(self, eval_result: Any) -> bool:
+            self.turns.append(eval_result["global_step"] if eval_result else 0)
+            return True
+
+    make = _experiment(tmp_path, points, train_steps_per_iteration=5)
+    config = RunConfig(model_dir=str(tmp_path))
+    own = make(config, {"rate": 2.0})
+    assert (own._train_steps, own._eval_steps, own._min_eval_frequency) == (12, 2, 1)
+    own.__class__ = Own
+    values, folders = own.continuous_train_and_eval()
+
+    assert own.turns == [0, 5, 10, 15]
+    assert (values["global_step"], folders) == (15, [])
+    with pytest.raises(MoxTypeError, match="continuous_eval_predicate_fn=3, which is no function"):
+        make(config, {"rate": 2.0}).continuous_train_and_eval(3)
+
+
+def test_a_predicate_ends_the_turns_of_an_experiment(tmp_path, points) -> None:
+    strategy = exports.ExportStrategy("kept", lambda estimator, base, path: base)
+    make = _experiment(tmp_path, points, export_strategies=strategy)
+    own = make(RunConfig(model_dir=str(tmp_path)), {"rate": 2.0})
+    assert own.train_steps == 12
+    values, folders = own.continuous_train_and_eval(lambda found: found is None)
+    assert values["global_step"] == 1, "a turn is a tenth of the steps, and at least one"
+    assert folders == [str(tmp_path / "export" / "kept")]
+
+
+def test_a_signature_has_the_type_and_the_shape_of_a_tensor() -> None:
+    faces = catalog.make_faces(CommandLine([], {}, ()), absl_flags.FlagValues())
+    module = faces.load("tensorflow.contrib.learn.estimators.tensor_signature")
+    with tf.Graph().as_default():
+        dense = module.TensorSignature(tf.zeros([2, 3], tf.int64))
+        sparse = module.TensorSignature(tf.sparse.placeholder(tf.float32, [2, 3]))
+    assert dense == (tf.int64, tf.TensorShape([2, 3]), False)
+    assert sparse == (tf.float32, None, True)
+
+
 def test_the_runner_names_the_errors_of_a_call(tmp_path, points) -> None:
     make = _experiment(tmp_path, points)
     with pytest.raises(MoxValueError, match=r"output_dir=None and run_config=None"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
+from tensorflow.python.profiler import tfprof_logger
 
 _ALL: dict[str, Any] = {
     "max_depth": 10000,
@@ -60,3 +61,8 @@ def print_model_analysis(
         `total_float_ops` and their kin have the sums.
     """
     return tf.profiler.profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
+
+
+def _get_logged_ops(graph: Any, run_meta: Any = None) -> dict[str, Any]:
+    """Returns the types and counts of a graph's operations, by name; programs import it."""
+    return tfprof_logger._get_logged_ops(graph, run_meta, add_trace=False)[0]

@@ -103,7 +103,10 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             "pywrap_tensorflow": "face:tensorflow.python.pywrap_tensorflow",
             "tools": Spec(
                 roots=("tensorflow.tools",),
-                names={"graph_transforms": "moxing.legacy.names.graph_transforms"},
+                names={
+                    "graph_transforms": "moxing.legacy.names.graph_transforms",
+                    "tfprof": old_names.TFPROF,
+                },
                 deep=True,
             ),
         },

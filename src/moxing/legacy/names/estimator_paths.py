@@ -58,5 +58,6 @@ SPEC = Spec(
         "mode_keys": f"{_ESTIMATOR}.modeling.spec",
         "model_fn": _MODEL_FN,
         "run_config": f"{_ESTIMATOR}.config",
+        "util": "tensorflow.python.util.function_utils",
     },
 )

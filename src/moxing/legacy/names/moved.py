@@ -1,8 +1,13 @@
-"""Small functions that `tensorflow.python` lost."""
+"""Small functions that `tensorflow.python` lost, or that have other results there now."""
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import tensorflow.compat.v1 as tf
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
 
 
 def scalar() -> tf.TensorShape:
@@ -23,3 +28,62 @@ def matrix(rows: int | None, cols: int | None) -> tf.TensorShape:
 def unknown_shape(ndims: int | None = None) -> tf.TensorShape:
     """A shape of which at most the number of dimensions is known."""
     return tf.TensorShape(None) if ndims is None else tf.TensorShape([None] * ndims)
+
+
+def unknown_shapes(op: tf.Operation) -> list[tf.TensorShape]:
+    """The shape function of operations about whose outputs nothing is known."""
+    return [tf.TensorShape(None) for _ in op.outputs]
+
+
+def scalar_shapes(op: tf.Operation) -> list[tf.TensorShape]:
+    """The shape function of operations whose outputs are single numbers."""
+    return [tf.TensorShape([]) for _ in op.outputs]
+
+
+def like_rnncell(cell: Any) -> bool:
+    """Whether an object has what the recurrent networks of TensorFlow call on a cell."""
+    needed = ("output_size", "state_size", "zero_state")
+    return callable(cell) and all(hasattr(cell, name) for name in needed)
+
+
+def in_graph_mode() -> bool:
+    """Whether operations are added to a graph, also while `tf.function` traces."""
+    return not tf.executing_eagerly()
+
+
+def variable(
+    initial_value: Any = None,
+    trainable: bool = True,
+    collections: Any = None,
+    validate_shape: bool = True,
+    caching_device: Any = None,
+    name: str | None = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+) -> tf.Variable:
+    """`tf.Variable`, with its arguments in an order of their own."""
+    return tf.Variable(
+        initial_value,
+        trainable=trainable,
+        collections=collections,
+        validate_shape=validate_shape,
+        caching_device=caching_device,
+        name=name,
+        dtype=dtype,
+        use_resource=use_resource,
+        constraint=constraint,
+    )
+
+
+@functools.cache
+def get_registered_ops() -> dict[str, op_def_pb2.OpDef]:
+    """The definitions of all operations, by name: one dict, to which programs add their own."""
+    buffer = pywrap_tf_session.TF_GetAllOpList()
+    listed = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(buffer))
+    return {definition.name: definition for definition in listed.op}
+
+
+def register_op_list(op_list: op_def_pb2.OpList) -> None:
+    """Adds definitions to `get_registered_ops()`."""
+    get_registered_ops().update({definition.name: definition for definition in op_list.op})

@@ -90,6 +90,22 @@ NN = Spec(
     },
 )
 
+_CORE = "tensorflow.core.profiler"
+_PROFILE = f"{_CORE}.tfprof_output_pb2"
+# Messages of tfprof; TensorFlow 1.3 renamed them and moved their files.
+TFPROF = Spec(
+    names={
+        "tfprof_log_pb2": Spec(
+            roots=(f"{_CORE}.tfprof_log_pb2",),
+            names={"OpLog": f"{_CORE}.tfprof_log_pb2:OpLogProto"},
+        ),
+        "tfprof_options_pb2": f"{_CORE}.tfprof_options_pb2",
+        "tfprof_output_pb2": Spec(
+            roots=(_PROFILE,), names={"TFGraphNodeProto": f"{_PROFILE}:GraphNodeProto"}
+        ),
+    }
+)
+
 _GFILES = {
     "FastGFile": f"{_RESTORED}:FastGFile",
     "GFile": f"{_RESTORED}:GFile",

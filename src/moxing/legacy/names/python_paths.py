@@ -62,12 +62,23 @@ _PLATFORM = {
 }
 
 _FRAMEWORK = {
+    "common_shapes": _module(
+        "framework.common_shapes",
+        {
+            "scalar_shape": f"{_MOVED_HERE}:scalar_shapes",
+            "unknown_shape": f"{_MOVED_HERE}:unknown_shapes",
+        },
+    ),
     "graph_util": _module("framework.graph_util", {}, f"{_V1}.graph_util"),
     "graph_util_impl": _module("framework.graph_util_impl", {}, f"{_V1}.graph_util"),
     "ops": _module(
         "framework.ops", {"RegisterShape": "moxing.legacy.names.before_1_0:RegisterShape"}
     ),
-    "op_def_context": f"{_PYTHON}.framework.op_def_registry",
+    "op_def_context": "face:tensorflow.python.framework.op_def_registry",
+    "op_def_registry": _module(
+        "framework.op_def_registry",
+        {name: f"{_MOVED_HERE}:{name}" for name in ("get_registered_ops", "register_op_list")},
+    ),
     "tensor_shape": _module(
         "framework.tensor_shape",
         {name: f"{_MOVED_HERE}:{name}" for name in ("matrix", "scalar", "unknown_shape", "vector")},
@@ -87,6 +98,7 @@ _OPS = {
         {
             "_Linear": "moxing.legacy.contrib.rnn.linear:Linear",
             "_linear": "moxing.legacy.contrib.rnn.linear:linear",
+            "_like_rnncell": f"{_MOVED_HERE}:like_rnncell",
             "MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell",
             "_RNNCell": f"{_V1}:nn.rnn_cell.RNNCell",
         },
@@ -94,6 +106,7 @@ _OPS = {
     "seq2seq": "face:tensorflow.contrib.legacy_seq2seq",
     "spectral_ops": f"{_V1}.signal",
     "summary_ops": "face:tensorflow.summary",
+    "variable_scope": _module("ops.variable_scope", {"variable": f"{_MOVED_HERE}:variable"}),
 }
 
 _TRAINING = {
@@ -140,6 +153,14 @@ _UTIL = {
 PYTHON = Spec(
     roots=(_PYTHON,),
     names={
+        "eager": _package(
+            "eager",
+            {
+                "context": _module(
+                    "eager.context", {"in_graph_mode": f"{_MOVED_HERE}:in_graph_mode"}
+                )
+            },
+        ),
         "estimator": estimator_paths.SPEC,
         "framework": _package("framework", _FRAMEWORK),
         "keras": "face:tensorflow.keras",

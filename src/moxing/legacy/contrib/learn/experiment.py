@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.estimator import Estimator
@@ -31,10 +34,15 @@ class Experiment:
         continuous_eval_throttle_secs: the minimum seconds between two evaluations of an evaluator
             process.
         min_eval_frequency: 0: only the last checkpoint is evaluated; else every checkpoint is.
+        train_steps_per_iteration: the steps between two evaluations of
+            `continuous_train_and_eval`; None: a tenth of `train_steps`, or 1000.
         export_strategies: an ExportStrategy, or a list of those, called after the last evaluation.
         saving_listeners: called around every commit of a checkpoint.
-        local_eval_frequency, delay_workers_by_global_step, train_steps_per_iteration,
-            checkpoint_and_export, check_interval_secs: not used.
+        local_eval_frequency, delay_workers_by_global_step, checkpoint_and_export,
+            check_interval_secs: not used.
+
+    Programs derive from this class and use its private attributes, so these have the names that
+    they had in `tf.contrib.learn`.
 
     Raises:
         MoxTypeError: an argument that can't be used.
@@ -61,8 +69,6 @@ class Experiment:
         saving_listeners: Sequence[Any] | None = None,
         check_interval_secs: float = 5,
     ) -> None:
-        del local_eval_frequency, delay_workers_by_global_step, train_steps_per_iteration
-        del checkpoint_and_export, check_interval_secs
         if not isinstance(estimator, Estimator):
             raise MoxTypeError(
                 f"Experiment has estimator={shown(estimator)}; it must be an Estimator of"
@@ -77,13 +83,18 @@ class Experiment:
         self._train_input_fn, self._eval_input_fn = train_input_fn, eval_input_fn
         self._eval_metrics = eval_metrics
         self._train_steps, self._eval_steps = train_steps, eval_steps
-        self._train_hooks = list(train_monitors or ())
-        self._eval_hooks = tuple(eval_hooks or ())
-        self._delay, self._throttle = eval_delay_secs, continuous_eval_throttle_secs
-        self._between_secs = _NEVER_SECS if min_eval_frequency == 0 else 0
-        given = export_strategies or ()
-        self._strategies = [given] if isinstance(given, ExportStrategy) else list(given)
-        self._listeners = tuple(saving_listeners or ())
+        self._train_monitors = list(train_monitors or ())
+        self._eval_hooks = list(eval_hooks or ())
+        self._local_eval_frequency = local_eval_frequency
+        self._eval_delay_secs = eval_delay_secs
+        self._continuous_eval_throttle_secs = continuous_eval_throttle_secs
+        self._min_eval_frequency = 1 if min_eval_frequency is None else min_eval_frequency
+        self._delay_workers_by_global_step = delay_workers_by_global_step
+        self._train_steps_per_iteration = train_steps_per_iteration
+        self._checkpoint_and_export = checkpoint_and_export
+        self._check_interval_secs = check_interval_secs
+        self._export_strategies = _list_of(export_strategies)
+        self._saving_listeners = list(saving_listeners or ())
 
     @property
     def estimator(self) -> Any:
@@ -107,12 +118,12 @@ class Experiment:
 
     def extend_train_hooks(self, additional_hooks: Sequence[Any]) -> None:
         """Adds hooks of the training."""
-        self._train_hooks.extend(additional_hooks)
+        self._train_monitors.extend(additional_hooks)
 
     def reset_export_strategies(self, new_export_strategies: Any = None) -> list[Any]:
         """Replaces the strategies of the exports, and returns the previous ones."""
-        before, given = self._strategies, new_export_strategies or ()
-        self._strategies = [given] if isinstance(given, ExportStrategy) else list(given)
+        before = self._export_strategies
+        self._export_strategies = _list_of(new_export_strategies)
         return before
 
     def train(self, delay_secs: float | None = None) -> Any:
@@ -120,9 +131,9 @@ class Experiment:
         del delay_secs
         return self._estimator.train(
             self._train_input_fn,
-            self._train_hooks,
+            self._train_monitors,
             max_steps=self._train_steps,
-            saving_listeners=self._listeners,
+            saving_listeners=self._saving_listeners,
         )
 
     run_std_server = train
@@ -149,25 +160,92 @@ class Experiment:
         """
         estimator = self._estimator
         adapted = getattr(estimator, "_adapted", lambda function: function)
+        evaluator = estimator.config.task_type == "evaluator"
+        between = _NEVER_SECS if self._min_eval_frequency == 0 else 0
         spec = EvalSpec(
             adapted(self._eval_input_fn),
             self._eval_steps,
             hooks=self._eval_hooks,
-            exporters=[_Strategy(strategy) for strategy in self._strategies],
-            start_delay_secs=self._delay if estimator.config.task_type == "evaluator" else 0,
-            throttle_secs=(
-                self._throttle if estimator.config.task_type == "evaluator" else self._between_secs
-            ),
+            exporters=[_Strategy(strategy) for strategy in self._export_strategies],
+            start_delay_secs=self._eval_delay_secs if evaluator else 0,
+            throttle_secs=self._continuous_eval_throttle_secs if evaluator else between,
         )
         training = TrainSpec(
-            adapted(self._train_input_fn), self._train_steps, self._train_hooks, self._listeners
+            adapted(self._train_input_fn),
+            self._train_steps,
+            self._train_monitors,
+            self._saving_listeners,
         )
         if not isinstance(estimator, LearnMethods):
             return train_and_evaluate(estimator, training, spec)
         with estimator._with_metrics(self._eval_metrics):
             return train_and_evaluate(estimator, training, spec)
 
-    local_run = continuous_train_and_eval = train_and_evaluate
+    local_run = train_and_evaluate
+
+    def continuous_train_and_eval(
+        self, continuous_eval_predicate_fn: Callable[..., Any] | None = None
+    ) -> tuple[Any, list[Any]]:
+        """Trains some steps and evaluates, in turns, until the global step is `train_steps`.
+
+        In a job of several processes this is `train_and_evaluate`.
+
+        Args:
+            continuous_eval_predicate_fn: called with the metrics before each turn, at first with
+                None; the turns end where it returns a false value.
+
+        Returns:
+            As `train_and_evaluate`.
+
+        Raises:
+            MoxTypeError: continuous_eval_predicate_fn is no function.
+        """
+        predicate = continuous_eval_predicate_fn
+        if predicate is not None and not callable(predicate):
+            raise MoxTypeError(
+                f"Experiment has continuous_eval_predicate_fn={shown(predicate)}, which is no"
+                " function."
+            )
+        if self._estimator.config.cluster_spec:
+            return self.train_and_evaluate()
+        found: Any = None
+        while predicate is None or predicate(found):
+            if self._has_training_stopped(found):
+                break
+            self._estimator.train(
+                self._train_input_fn,
+                self._train_monitors,
+                steps=self._steps_of_a_turn(),
+                saving_listeners=self._saving_listeners,
+            )
+            found = self.evaluate(name="one_pass")
+        return found, self._maybe_export(found)
+
+    def _steps_of_a_turn(self) -> int:
+        """The steps between two evaluations of `continuous_train_and_eval`."""
+        if self._train_steps_per_iteration is not None:
+            return self._train_steps_per_iteration
+        return 1000 if self._train_steps is None else max(1, self._train_steps // 10)
+
+    def _has_training_stopped(self, eval_result: Mapping[str, Any] | None) -> bool:
+        """Whether an evaluation was made at the global step at which training ends."""
+        step = (eval_result or {}).get(tf.GraphKeys.GLOBAL_STEP)
+        return bool(step and self._train_steps and step >= self._train_steps)
+
+    def _maybe_export(
+        self, eval_result: Mapping[str, Any] | None, checkpoint_path: str | None = None
+    ) -> list[Any]:
+        """Exports by each strategy, and returns the directories of the exports."""
+        base = os.path.join(self._estimator.model_dir, "export")
+        return [
+            strategy.export(
+                self._estimator,
+                os.path.join(base, strategy.name),
+                checkpoint_path,
+                dict(eval_result or {}),
+            )
+            for strategy in self._export_strategies
+        ]
 
     def continuous_eval(self, *arguments: Any, **keywords: Any) -> Any:
         """Evaluates new checkpoints until the last of the training, in an evaluator process."""
@@ -176,9 +254,14 @@ class Experiment:
 
     def test(self) -> dict[str, Any]:
         """Trains and evaluates a single step."""
-        self._estimator.train(self._train_input_fn, self._train_hooks, steps=1)
+        self._estimator.train(self._train_input_fn, self._train_monitors, steps=1)
         self._eval_steps = 1
         return self.evaluate(name="one_pass")
+
+
+def _list_of(strategies: Any) -> list[ExportStrategy]:
+    """One strategy, several or None, as a list."""
+    return [strategies] if isinstance(strategies, ExportStrategy) else list(strategies or ())
 
 
 class _Strategy(Exporter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import tensorflow.compat.v1 as tf
 
@@ -53,6 +53,26 @@ class ModelFnOps(SpecLike):
             training_hooks=self.training_hooks,
             scaffold=self.scaffold,
         )
+
+
+class _Signature(NamedTuple):
+    dtype: Any
+    shape: Any
+    is_sparse: bool
+
+
+class TensorSignature(_Signature):
+    """The type and the shape of a tensor; a sparse tensor has no shape here.
+
+    Args:
+        tensor: a tensor, or a sparse tensor.
+    """
+
+    def __new__(cls, tensor: Any) -> Self:
+        """Reads the two of the tensor."""
+        if isinstance(tensor, tf.SparseTensor):
+            return super().__new__(cls, tensor.values.dtype, None, True)
+        return super().__new__(cls, tensor.dtype, tensor.shape, False)
 
 
 def spec_of(mode: str, result: Any) -> EstimatorSpec:

@@ -66,6 +66,9 @@ _ESTIMATORS = Spec(
             gone=dict.fromkeys(("DynamicRnnEstimator", "PredictionType"), _RNN)
         ),
         "rnn_common": f"{_HERE}.reading",
+        "tensor_signature": Spec(
+            names={"TensorSignature": f"{_HERE}.model_results:TensorSignature"}
+        ),
     },
 )
 
