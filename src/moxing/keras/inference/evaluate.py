@@ -7,18 +7,14 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing import logs
 from moxing.engine.wording import report
 from moxing.errors import MoxTypeError, MoxValueError
-from moxing.flags import hello, rehearsal
-from moxing.keras import arguments, as_keras, checks, evaluation, place
+from moxing.keras import as_keras
 from moxing.keras.building import families
 from moxing.keras.building.trace import eager_mode
 from moxing.keras.building.variables import METRIC
 from moxing.keras.epochs import flat
-from moxing.keras.inference.applied import AppliedModel
-from moxing.keras.inference.run import run
-from moxing.keras.pipeline import Pipeline
+from moxing.keras.inference.run import Pass, Reading, begin
 from moxing.logs import TENSORFLOW
 
 
@@ -60,36 +56,24 @@ def evaluate(
             no end while `steps` is None.
         MoxNotSupportedError: the model keeps state from batch to batch, and has several devices.
     """
-    logs.use()
-    hello.say_hello()
-    rehearsal.refuse("moxing.keras.evaluate", "pass steps=1")
-    checks.require_eager("moxing.keras.evaluate")
-    family = families.of(model, "moxing.keras.evaluate")
-    families.check_backend(family)
+    family = begin("evaluate", model)
     if getattr(model, "loss", None) is None and not getattr(model, "compiled", False):
         raise MoxValueError("The model is not compiled: call model.compile(loss=...) first.")
     if y is not None or sample_weight is not None:
         x = as_keras.joined(x, y, sample_weight, "evaluate", "x")
     if x is None:
         raise MoxTypeError("moxing.keras.evaluate has x=None: pass the data to evaluate on.")
-    limit = arguments.count("steps", steps, "evaluate")
-    given = evaluation.read(
-        x, arguments.count("batch_size", batch_size, "evaluate"), limit, "x", "steps="
-    )
-    assert given is not None
-    arguments.check_rank(model, given, "x")
-    devices = place.devices(num_gpus)
-    pipeline = Pipeline(given, False, devices, 0, 1, passes=True, limit=limit)
-    applied = AppliedModel(family, model, pipeline, "test_step", "x", devices)
+    over_data = Pass("evaluate", family, model, Reading(x, batch_size, steps, num_gpus))
 
     def collect(session: tf.Session) -> None:
-        assert applied.variables is not None
-        held = applied.variables.of_kind(METRIC)
+        variables = over_data.applied.variables
+        assert variables is not None
+        held = variables.of_kind(METRIC)
         values = session.run([one.graph for one in held])
         sums = [np.sum(np.stack(parts), axis=0) for parts in values]
         families.write([one.eager for one in held], sums)
 
-    done = run(applied, pipeline, given, model, "x", devices, end=collect)
+    done = over_data.run(end=collect)
     with eager_mode():
         found = flat(model.get_metrics_result())
         values = {name: float(value) for name, value in found.items()}

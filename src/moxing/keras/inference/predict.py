@@ -7,17 +7,11 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing import logs
 from moxing.engine.graph.structure import is_dataset
 from moxing.engine.wording import report
 from moxing.errors import MoxTypeError, MoxValueError
-from moxing.flags import hello, rehearsal
-from moxing.keras import arguments, checks, evaluation, place
-from moxing.keras.building import families
 from moxing.keras.generated import is_generated
-from moxing.keras.inference.applied import AppliedModel
-from moxing.keras.inference.run import run
-from moxing.keras.pipeline import Pipeline
+from moxing.keras.inference.run import Pass, Reading, begin
 from moxing.logs import TENSORFLOW
 
 
@@ -56,31 +50,18 @@ def predict(
         MoxNotSupportedError: the model keeps state from batch to batch, and has several devices, or
             its predictions are ragged or sparse.
     """
-    logs.use()
-    hello.say_hello()
-    rehearsal.refuse("moxing.keras.predict", "pass steps=1")
-    checks.require_eager("moxing.keras.predict")
-    family = families.of(model, "moxing.keras.predict")
-    families.check_backend(family)
+    family = begin("predict", model)
     if x is None:
         raise MoxTypeError("moxing.keras.predict has x=None: pass the data to predict for.")
     if not (callable(x) or is_dataset(x) or is_generated(x)):
         x = (list(x) if isinstance(x, tuple) else x,)
-    limit = arguments.count("steps", steps, "predict")
-    given = evaluation.read(
-        x, arguments.count("batch_size", batch_size, "predict"), limit, "x", "steps="
-    )
-    assert given is not None
-    arguments.check_rank(model, given, "x")
-    devices = place.devices(num_gpus)
-    pipeline = Pipeline(given, False, devices, 0, 1, passes=True, limit=limit)
-    applied = AppliedModel(family, model, pipeline, "predict_step", "x", devices)
+    over_data = Pass("predict", family, model, Reading(x, batch_size, steps, num_gpus))
     parts: list[dict[str, np.ndarray]] = []
-    done = run(applied, pipeline, given, model, "x", devices, take=parts.extend)
+    done = over_data.run(take=parts.extend)
     joined = [_joined([part[name] for part in parts]) for name in sorted(parts[0])]
     if verbose != 0:
         TENSORFLOW.info("%s", report.predicted(len(joined[0]), done.seconds))
-    return tf.nest.pack_sequence_as(applied.structure, joined)
+    return tf.nest.pack_sequence_as(over_data.applied.structure, joined)
 
 
 def _joined(arrays: list[np.ndarray]) -> np.ndarray:
