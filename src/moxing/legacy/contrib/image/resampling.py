@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
+from moxing.legacy.contrib.image import bilinear
 
 
 def resampler(data: Any, warp: Any, name: str = "resampler") -> Any:
@@ -39,29 +40,28 @@ def resampler(data: Any, warp: Any, name: str = "resampler") -> Any:
             raise MoxValueError(f"warp has {warp.shape[-1]} values for a place, but must have 2.")
         shape = tf.shape(data)
         places = tf.reshape(warp, [shape[0], -1, 2])
-        x, left = _before(places[..., 0], shape[2])
-        y, upper = _before(places[..., 1], shape[1])
-        # A border of zeros: a place outside of it has weights of pixels in it only.
-        bordered = tf.pad(data, [[0, 0], [1, 2], [1, 2], [0, 0]])
-
-        def read(below: int, beside: int, weight: Any) -> Any:
-            where = tf.stack([y + 1 + below, x + 1 + beside], axis=-1)
-            return tf.gather_nd(bordered, where, batch_dims=1) * weight[..., None]
-
-        found = (
-            read(0, 0, upper * left)
-            + read(0, 1, upper * (1 - left))
-            + read(1, 0, (1 - upper) * left)
-            + read(1, 1, (1 - upper) * (1 - left))
-        )
+        columns = _bordered(places[..., 0], shape[2])
+        rows = _bordered(places[..., 1], shape[1])
+        with_border = tf.pad(data, [[0, 0], [1, 2], [1, 2], [0, 0]])
+        found = bilinear.read(with_border, rows, columns)
         found = tf.reshape(found, tf.concat([tf.shape(warp)[:-1], shape[3:]], 0))
         found.set_shape(warp.shape[:-1].concatenate(data.shape[3:]))
         return found
 
 
-def _before(at: Any, size: Any) -> tuple[Any, Any]:
-    """Returns the pixel at or before a place, and its weight; outside, pixels of the border."""
+def _bordered(at: Any, size: Any) -> tuple[Any, Any]:
+    """Finds a coordinate's pixels in images that have a border of zeros: 1 in front, 2 behind.
+
+    Args:
+        at: coordinates.
+        size: the number of pixels along this axis, without the border.
+
+    Returns:
+        The pixel at or before each coordinate, and the weight of the next pixel. Coordinates that
+        are a pixel or more outside of the image get both pixels of the border behind it.
+    """
+    # Clipped before it is an integer: coordinates may be larger than integers are.
     first = tf.clip_by_value(tf.floor(at), -1, tf.cast(size, at.dtype))
     inside = (at > -1) & (at < tf.cast(size, at.dtype))
-    place = tf.where(inside, tf.cast(first, tf.int32), tf.fill(tf.shape(at), size))
-    return place, 1 - (at - tf.stop_gradient(tf.floor(at)))
+    pixel = tf.where(inside, tf.cast(first, tf.int32), tf.fill(tf.shape(at), size))
+    return pixel + 1, at - tf.stop_gradient(tf.floor(at))

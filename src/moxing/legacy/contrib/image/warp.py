@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxValueError
+from moxing.legacy.contrib.image import bilinear
 
 
 def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> Any:
@@ -40,24 +41,29 @@ def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> A
             raise MoxValueError(f"flow has {flow.shape[-1]} values for a pixel, but must have 2.")
         shape = tf.shape(image)
         rows, columns = tf.meshgrid(tf.range(shape[1]), tf.range(shape[2]), indexing="ij")
-        upper, down = _place(tf.cast(rows, flow.dtype) - flow[..., 0], shape[1])
-        left, right = _place(tf.cast(columns, flow.dtype) - flow[..., 1], shape[2])
-        down, right = (tf.cast(part, image.dtype)[..., None] for part in (down, right))
-
-        def read(below: int, beside: int) -> Any:
-            where = tf.stack([upper + below, left + beside], axis=-1)
-            return tf.gather_nd(image, where, batch_dims=1)
-
-        above = read(0, 0) * (1 - right) + read(0, 1) * right
-        under = read(1, 0) * (1 - right) + read(1, 1) * right
-        warped = above * (1 - down) + under * down
+        warped = bilinear.read(
+            image,
+            _inside(tf.cast(rows, flow.dtype) - flow[..., 0], shape[1], image.dtype),
+            _inside(tf.cast(columns, flow.dtype) - flow[..., 1], shape[2], image.dtype),
+        )
         warped.set_shape(image.shape)
         return warped
 
 
-def _place(at: Any, size: Any) -> tuple[Any, Any]:
-    """Returns the pixel before a place, of which there is a next one, and the part beyond it."""
-    # Compared before it is an integer: a flow may be larger than integers are.
+def _inside(at: Any, size: Any, dtype: tf.DType) -> tuple[Any, Any]:
+    """Finds a coordinate's pixels; coordinates outside of the image are moved to its border.
+
+    Args:
+        at: coordinates.
+        size: the number of pixels along this axis, 2 or more.
+        dtype: the dtype of the weights.
+
+    Returns:
+        The pixel at or before each coordinate, but the last pixel but one at most, and the weight
+        of the next pixel.
+    """
+    # Clipped before it is an integer: a flow may be larger than integers are.
     last = tf.cast(size - 2, at.dtype)
     first = tf.minimum(tf.maximum(tf.floor(at), 0), last)
-    return tf.cast(first, tf.int32), tf.clip_by_value(at - first, 0, 1)
+    weight = tf.clip_by_value(at - first, 0, 1)
+    return tf.cast(first, tf.int32), tf.cast(weight, dtype)
