@@ -66,8 +66,7 @@ def no_network() -> None:
 @pytest.fixture(autouse=True)
 def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The runtime flags have their defaults, as if the command line held none."""
-    monkeypatch.setattr(values, "_given", {})
-    monkeypatch.setattr(values, "_has_read", True)
+    monkeypatch.setattr(values, "_GIVEN", values._Given(complete=True))
     before = {spec.name: flags.get_flag(spec.name) for spec in flags.TABLE}
     yield
     for name, value in before.items():

@@ -146,7 +146,7 @@ def test_command_line_of_plain_python_is_read_once_when_first_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "--seed=5", "--own=1"])
-    monkeypatch.setattr(values, "_has_read", False)
+    monkeypatch.setattr(values._GIVEN, "complete", False)
     assert mox.get_flag("seed") == 5
     assert sys.argv == ["train.py", "--seed=5", "--own=1"]
     sys.argv = ["train.py", "--seed=6"]
@@ -155,7 +155,7 @@ def test_command_line_of_plain_python_is_read_once_when_first_needed(
 
 def test_set_flag_wins_over_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "--seed=5"])
-    monkeypatch.setattr(values, "_has_read", False)
+    monkeypatch.setattr(values._GIVEN, "complete", False)
     mox.set_flag("seed", 7)
     flags.read_command_line()
     assert mox.get_flag("seed") == 7

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from absl import flags as absl_flags
@@ -45,10 +46,22 @@ def _define() -> absl_flags.FlagValues:
     return values
 
 
-# The flag table is mutable state of the process, as in absl.
+@dataclass
+class _Given:
+    """The runtime flags that a command line has given.
+
+    Attributes:
+        texts: the text of each flag, by name.
+        complete: whether the command line of this process was read.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    complete: bool = False
+
+
+# Flags are mutable state of the process, as in absl.
 _VALUES = _define()
-_given: dict[str, str] = {}
-_has_read = False
+_GIVEN = _Given()
 
 
 # The value of a boolean flag without one; `False` may follow as a word, as in TensorFlow 1.4.
@@ -67,7 +80,6 @@ def consume(argv: Sequence[str]) -> list[str]:
     Raises:
         MoxValueError: a flag can't have its value, or has none.
     """
-    global _has_read
     rest: list[str] = []
     arguments = list(argv)
     while arguments:
@@ -85,13 +97,13 @@ def consume(argv: Sequence[str]) -> list[str]:
         if value is None:
             value = _following_value(name, arguments)
         _set_text(name, value)
-    _has_read = True
+    _GIVEN.complete = True
     return rest
 
 
 def given() -> dict[str, str]:
     """Returns the text of every runtime flag on the command line, by name."""
-    return dict(_given)
+    return dict(_GIVEN.texts)
 
 
 def get_flag(flag_name: str) -> Any:
@@ -162,7 +174,7 @@ def register() -> None:
 
 def read_command_line() -> None:
     """Reads a plain Python program's runtime flags once, and leaves them on its command line."""
-    if not _has_read:
+    if not _GIVEN.complete:
         consume(sys.argv[1:])
 
 
@@ -252,7 +264,7 @@ def _set_text(name: str, text: str) -> None:
     flag = _VALUES[name]
     if text == "" and spec.kind != "string":
         # Platforms pass an empty value for a field that the user left empty.
-        _given.pop(name, None)
+        _GIVEN.texts.pop(name, None)
         flag.unparse()
         says = "it counts as not given"
         if spec.default is not None:
@@ -262,7 +274,7 @@ def _set_text(name: str, text: str) -> None:
     flag.value = _checked(spec, text)
     flag.present += 1
     flag.using_default_value = False
-    _given[name] = text
+    _GIVEN.texts[name] = text
 
 
 def _checked(spec: FlagSpec, value: Any) -> Any:

@@ -20,6 +20,7 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
+from moxing import signals
 from moxing.cluster.secret import FILE_VARIABLE, VARIABLE
 from moxing.errors import MoxError
 from moxing.launch import show
@@ -44,8 +45,7 @@ def main(command: Sequence[str]) -> int:
         del frame
         gone.append(number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, note)
+    signals.install(dict.fromkeys((signal.SIGTERM, signal.SIGHUP, signal.SIGINT), note))
     environ = dict(os.environ)
     if command[0] == WITH_SECRET:
         command, secret = command[1:], _first_line(gone)

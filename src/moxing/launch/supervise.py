@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from moxing.errors import MoxRuntimeError
+from moxing.framework import backoff
 from moxing.launch import console, gang, inherited
 from moxing.launch.gang import Limits, Outcome
 from moxing.launch.start import Network, Startable
@@ -66,7 +67,7 @@ def supervise(
             if outcome.code not in _DEATHS and not _is_lost(job, outcome.code):
                 return outcome.code
             if restarts < max_restarts:
-                pause = min(first_pause * 2**restarts, _LONGEST_PAUSE)
+                pause = backoff.pause(restarts + 1, first_pause, _LONGEST_PAUSE, spread=0)
                 count = f"restart {restarts + 1} of {max_restarts}"
                 say(job, f"Starting all again in {pause:g} s: {count}.")
                 _sleep(pause, stop)

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from moxing.framework import backoff
 from moxing.framework import file as mox
 from moxing.framework.file.store import client, retry, writer
 
@@ -117,7 +118,7 @@ def test_default_settings_outlast_a_minute(monkeypatch: pytest.MonkeyPatch) -> N
     error.args = ("away",)
     assert 60 * 0.75 < waited() < 76 * 1.25
     error.args = ("away",)
-    monkeypatch.setattr(retry._RANDOM, "uniform", lambda low, high: low)  # The shortest waits.
+    monkeypatch.setattr(backoff._RANDOM, "uniform", lambda low, high: low)  # The shortest waits.
     assert waited() > 40
 
 

@@ -76,7 +76,7 @@ def test_command_line_of_plain_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
-    monkeypatch.setattr(values, "_has_read", False)
+    monkeypatch.setattr(values._GIVEN, "complete", False)
     refused(lambda: mox.get_flag("num_gpus"), told)
     refused(run, told)
 

@@ -66,7 +66,7 @@ class _Batches:
 
     Attributes:
         mode: TRAIN, EVAL or PREDICT.
-        size: how many samples are put together here; None: input_fn returns batches.
+        size: how many samples the engine puts into a batch; None: input_fn returns batches.
         devices: how many batches a step takes, one a device.
     """
 
@@ -80,8 +80,13 @@ class _Batches:
         return self.mode == TRAIN
 
     @property
+    def rearranged(self) -> bool:
+        """Whether a step takes more than one element of input_fn: samples or batches."""
+        return self.size is not None or self.devices > 1
+
+    @property
     def in_dataset(self) -> Batch | None:
-        """The batches to make at the end of a tf.data pipeline, if any."""
+        """The batches to make at the end of a tf.data pipeline; None: input_fn returns batches."""
         return None if self.size is None else Batch(self.size, self.full)
 
 
@@ -121,7 +126,7 @@ def build(
         batches = _Batches(mode, batch_size if make_batches else None, devices)
         if batches.size is not None:
             _check_batchable(names, tensors, batches.size)
-        made = _pipeline(inputs, initializers, batches, may_lift)
+        made = _of_devices(inputs, initializers, batches, may_lift)
         return dataclasses.replace(
             made,
             structures=tuple(_single_outputs(element) for element in made.structures),
@@ -135,17 +140,28 @@ def _single_outputs(inputs: Any) -> Any:
     return structure.replace(inputs, [fused_sums.single_output(leaf) for leaf in leaves])
 
 
-def _pipeline(
+def _of_devices(
     inputs: Any, initializers: list[tf.Operation], batches: _Batches, may_lift: bool
 ) -> Inputs:
+    """Makes the devices' inputs of the tensors that input_fn returned.
+
+    A tf.data pipeline makes them if the graph of input_fn can be lifted into one. Where each step
+    takes one element as it is, a pipeline is of use only if it replaces iterators of that graph.
+    """
     tensors = [leaf for _, leaf in structure.leaves(inputs)]
-    made_here, several = batches.size is not None, batches.devices > 1
-    lifted = _lift(tensors, batches.in_dataset) if made_here or may_lift or several else None
-    if lifted is not None and (made_here or lifted.cut or several):
-        return _from_dataset(inputs, lifted, batches)
-    if made_here:
+    if may_lift or batches.rearranged:
+        lifted = _lift(tensors, batches.in_dataset)
+        if lifted is not None and (lifted.cut or batches.rearranged):
+            return _from_dataset(inputs, lifted, batches)
+    return _from_tensors(inputs, initializers, batches)
+
+
+def _from_tensors(inputs: Any, initializers: list[tf.Operation], batches: _Batches) -> Inputs:
+    """Has each step evaluate the tensors; queues make batches and serve several devices."""
+    tensors = [leaf for _, leaf in structure.leaves(inputs)]
+    if batches.size is not None:
         tensors = _queue(tensors, batches)
-    elements = _shared_out(tensors, batches.devices) if several else [tensors]
+    elements = _shared_out(tensors, batches.devices) if batches.devices > 1 else [tensors]
     return Inputs(
         tuple(structure.replace(inputs, element) for element in elements),
         tuple(_samples(element, None) for element in elements),
@@ -154,6 +170,7 @@ def _pipeline(
 
 
 def _from_dataset(inputs: Any, lifted: Lifted, batches: _Batches) -> Inputs:
+    """Has an iterator of the lifted pipeline give each device an element, in the devices' order."""
     dataset = lifted.dataset
     padded = batches.devices > 1 and not batches.full
     if padded:

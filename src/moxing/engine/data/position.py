@@ -36,10 +36,12 @@ _QUEUES = ("Dequeue", "Unstage", "ReaderRead")
 
 
 class Kind(enum.Enum):
-    """How a run's place in its input is kept.
+    """How a run keeps its place in its input.
 
-    READER: openmox's readers start at the place themselves. STATE: in the state of iterators.
-    COUNT: by the number of steps. NONE: not at all. NOTHING: the input has no place.
+    READER: openmox's readers start at the place themselves. STATE: checkpoints hold the state of
+    the iterators. COUNT: checkpoints hold the number of batches, which a later run reads and drops.
+    NONE: the place is lost, because the input comes from a queue or from Python code. NOTHING: the
+    input has no place.
     """
 
     READER = "reader"
@@ -54,12 +56,13 @@ class Place:
     """A place in the input, from a checkpoint.
 
     Attributes:
-        steps: how many steps' data were taken.
-        batches: how many batches these are on each device.
-        state: what `Position.save` returned; None: nothing was saved.
+        steps: the number of steps whose data were taken.
+        batches: the number of batches that each device took in these steps.
+        state: the result of `Position.save`; None: nothing was saved.
         pipelines: the fingerprints of the pipelines; None: unknown.
         ended: whether the data ended there.
-        workers: how many processes took the data, and how many take it now; None: as many.
+        workers: the number of processes that took the data, and of those that take it now; None:
+            the same number.
         shared_anew: whether other numbers of processes or devices share each batch now.
     """
 
@@ -70,6 +73,27 @@ class Place:
     ended: bool = False
     workers: tuple[int, int] | None = None
     shared_anew: bool = False
+
+
+class _Transfer:
+    """The operations that read and set the state of an iterator.
+
+    Attributes:
+        state: the state, as a string.
+        fed: the placeholder of a state to restore.
+        restore: leads the iterator to the state in `fed`.
+    """
+
+    def __init__(self, iterator: tf.Operation) -> None:
+        handle = iterator.outputs[0]
+        with tf.name_scope(None), tf.device(iterator.device):
+            state = tf.raw_ops.SerializeIterator(
+                resource_handle=handle, external_state_policy=_IGNORE_STATE_OUTSIDE
+            )
+            self.state = tf.io.serialize_tensor(state)
+            self.fed = tf.placeholder(tf.string, [])
+            parsed = tf.io.parse_tensor(self.fed, tf.variant)
+            self.restore = tf.raw_ops.DeserializeIterator(resource_handle=handle, serialized=parsed)
 
 
 class Position:
@@ -105,7 +129,7 @@ class Position:
         self.kind = Kind.COUNT if self._reasons else Kind.STATE
         if self.kind is Kind.STATE and sum(item.held_bytes() for item in found) > LARGEST:
             self._count_instead(places.too_large(LARGEST))
-        self._make_operations(found)
+        self._transfers = [_Transfer(item.iterator) for item in found]
 
     def _without_iterators(self, targets: Iterable[Any]) -> Kind:
         for op in ancestry.behind(targets):
@@ -117,23 +141,8 @@ class Position:
                 return Kind.NONE
         return Kind.NOTHING
 
-    def _make_operations(self, found: Iterable[Pipeline]) -> None:
-        self._states, self._fed, self._restores = [], [], []
-        for item in found:
-            handle = item.iterator.outputs[0]
-            with tf.name_scope(None), tf.device(item.iterator.device):
-                state = tf.raw_ops.SerializeIterator(
-                    resource_handle=handle, external_state_policy=_IGNORE_STATE_OUTSIDE
-                )
-                self._states.append(tf.io.serialize_tensor(state))
-                fed = tf.placeholder(tf.string, [])
-                parsed = tf.io.parse_tensor(fed, tf.variant)
-                restore = tf.raw_ops.DeserializeIterator(resource_handle=handle, serialized=parsed)
-                self._fed.append(fed)
-                self._restores.append(restore)
-
     def save(self, session: tf.Session) -> bytes | None:
-        """The state of all iterators; None where steps are counted. Never fails.
+        """Returns the state of all iterators; None unless `kind` is STATE. Never fails.
 
         The session must not be in a step.
         """
@@ -148,13 +157,14 @@ class Position:
         return _encode(states, self.pipelines)
 
     def older(self, content: bytes, batches: int) -> bytes | None:
-        """An earlier place, with the number of batches that a later run reads from it and drops.
-
-        It is None where steps are counted.
+        """Adds to a saved place the number of batches that a later run reads from it and drops.
 
         Args:
-            content: what `save` returned earlier, for the same iterators.
-            batches: how many batches each device has taken since.
+            content: the result of an earlier call of `save`, for the same iterators.
+            batches: the number of batches that each device has taken since.
+
+        Returns:
+            The place as `save` would return it; None unless `kind` is STATE.
         """
         if self.kind is not Kind.STATE:
             return None
@@ -162,12 +172,12 @@ class Position:
         return _encode(states, self.pipelines, behind + batches)
 
     def _taken(self, session: tf.Session) -> list[bytes] | None:
-        """The states; None if TensorFlow can't tell them, or not in time."""
+        """Returns the states; None if TensorFlow can't serialize them, or takes too long."""
         result: list[Any] = []
 
         def take() -> None:
             try:
-                result.append(session.run(self._states))
+                result.append(session.run([transfer.state for transfer in self._transfers]))
             except Exception as error:
                 result.append(error)
 
@@ -221,10 +231,15 @@ class Position:
         return not place.batches or self._skip(session, place, stopped, reason)
 
     def _restored(self, session: tf.Session, content: bytes) -> int | None:
-        """How many batches are to be read from the place on; None: it could not be restored."""
+        """Restores a saved place, and returns the number of batches to read and drop from there.
+
+        Returns None if the place could not be restored.
+        """
         try:
             states, behind = _decode(content, self.pipelines)
-            session.run(self._restores, dict(zip(self._fed, states, strict=True)))
+            pairs = zip(self._transfers, states, strict=True)
+            feeds = {transfer.fed: state for transfer, state in pairs}
+            session.run([transfer.restore for transfer in self._transfers], feeds)
         except (tf.errors.OpError, ValueError, KeyError, zipfile.BadZipFile) as error:
             TENSORFLOW.warning("%s", places.unreadable(places.first_line(error)))
             again = [op for op in self._initializers if op is not None]
@@ -235,7 +250,7 @@ class Position:
     def _skip(
         self, session: tf.Session, place: Place, stopped: Callable[[], bool], reason: str
     ) -> bool:
-        """Takes the elements of steps that earlier runs did, and drops them."""
+        """Reads the elements that earlier runs took, and drops them; arguments as in `restore`."""
         if any(op.type.startswith("Placeholder") for op in ancestry.behind(self._reads)):
             TENSORFLOW.info("%s", places.starts_over(place.steps, places.FED))
             return False
@@ -257,12 +272,12 @@ class Position:
 
 
 def _encode(states: Iterable[bytes], pipelines: Iterable[str], behind: int = 0) -> bytes:
-    """A ZIP file of the states, with a member that says what they are.
+    """Returns a ZIP file of the states, with a member that identifies their pipelines.
 
     Args:
-        states: of the iterators.
-        pipelines: what identifies them.
-        behind: how many batches are to be read from there.
+        states: the states of the iterators.
+        pipelines: the fingerprints of the iterators' pipelines.
+        behind: the number of batches to read and drop after the states are restored.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -280,11 +295,11 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def _decode(content: bytes, pipelines: tuple[str, ...]) -> tuple[list[bytes], int]:
-    """The states in the bytes that `_encode` made, and how many batches are to be read from there.
+    """Returns the states in the bytes that `_encode` made, and the number of batches to drop.
 
     Raises:
-        ValueError: they are of another format, or of other pipelines.
-        zipfile.BadZipFile: they are damaged.
+        ValueError: the bytes have another format, or are of other pipelines.
+        zipfile.BadZipFile: the bytes are damaged.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         index = json.loads(archive.read(_INDEX))

@@ -68,6 +68,7 @@ class Peers(NoPeers):
         self._wish = program.team.wish
         self._apart = team.apart
         self._asked = False
+        self.left = False
         # Workers that do not wait for each other divide the steps among themselves.
         self.workers = team.size if team.apart else 1
 

@@ -111,18 +111,9 @@ class Loop:
             due = self._schedule.due(progress.step)
             try:
                 values = self._step(due)
-            except tf.errors.OutOfRangeError as error:
-                if hasattr(
-                    error, "__notes__"
-                ):  # Errors of hooks carry notes: a hook's own data has ended.
-                    raise
-                progress.input_ended = True
-                self._peers.end_of_input(error)
-                break
             except tf.errors.OpError as error:
-                if self._peers.ended(error):
+                if self._is_end_of_data(error):
                     break
-                error.add_note(blame.about(error, self._session.graph, self._where()))
                 raise
             if due:
                 self._take(values)
@@ -140,26 +131,40 @@ class Loop:
         """Whether the loop ends before another step."""
         return self._peers.leave(self._stopped() or self._hooks.stop_requested)
 
+    def _is_end_of_data(self, error: tf.errors.OpError) -> bool:
+        """Whether the data of this or another process has ended; other errors get a note."""
+        if isinstance(error, tf.errors.OutOfRangeError):
+            if hasattr(error, "__notes__"):  # Errors of hooks have notes: a hook's data has ended.
+                return False
+            self.progress.input_ended = True
+            self._peers.end_of_input(error)
+            return True
+        if self._peers.ended(error):
+            return True
+        error.add_note(blame.about(error, self._session.graph, self._where()))
+        return False
+
     def _step(self, due: Due) -> Any:
+        """Runs a step, or several steps of which only the last has work due after it."""
         if due or self._hooks or self._console.live:
             return self._stepper.run(due)
         self._plain_steps()
         return None
 
     def _plain_steps(self) -> None:
-        """Runs steps up to and with the next one at which something is due; the caller counts it.
+        """Runs steps up to the next one that has work due after it, such as a save.
 
-        A small step takes less time than checking after each step what is due.
+        Counts the other steps. `_run_steps` counts the last step and does the work after it, as
+        after any step: to look for due work after each step would take longer than a small step.
         """
-        progress, function = self.progress, self._stepper.function(())
+        progress, run = self.progress, self._stepper.function(())
         stopped, time_has_come = self._stopped, self._saves.time_has_come
         next_due = self._schedule.next_due(progress.step, self._saves.every_steps, self._pause_at)
         last = next_due - 1
-        while True:
-            function()
-            if progress.step >= last or stopped() or time_has_come():
-                return
+        run()
+        while progress.step < last and not stopped() and not time_has_come():
             progress.step += 1
+            run()
 
     def _take(self, values: Mapping[str, Any]) -> None:
         """Passes on the values that a step fetched."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,36 +65,47 @@ def means(
 ) -> list[GradsAndVars]:
     """Returns the mean gradients of one loss over all devices, for every copy of its variables.
 
-    There is one list for each device that computes means: for every device, or for the first alone.
+    The result has one list for each device that computes means: either every device computes them,
+    or the first device alone does, for the copies of all devices. A variable without a gradient
+    on some device is left out.
 
     Args:
         spread: the devices, and how their gradients meet.
         optimizer: the optimizer of the loss.
-        of_each: the gradients of each device of this process.
+        of_each: the gradients of each device of this process, of the same variables in the same
+            order.
     """
+    complete = _with_gradients_everywhere(of_each)
     if spread.is_single:
-        return [[(gradient, v) for gradient, v in of_each[0] if gradient is not None]]
-    moved = [
-        number
-        for number, pairs in enumerate(zip(*of_each, strict=True))
-        if all(gradient is not None for gradient, _ in pairs)
-    ]
-    gradients = [[pairs[number][0] for number in moved] for pairs in of_each]
-    by_itself = self_exchange.is_wanted(optimizer) and self_exchange.current() is not None
-    if spread.everywhere is not None and not by_itself:
+        return complete
+    gradients = [[gradient for gradient, _ in pairs] for pairs in complete]
+    copies = [[variable for _, variable in pairs] for pairs in complete]
+    # Such an optimizer adds up the gradients of the processes itself.
+    if self_exchange.is_wanted(optimizer) and self_exchange.current() is not None:
+        return [_for_all_copies(spread.mean_here(gradients), copies)]
+    if spread.everywhere is not None:
+        own_means = spread.means_of_each(gradients)
         return [
-            [(mean, pairs[number][1]) for number, mean in zip(moved, own, strict=True)]
-            for pairs, own in zip(of_each, spread.means_of_each(gradients), strict=True)
+            list(zip(of_device, variables, strict=True))
+            for of_device, variables in zip(own_means, copies, strict=True)
         ]
-    shared = spread.mean_here(gradients) if by_itself else spread.mean(gradients)
-    # Devices with shared variables all list the same variable; it is kept once.
-    return [
-        [
-            (mean, variable)
-            for number, mean in zip(moved, shared, strict=True)
-            for variable in {id(pairs[number][1]): pairs[number][1] for pairs in of_each}.values()
-        ]
-    ]
+    return [_for_all_copies(spread.mean(gradients), copies)]
+
+
+def _with_gradients_everywhere(of_each: Sequence[GradsAndVars]) -> list[GradsAndVars]:
+    """Each device's gradients, without the variables that lack a gradient on some device."""
+    of_variables = zip(*of_each, strict=True)
+    complete = [all(gradient is not None for gradient, _ in pairs) for pairs in of_variables]
+    return [list(itertools.compress(pairs, complete)) for pairs in of_each]
+
+
+def _for_all_copies(means: Sequence[Any], copies: Sequence[Sequence[tf.Variable]]) -> GradsAndVars:
+    """Pairs each mean with every device's copy of its variable, and with a shared variable once."""
+    found: GradsAndVars = []
+    for mean, variables in zip(means, zip(*copies, strict=True), strict=True):
+        distinct = {id(variable): variable for variable in variables}
+        found += [(mean, variable) for variable in distinct.values()]
+    return found
 
 
 def limited(

@@ -135,83 +135,133 @@ def _build(job: Job, taken: Taken, order: int | None, place: Place, may_lift: bo
     with tf.Graph().as_default() as built, place.scope(), keras_seed.fixed(job.seed):
         if job.seed is not None:
             tf.set_random_seed(job.seed)
-        global_step = tf.train.get_or_create_global_step()
-        data = job.data
+        tf.train.get_or_create_global_step()
         feed.announce(Feed.behind(taken, place.index, place.size, job.seed, order))
-        made = inputs.build(
-            data.input_fn, job.mode, data.batch_size, data.make_batches, may_lift, job.devices
-        )
-        updates.watch_keras()
-        places = devices.local(job.devices) if job.devices > 1 else ("",)
-        copied = hardware.copies(devices.machine(), job.placement.copied)
-        parts = replicas.build(
-            places,
-            copied and job.devices > 1,
-            lambda index: _call_on_device(job, made.structures[index], place, index),
-        )
-        model = parts[0].model
-        log = _logged(job, parts)
-        before = {variable.name for variable in tf.global_variables()}
-        results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
-        own = [*results, *_trained(parts)]
-        accumulation = Accumulation(job.batches)
-        if job.training:
-            update = _update_of(job, global_step, accumulation)
-            step = place.train_step(parts, sources(made), update)
-        else:
-            step = TrainStep(tf.group(*results))
-        step_op = _reading_inputs(step.op, made)
-        with tf.control_dependencies(None):
-            earlier = accumulation.earlier(sources(made) if made.initializers else [])
-        if job.training:
-            log = {**log, **also.logged(job.logging.also, log)}
-        rates = learning_rate.shown() if job.training and job.log_dir is not None else {}
-        slots = [variable for variable in tf.global_variables() if variable.name not in before]
-        shown = _summaries(made, job) if job.training and job.log_dir is not None else []
-        _check_reads(job, made, [step_op, *results, *shown])
-        if not model.hooks:  # Else one of them may update the metrics.
-            streaming_metrics.check(model.log, [step_op, *results])
-        if job.seed is not None:
-            stateless.replace_in_model(
-                [step_op, *results],
-                job.seed,
-                lambda: accumulation.number_of_batch(global_step),
-                own,
-                place.index,
-            )
-        stateless.tell_apart(own, place.index)
-        if job.training and job.optimization.updating.recompute:
-            losses = [loss.tensor for part in parts for loss in part.model.losses]
-            recompute.mark(losses, sources(made))
-        hooks = _hooks(parts)
-        second: tuple[tf.Operation, ...] = ()
-        if job.inter_mode is not None:
-            other = inter_evaluation.build(job, job.inter_mode, _call_model_fn)
-            hooks += other.model.inter_hooks
-            second = other.inputs.initializers
-        others = step.team.agreed if step.team is not None else None
-        counts = job.training and not place.trial
-        marked = begun.mark(step_op, sources(made), others) if counts else None
-    program = Program(
-        built,
-        made,
-        tuple(parts),
-        log,
-        global_step,
-        step_op,
-        hooks,
-        (*made.initializers, *second),
-        tuple(slots),
-        team=step.team,
-        earlier=earlier,
-        begun=marked,
-        shown=rates,
-    )
+        program = _build_step(job, place, _build_models(job, place, may_lift))
     if not job.export.wanted or not place.is_chief:
         return program
     names = export.checkpoint_names(built)
-    export_graph, signature = _build_export(job, made, names, f"the {job.mode} graph")
+    export_graph, signature = _build_export(job, program.inputs, names, f"the {job.mode} graph")
     return dataclasses.replace(program, export_graph=export_graph, export_signature=signature)
+
+
+@dataclass(frozen=True)
+class _Models:
+    """The models of a graph and their inputs, before a step is built of them.
+
+    Attributes:
+        inputs: the input part.
+        replicas: the model of each device.
+        log: the values that log lines show.
+        results: the tensors that the models and log lines return.
+        variables: the names of all variables in the graph.
+    """
+
+    inputs: Inputs
+    replicas: tuple[Replica, ...]
+    log: Mapping[str, tf.Tensor]
+    results: Sequence[tf.Tensor]
+    variables: Collection[str]
+
+    @property
+    def losses(self) -> list[tf.Tensor]:
+        """The losses of all devices."""
+        return [loss.tensor for replica in self.replicas for loss in replica.model.losses]
+
+    @property
+    def computed(self) -> list[tf.Tensor | tf.Operation]:
+        """All that the models compute: results, losses and updates of batch-norm statistics."""
+        updates = [update for replica in self.replicas for update in replica.updates]
+        return [*self.results, *self.losses, *updates]
+
+
+def _build_models(job: Job, place: Place, may_lift: bool) -> _Models:
+    data = job.data
+    made = inputs.build(
+        data.input_fn, job.mode, data.batch_size, data.make_batches, may_lift, job.devices
+    )
+    updates.watch_keras()
+    places = devices.local(job.devices) if job.devices > 1 else ("",)
+    copied = hardware.copies(devices.machine(), job.placement.copied)
+    parts = replicas.build(
+        places,
+        copied and job.devices > 1,
+        lambda index: _call_on_device(job, made.structures[index], place, index),
+    )
+    log = _logged(job, parts)
+    variables = {variable.name for variable in tf.global_variables()}
+    results = [tensor for part in parts for tensor in _results(part.model)] + [*log.values()]
+    return _Models(made, tuple(parts), log, results, variables)
+
+
+def _build_step(job: Job, place: Place, models: _Models) -> Program:
+    made = models.inputs
+    global_step = tf.train.get_or_create_global_step()
+    accumulation = Accumulation(job.batches)
+    if job.training:
+        update = _update_of(job, global_step, accumulation)
+        step = place.train_step(models.replicas, sources(made), update)
+    else:
+        step = TrainStep(tf.group(*models.results))
+    step_op = _reading_inputs(step.op, made)
+    with tf.control_dependencies(None):
+        earlier = accumulation.earlier(sources(made) if made.initializers else [])
+    log = models.log
+    if job.training:
+        log = {**log, **also.logged(job.logging.also, log)}
+    recorded = job.training and job.log_dir is not None
+    program = Program(
+        tf.get_default_graph(),
+        made,
+        models.replicas,
+        log,
+        global_step,
+        step_op,
+        _hooks(models.replicas),
+        made.initializers,
+        team=step.team,
+        earlier=earlier,
+        shown=learning_rate.shown() if recorded else {},
+        slots=tuple(v for v in tf.global_variables() if v.name not in models.variables),
+    )
+    shown = _summaries(made, job) if recorded else []
+    _check_reads(job, made, [step_op, *models.results, *shown])
+    if not program.model.hooks:  # Else one of them may update the metrics.
+        streaming_metrics.check(program.model.log, [step_op, *models.results])
+    _seed_random_numbers(job, place, models, program, accumulation)
+    if job.training and job.optimization.updating.recompute:
+        recompute.mark(models.losses, sources(made))
+    if job.inter_mode is not None:
+        program = _with_second_model(program, job, job.inter_mode)
+    if not job.training or place.trial:
+        return program
+    agreed = step.team.agreed if step.team is not None else None
+    return dataclasses.replace(program, begun=begun.mark(step_op, sources(made), agreed))
+
+
+def _seed_random_numbers(
+    job: Job, place: Place, models: _Models, program: Program, accumulation: Accumulation
+) -> None:
+    """Lets the models draw other numbers in each process, and the same ones in a seeded rerun."""
+    if job.seed is not None:
+        stateless.replace_in_model(
+            [program.step_op, *models.results],
+            job.seed,
+            lambda: accumulation.number_of_batch(program.global_step),
+            models.computed,
+            place.index,
+        )
+    stateless.tell_apart(models.computed, place.index)
+
+
+def _with_second_model(program: Program, job: Job, mode: str) -> Program:
+    """Adds the second model, which evaluates during training, with its hooks and initializers."""
+    second = inter_evaluation.build(job, mode, _call_model_fn)
+    return dataclasses.replace(
+        program,
+        hooks=(*program.hooks, *second.model.inter_hooks),
+        initializers=(*program.initializers, *second.inputs.initializers),
+    )
 
 
 def _check_averages(job: Job) -> None:
@@ -237,12 +287,6 @@ def sources(made: Inputs) -> list[tf.Operation]:
 
 def _results(model: Model) -> list[tf.Tensor]:
     return [*model.log.values(), *model.outputs.values()]
-
-
-def _trained(parts: Sequence[Replica]) -> list[tf.Tensor | tf.Operation]:
-    """Returns what the models compute for training: all losses, and all batch-norm updates."""
-    losses = [loss.tensor for part in parts for loss in part.model.losses]
-    return [*losses, *(update for part in parts for update in part.updates)]
 
 
 def _logged(job: Job, parts: Sequence[Replica]) -> Mapping[str, tf.Tensor]:

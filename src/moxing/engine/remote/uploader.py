@@ -7,6 +7,7 @@ import time
 
 from moxing.engine.remote.mirror import Mirror, Waiting
 from moxing.errors import MoxRuntimeError
+from moxing.framework import backoff
 from moxing.logs import TENSORFLOW
 
 LIMIT_SECONDS = 600.0  # Limit of the wait at the end of a run while nothing can be uploaded.
@@ -70,7 +71,7 @@ class Uploader:
                 return
             failures = failures + 1 if self._waiting.files else 0
             self._tell(failures)
-            pause = min(_ROUND_SECONDS * 2 ** min(failures, 4), _LONGEST_PAUSE)
+            pause = backoff.pause(failures + 1, _ROUND_SECONDS, _LONGEST_PAUSE, spread=0)
             if final:
                 time.sleep(min(pause, 2.0))
             else:

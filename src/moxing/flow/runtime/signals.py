@@ -32,17 +32,15 @@ class Interrupts:
         self._own = self._handle
         if not signals.in_main_thread():
             return
-        for number in signals.STOPPING:
-            found = signal.getsignal(number)
-            if signals.is_default(found):
-                self._before[number] = found
-                signal.signal(number, self._own)
+        found = signals.current(signals.STOPPING)
+        self._before = {n: handler for n, handler in found.items() if signals.is_default(handler)}
+        signals.install(dict.fromkeys(self._before, self._own))
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
         # A forked child, such as a reader, handles signals itself.
         if os.getpid() != self._process:
-            signal.signal(number, self._before[number])
+            signals.install({number: self._before[number]})
             os.kill(os.getpid(), number)
             return
         asked_before = bool(self._request)
@@ -92,9 +90,8 @@ class Interrupts:
         number = self._request.signal
         if number is not None and reached:
             TENSORFLOW.warning("%s: stopped after %s.", signals.name(number), reached)
-        for handled, handler in self._before.items():
-            if signal.getsignal(handled) is self._own:
-                signal.signal(handled, handler)
+        now = signals.current(self._before)
+        signals.install({n: before for n, before in self._before.items() if now[n] is self._own})
         if self._late and number is not None:
             _leave(number) if exiting else os.kill(os.getpid(), number)
 

@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 from moxing.errors import MoxTypeError
+from moxing.framework import backoff
 from moxing.framework.file import changes, status
 from moxing.framework.file.copying import transfer
 from moxing.framework.file.errors import MoxFileIsDirectoryException
 from moxing.framework.file.handle import File, open_whole
-from moxing.framework.file.store import retry
 from moxing.framework.file.store.protocol import Span
 from moxing.framework.file.store.serving import store_for
 from moxing.framework.file.store.writer import ChangedError
@@ -115,4 +115,4 @@ def _put(url: PathLike, data: str | bytes, binary: bool, mode: str) -> None:
         except ChangedError:
             if tried == APPENDS:
                 raise
-        time.sleep(retry.pause(tried, 0.05))
+        time.sleep(backoff.pause(tried, 0.05))

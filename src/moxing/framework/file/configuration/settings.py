@@ -80,7 +80,7 @@ class Settings:
 
 
 # The arguments of `set_auth`. The mapping is replaced as a whole, so that threads need no lock.
-_given: Mapping[str, Any] = {}
+_given: dict[str, Any] = {}
 
 
 def set_auth(
@@ -137,16 +137,13 @@ def set_auth(
         name = next(iter(unknown))
         raise MoxTypeError(f"set_auth() has no argument {name!r}.{near_matches(name, given)}")
     changes = {name: value for name, value in given.items() if value is not None}
-    global _given
-    merged = {**_given, **changes}
-    _build(merged)
-    _given = merged
+    _build({**_given, **changes})
+    _given.update(changes)
 
 
 def reset_auth() -> None:
     """Discards all settings of `set_auth`, so that only the environment applies."""
-    global _given
-    _given = {}
+    _given.clear()
 
 
 def current() -> Settings:

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from moxing.framework import backoff
 from moxing.framework.file.errors import MoxFileError
 
 T = TypeVar("T")
-LONGEST_WAIT = 15.0
 _LOG = logging.getLogger(__name__)
-# A separate generator, so that a program's seeded random numbers do not change.
-_RANDOM = random.Random()
-
-
-def pause(tries: int, first: float) -> float:
-    """Returns the wait after `tries` failed attempts: `first * 2**(tries-1)`, at most 15 s, +-25%.
-
-    The random spread keeps workers that failed together from retrying at the same time.
-    """
-    return min(first * 2.0 ** min(tries - 1, 30), LONGEST_WAIT) * _RANDOM.uniform(0.75, 1.25)
 
 
 def persist(
@@ -55,7 +44,7 @@ def persist(
                 raise error from None
             if tried == tries:
                 raise _spent(error, tries) from None
-        wait = pause(tried, first_wait)
+        wait = backoff.pause(tried, first_wait)
         if gives_up(time.monotonic() + wait - began):
             raise _spent(error, tried) from None
         # A first failure is normal for a busy store; log a warning only from the second one on.
