@@ -19,7 +19,7 @@ unexport PYTHONPATH
 PIP_LINES := sed -un -e 's/^ *\(Downloading .*MB)\).*/  \1/p' -e 's/^Installing collected.*/  Installing .../p'
 PIP_INSTALL = $(BIN)/python -m pip install --no-input --editable .
 
-.PHONY: help demo test test-fast test-real tested-with lint format migration docs dist clean
+.PHONY: help demo test test-fast test-real tested-with lint format migration docs pictures dist clean
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -61,6 +61,9 @@ migration: $(VENV)/.installed-dev ## list what old programs use that is missing;
 docs: $(VENV)/.installed-dev ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+pictures: $(VENV)/.installed-dev ## make the pictures of the documentation (tmux, chromium)
+	@$(BIN)/python tools/pictures.py
 
 dist: $(VENV)/.installed-dev ## build the sdist and the wheel into dist/, and try the wheel in a fresh environment
 	@rm -rf dist
