@@ -11,6 +11,7 @@ import numpy as np
 from moxing import flags
 from moxing.cluster.cluster import Cluster
 from moxing.cluster.platforms import tf_config
+from moxing.engine.job import ranking
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.counts import whole
 from moxing.estimator.strategies import Strategy, check
@@ -48,6 +49,11 @@ class RunConfig:
             `--session_timeout` overrides it.
         protocol, experimental_max_worker_delay_secs, checkpoint_save_graph_def: kept for programs
             that read them; not used.
+        keep_best: the name of a metric of evaluations, such as "accuracy", whose best checkpoint
+            is kept in `best` of model_dir; after the name of an evaluation that has one, as in
+            "test/accuracy". "loss:min" and "score:max" say the direction, and "accuracy:max:3"
+            keeps the three best. TensorFlow's RunConfig does not have this argument;
+            `mox run --keep-best` needs no change of the program.
         **others: none is accepted.
 
     Raises:
@@ -74,6 +80,7 @@ class RunConfig:
         experimental_max_worker_delay_secs: float | None = None,
         session_creation_timeout_secs: float = 7200,
         checkpoint_save_graph_def: bool = True,
+        keep_best: str | None = None,
         **others: Any,
     ) -> None:
         for name in others:
@@ -103,6 +110,9 @@ class RunConfig:
         self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
         self.session_creation_timeout_secs = session_creation_timeout_secs
         self.checkpoint_save_graph_def = checkpoint_save_graph_def
+        self.keep_best = keep_best
+        if keep_best is not None:
+            ranking.parsed(keep_best, "RunConfig's keep_best")
 
     def replace(self, **changes: Any) -> RunConfig:
         """Returns a copy with the given arguments changed."""
@@ -205,7 +215,7 @@ _FIELDS = (
     *("save_checkpoints_secs", "session_config", "keep_checkpoint_max"),
     *("keep_checkpoint_every_n_hours", "log_step_count_steps", "train_distribute", "device_fn"),
     *("protocol", "eval_distribute", "experimental_max_worker_delay_secs"),
-    *("session_creation_timeout_secs", "checkpoint_save_graph_def"),
+    *("session_creation_timeout_secs", "checkpoint_save_graph_def", "keep_best"),
 )
 
 

@@ -13,6 +13,7 @@ from moxing.estimator import warm_start
 from moxing.estimator.config import RunConfig
 from moxing.estimator.modeling import functions
 from moxing.estimator.running import checkpoints
+from moxing.estimator.running.best import BestOfEvaluations
 from moxing.framework.file import urls
 from moxing.logs import TENSORFLOW
 
@@ -42,6 +43,7 @@ class Described:
         self._params = copy.deepcopy(_plain(params))
         self._model_fn = model_fn
         self._warm_start_settings = warm_start.checked(warm_start_from)
+        self.best = BestOfEvaluations(self._config)
 
     @property
     def warm_start(self) -> str | None:

@@ -40,6 +40,35 @@ class Ranked:
     value: float
 
 
+class Metric:
+    """Reads the metric of the best checkpoints from what evaluations give.
+
+    Args:
+        ranking: the metric.
+    """
+
+    def __init__(self, ranking: Ranking) -> None:
+        self._ranking, self._missed = ranking, False
+
+    def value_in(self, values: Mapping[str, Any]) -> float | None:
+        """The value of the metric; None: it is not among the values, which is said once."""
+        metric = self._ranking.metric
+        if metric in values:
+            self._missed = True
+            return float(values[metric])
+        if not self._missed:
+            self._missed = True
+            TENSORFLOW.warning(
+                "%s names the metric %r, which this evaluation does not have: it has %s.%s No"
+                " checkpoint is kept as the best until an evaluation has it.",
+                self._ranking.asked_by,
+                metric,
+                ", ".join(values) or "none",
+                near_matches(metric, values),
+            )
+        return None
+
+
 class BestFolder:
     """The best checkpoints of a training, in `<log_dir>/best`.
 
@@ -50,15 +79,15 @@ class BestFolder:
     Args:
         log_dir: directory of the run.
         ranking: the metric, and how many checkpoints to keep.
+        whole: whether the folder has all files of its checkpoints, or their manifests only.
     """
 
-    def __init__(self, log_dir: str, ranking: Ranking) -> None:
+    def __init__(self, log_dir: str, ranking: Ranking, whole: bool = True) -> None:
         self.directory, self.ranking = os.path.join(log_dir, DIRECTORY), ranking
         ensure_directory(self.directory)
         self._sign = 1.0 if ranking.grows else -1.0
-        self._missed = False
         self._damaged: set[tuple[str, int]] = set()
-        self.kept = self._known()
+        self.kept = self._known(whole)
         if self.kept:  # An earlier run may have been killed before it removed one.
             self.settle()
 
@@ -66,24 +95,6 @@ class BestFolder:
     def best(self) -> Ranked | None:
         """The best checkpoint; None: there is none yet."""
         return self.kept[0] if self.kept else None
-
-    def value_in(self, values: Mapping[str, Any]) -> float | None:
-        """The value of the metric; None: it is not among the values, which is said once."""
-        metric = self.ranking.metric
-        if metric in values:
-            self._missed = True
-            return float(values[metric])
-        if not self._missed:
-            self._missed = True
-            TENSORFLOW.warning(
-                "%s names the metric %r, which this evaluation does not have: it has %s.%s No"
-                " checkpoint is kept as the best until an evaluation has it.",
-                self.ranking.asked_by,
-                metric,
-                ", ".join(values) or "none",
-                near_matches(metric, values),
-            )
-        return None
 
     def takes(self, value: float, step: int) -> bool:
         """Whether a checkpoint with this value at this step is among the best."""
@@ -127,10 +138,10 @@ class BestFolder:
             line = report.best_checkpoint(metric, best.value, best.step, self.directory)
             TENSORFLOW.info("%s", f"{prefix} {line}" if prefix else line[0].upper() + line[1:])
 
-    def _known(self) -> list[Ranked]:
+    def _known(self, whole: bool) -> list[Ranked]:
         """The whole checkpoints that earlier runs kept for this metric, the best first."""
         for prefix, record in self._records():
-            if self._is_own(record) and (why := verify.fault(prefix)):
+            if whole and self._is_own(record) and (why := verify.fault(prefix)):
                 self._damaged.add((prefix, record.serial))
                 TENSORFLOW.warning("%s is damaged, and is not used: %s.", prefix, why)
         found = self._ranked()
@@ -173,7 +184,7 @@ class BestCheckpoint:
     """
 
     def __init__(self, log_dir: str, ranking: Ranking) -> None:
-        self.folder = BestFolder(log_dir, ranking)
+        self.folder, self._metric = BestFolder(log_dir, ranking), Metric(ranking)
         self._saver = Saver(
             self.folder.directory,
             replicas.originals(tf.global_variables()),
@@ -192,7 +203,7 @@ class BestCheckpoint:
         Returns:
             Whether a checkpoint was saved.
         """
-        value = self.folder.value_in(values)
+        value = self._metric.value_in(values)
         if value is None:
             return False
         step = int(session.run(self._global_step))

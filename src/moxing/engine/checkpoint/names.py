@@ -12,6 +12,7 @@ META = ".meta"
 MANIFEST = ".manifest.json"
 INPUT = ".input"  # The place in the input; see data.position.
 POINTER = "checkpoint"
+STAGE = ".mox-tmp-"  # A hidden directory in which a checkpoint is written before its commit.
 
 _DATA = re.compile(r"\.data-\d{5}-of-(\d{5})")
 _MEMBER = re.compile(r"(\.index|\.meta|\.manifest\.json|\.input|\.data-\d{5}-of-\d{5})$")
@@ -97,6 +98,16 @@ def missing_data(prefix: str) -> str | None:
         if wanted not in there:
             return wanted
     return None
+
+
+def without_index(directory: str) -> list[str]:
+    """The prefixes of data files in a directory whose `.index` file is not there, in order."""
+    found = {
+        os.path.join(directory, prefix_of(name))
+        for name in os.listdir(directory)
+        if _DATA.search(name) and is_member(name) and not name.startswith(".")
+    }
+    return sorted(prefix for prefix in found if not os.path.isfile(prefix + INDEX))
 
 
 def indexed_prefixes(directory: str) -> list[str]:

@@ -50,6 +50,7 @@ def evaluate(
     if training is not None:
         training.evaluated(name or "", _numbers(shown), None, done.seconds, after=step)
     _summarize(local_path_of(estimator, name), step, shown)
+    estimator.best.offer(checkpoint_path, name, shown)
     return {**values, "global_step": step}
 
 

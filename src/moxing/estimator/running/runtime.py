@@ -41,10 +41,12 @@ def begin() -> None:
 
     Raises:
         MoxNotSupportedError: a flag that Estimators do not support.
+        MoxValueError: MOX_KEEP_BEST names no metric.
     """
     hello.say_hello()
     flags.read_command_line()
     flags.check_supported()
+    saving.best()
     rehearsal.refuse("Estimators", "call train(input_fn, steps=1) with a model_dir of its own")
     for name in _SCALES:
         if name in flags.given():

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 
 from moxing.engine import checkpoint
 from moxing.engine.checkpoint import durable, manifest, pointer
 from moxing.engine.checkpoint.names import (
     INDEX,
-    INPUT,
     MANIFEST,
-    META,
-    POINTER,
-    data_suffixes,
     is_single_file,
     prefix_of,
     present,
@@ -22,6 +17,7 @@ from moxing.engine.checkpoint.names import (
 from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.saving import stage
 from moxing.engine.checkpoint.saving.commit import remove as remove_files
+from moxing.engine.remote import placing
 from moxing.engine.remote.fetch import listing
 from moxing.engine.remote.lease import Lease
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
@@ -109,7 +105,7 @@ def _remove(prefix: str) -> None:
 def _place(src: str, folder: str, name: str, aside: str) -> None:
     """Copies a checkpoint's files into a stage, then renames them into place, the manifest last."""
     final, staged = os.path.join(folder, name), os.path.join(aside, name)
-    suffixes = [*_content(src), *_there(src, MANIFEST)]
+    suffixes = [*placing.content(src), *placing.there(src, MANIFEST)]
     file.copy_files([(src + suffix, staged + suffix) for suffix in suffixes], _THREADS)
     if why := verify.fault(staged):
         raise MoxRuntimeError(f"The copy of {src} in {folder} is not whole: {why}.")
@@ -118,15 +114,6 @@ def _place(src: str, folder: str, name: str, aside: str) -> None:
         os.replace(staged + suffix, final + suffix)
     durable.sync_directory(folder)
     _point(folder, aside, last=name)
-
-
-def _content(prefix: str) -> list[str]:
-    """Returns the suffixes of a checkpoint's files except the manifest, which is moved last."""
-    return [*data_suffixes(prefix), *_there(prefix, INPUT, META), INDEX]
-
-
-def _there(prefix: str, *suffixes: str) -> list[str]:
-    return [suffix for suffix in suffixes if os.path.exists(prefix + suffix)]
 
 
 def _point(folder: str, aside: str, last: str | None = None) -> None:
@@ -145,14 +132,9 @@ def _point(folder: str, aside: str, last: str | None = None) -> None:
 
 
 def _upload(src: str, folder: str, name: str) -> None:
-    """Copies a checkpoint into a store: data and index, then the manifest, then the pointer."""
-    pairs = [(src + suffix, f"{folder}/{name}{suffix}") for suffix in _content(src)]
-    file.copy_files(pairs, _THREADS)
-    for suffix in _there(src, MANIFEST):
-        file.copy(src + suffix, f"{folder}/{name}{suffix}")
-    there = sorted(
+    """Copies a checkpoint into a store, and points to it."""
+    placing.upload(src, folder)
+    names = sorted(
         other.removesuffix(MANIFEST) for other in listing(folder) if other.endswith(MANIFEST)
     )
-    with tempfile.TemporaryDirectory() as local:
-        pointer.write(local, [other for other in there if other != name] + [name], local)
-        file.copy(os.path.join(local, POINTER), f"{folder}/{POINTER}")
+    placing.point(folder, [other for other in names if other != name] + [name])

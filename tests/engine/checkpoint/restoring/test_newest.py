@@ -189,8 +189,56 @@ def test_a_user_who_removed_the_checkpoints_starts_afresh(
     assert newest(two) is None
     assert log.messages == [
         f"Skipped: {two}/model.ckpt-20: model.ckpt-20.index is missing."
-        f" There is no other checkpoint in {two}."
+        f" There is no other checkpoint in {two}, nor the values of one."
     ]
+
+
+def test_lost_indexes_are_an_error(two: Path) -> None:
+    """A run that started from scratch would delete the values that an index makes whole again."""
+    kept = {path: path.read_bytes() for path in two.glob("*.index")}
+    for path in kept:
+        path.unlink()
+    with pytest.raises(CheckpointError) as caught:
+        newest(two)
+    assert str(caught.value) == (
+        f"No checkpoint in {two} is whole. Skipped: {two}/model.ckpt-20: model.ckpt-20.index is"
+        f" missing; {two}/model.ckpt-10: model.ckpt-10.index is missing. Restore the files from a"
+        " copy; to do without them, remove them or choose another directory."
+    )
+    assert len(list(two.glob(f"*{DATA}"))) == 2
+    for path, content in kept.items():
+        path.write_bytes(content)
+    assert newest(two) == _at(two, 20)
+
+
+@pytest.mark.parametrize("pointer", [True, False])
+def test_lost_indexes_of_another_program_are_an_error(
+    foreign: Callable[..., str], tmp_path: Path, pointer: bool
+) -> None:
+    foreign({"w": np.zeros(3)}, step=70)
+    foreign({"w": np.zeros(3)}, name="weights")
+    for path in tmp_path.glob("*.index"):
+        path.unlink()
+    if not pointer:
+        (tmp_path / "checkpoint").unlink()
+    with pytest.raises(CheckpointError, match="No checkpoint in .* is whole") as caught:
+        newest(tmp_path)
+    for name in ("weights", "model.ckpt-70"):
+        assert f"{tmp_path}/{name}: {name}.index is missing" in str(caught.value)
+
+
+def test_remains_of_a_first_commit_that_was_cut_off_are_no_checkpoint(
+    make_model: Callable[..., Any], tmp_path: Path
+) -> None:
+    """As SIGKILL leaves them: values are in place, the index and the manifest in the stage."""
+    model = make_model()
+    model.save(0)
+    stage = tmp_path / ".mox-tmp-killed"
+    stage.mkdir()
+    for suffix in (".index", ".manifest.json"):
+        os.rename(tmp_path / f"model.ckpt-0{suffix}", stage / f"model.ckpt-0{suffix}")
+    (tmp_path / "checkpoint").unlink()
+    assert newest(tmp_path) is None
 
 
 def test_a_moved_directory(two: Path) -> None:

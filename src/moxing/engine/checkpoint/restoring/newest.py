@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from moxing.engine.checkpoint import manifest, pointer
-from moxing.engine.checkpoint.names import MANIFEST, Checkpoint, indexed_prefixes, present, step_of
+from moxing.engine.checkpoint.names import (
+    INDEX,
+    MANIFEST,
+    STAGE,
+    Checkpoint,
+    indexed_prefixes,
+    present,
+    step_of,
+    without_index,
+)
 from moxing.engine.checkpoint.restoring import verify
 from moxing.errors import CheckpointError
 from moxing.logs import TENSORFLOW
@@ -21,8 +30,8 @@ def newest(directory: str | Path) -> Checkpoint | None:
     programs. Damaged checkpoints are skipped; one warning names them and the reasons.
 
     Raises:
-        CheckpointError: there are checkpoints but all are damaged. A run that started from scratch
-            here would overwrite one that can perhaps be repaired.
+        CheckpointError: there are checkpoints but all are damaged, or have lost their `.index`. A
+            run that started from scratch here would overwrite one that can perhaps be repaired.
     """
     root = os.fspath(directory)
     if not os.path.isdir(root):
@@ -37,13 +46,29 @@ def newest(directory: str | Path) -> Checkpoint | None:
             return Checkpoint(prefix, step_of(prefix))
         skipped.append(f"{prefix}: {why}")
         remains = remains or present(prefix)
+    for prefix in _values_alone(root):
+        remains = True
+        if not any(one.startswith(f"{prefix}:") for one in skipped):
+            skipped.append(f"{prefix}: {os.path.basename(prefix)}{INDEX} is missing")
     if remains:
         raise CheckpointError(
             f"No checkpoint in {root} is whole. {_list(skipped)}. Restore the files from a copy; to"
             " do without them, remove them or choose another directory."
         )
-    _warn(skipped, f"There is no other checkpoint in {root}.")
+    _warn(skipped, f"There is no other checkpoint in {root}, nor the values of one.")
     return None
+
+
+def _values_alone(root: str) -> list[str]:
+    """The prefixes of checkpoints whose values are there without their index.
+
+    Not those of a first commit that was cut off: it leaves values without a manifest beside a
+    stage, and nothing is lost with them.
+    """
+    was_cut = any(name.startswith(STAGE) for name in os.listdir(root))
+    return [
+        prefix for prefix in without_index(root) if not was_cut or os.path.exists(prefix + MANIFEST)
+    ]
 
 
 def candidates(root: str, target: pointer.Pointer | None) -> Iterator[str]:

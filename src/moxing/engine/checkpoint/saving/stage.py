@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from moxing.engine.checkpoint.names import STAGE
 from moxing.framework import owners
 
-_PREFIX = ".mox-tmp-"
 _STALE_SECONDS = 24 * 3600.0
 
 
-def stage(directory: str, prefix: str = _PREFIX) -> AbstractContextManager[str]:
+def stage(directory: str, prefix: str = STAGE) -> AbstractContextManager[str]:
     """An empty directory inside `directory`, so that files can be renamed out of it.
 
     It is removed at the end of the block.
@@ -18,7 +18,7 @@ def stage(directory: str, prefix: str = _PREFIX) -> AbstractContextManager[str]:
     return owners.owned_folder(directory, prefix)
 
 
-def sweep(directory: str, own: str, prefix: str = _PREFIX) -> None:
+def sweep(directory: str, own: str, prefix: str = STAGE) -> None:
     """Removes the stages that killed runs left behind.
 
     Args:
