@@ -28,8 +28,10 @@ def _parser() -> argparse.ArgumentParser:
         help="wait so long for the doctors of the cluster's other tasks, and compare with them",
     )
     for name in ("job_name", "ps_hosts", "worker_hosts"):
-        parser.add_argument(f"--{name}", default="", help="as of mox run")
-    parser.add_argument("--task_index", type=int, default=0, help="as of mox run")
+        parser.add_argument(f"--{name}", default="", help="the flag of that name of mox run")
+    parser.add_argument(
+        "--task_index", type=int, default=0, help="the flag of that name of mox run"
+    )
     return parser
 
 

@@ -47,37 +47,59 @@ _BEFORE_SCRIPT = ("--workers", "--ps", "--hosts", "--ssh", "--private", "--emit"
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="mox launch", description=_DESCRIPTION, allow_abbrev=False)
-    parser.add_argument("--workers", type=int, metavar="N", help="default: 1, or one a host")
-    parser.add_argument("--ps", type=int, default=0, metavar="N", help="parameter servers")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="workers; default: 1, with --hosts one on each"
+    )
+    parser.add_argument(
+        "--ps", type=int, default=0, metavar="N", help="parameter servers; default: 0"
+    )
     parser.add_argument("--num_gpus", type=int, metavar="N", help="devices of each worker")
     parser.add_argument(
-        "--max_restarts", type=int, default=3, metavar="N", help="after deaths; default: 3"
+        "--max_restarts",
+        type=int,
+        default=3,
+        metavar="N",
+        help="how many times the job is started again after a task has died; default: 3",
     )
     parser.add_argument(
         "--grace",
         type=float,
         metavar="SECONDS",
-        help="for tasks that are told to stop, to save and end; default: 300 (--emit=slurm: 120)",
+        help="time for tasks to save and end when they are told to stop; default: 300, with"
+        " --emit=slurm 120",
     )
     parser.add_argument(
-        "--logs", metavar="DIR", help="one file a task; default: a new folder in mox-logs"
+        "--logs",
+        metavar="DIR",
+        help="folder for the output of each task; default: a new one in mox-logs",
     )
     parser.add_argument(
-        "--hosts", metavar="A,B", help="print the commands for several machines, this one or not"
+        "--hosts",
+        metavar="A,B",
+        help="machines that share the tasks: prints the command for each, or runs it with --ssh",
     )
-    parser.add_argument("--ssh", action="store_true", help="run them there, over ssh")
+    parser.add_argument(
+        "--ssh",
+        action="store_true",
+        help="with --hosts: run the commands on the machines, over ssh",
+    )
     parser.add_argument(
         "--private",
         action="store_true",
         help="with --ssh: no port of the job is open to anybody; ssh carries its connections",
     )
     parser.add_argument(
-        "--port", type=int, default=2222, metavar="P", help="with --hosts, the first; default: 2222"
+        "--port",
+        type=int,
+        default=2222,
+        metavar="P",
+        help="with --hosts: the first port of each machine; default: 2222",
     )
     parser.add_argument(
         "--isolate",
         action="store_true",
-        help="in a network of its own: nobody outside reaches the ports, nor the tasks anything",
+        help="run in a network of its own: nobody outside reaches the ports of the job, and its"
+        " tasks reach nothing outside",
     )
     parser.add_argument(
         "--emit",

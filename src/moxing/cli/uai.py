@@ -24,18 +24,41 @@ def _parser() -> argparse.ArgumentParser:
     train = commands.add_parser(
         "train", help="run a training here", description=_DESCRIPTION, allow_abbrev=False
     )
-    train.add_argument("--nodes", type=int, default=1, metavar="N", help="default: 1")
-    train.add_argument("--ps", type=int, default=0, metavar="M", help="parameter servers")
-    train.add_argument("--num_gpus", type=int, default=0, metavar="G", help="of each node")
-    train.add_argument("--data", required=True, metavar="DIR", help="read by the program")
-    train.add_argument("--output", required=True, metavar="DIR", help="written by it")
-    train.add_argument("--code", default=".", metavar="DIR", help="default: this folder")
+    train.add_argument("--nodes", type=int, default=1, metavar="N", help="nodes; default: 1")
     train.add_argument(
-        "--max_restarts", type=int, default=3, metavar="N", help="after deaths; default: 3"
+        "--ps", type=int, default=0, metavar="M", help="parameter servers; default: 0"
     )
-    train.add_argument("--grace", type=float, metavar="SECONDS", help="as of mox launch")
-    train.add_argument("--logs", metavar="DIR", help="one file a process; default: in mox-logs")
-    train.add_argument("--isolate", action="store_true", help="in a network of its own")
+    train.add_argument(
+        "--num_gpus", type=int, default=0, metavar="G", help="GPUs of each node; default: 0"
+    )
+    train.add_argument("--data", required=True, metavar="DIR", help="data that the program reads")
+    train.add_argument(
+        "--output", required=True, metavar="DIR", help="folder that the program writes"
+    )
+    train.add_argument(
+        "--code", default=".", metavar="DIR", help="folder of the program; default: this one"
+    )
+    train.add_argument(
+        "--max_restarts",
+        type=int,
+        default=3,
+        metavar="N",
+        help="how many times the job is started again after a process has died; default: 3",
+    )
+    train.add_argument(
+        "--grace",
+        type=float,
+        metavar="SECONDS",
+        help="time for processes to save and end when they are told to stop; default: 300",
+    )
+    train.add_argument(
+        "--logs",
+        metavar="DIR",
+        help="folder for the output of each process; default: a new one in mox-logs",
+    )
+    train.add_argument(
+        "--isolate", action="store_true", help="run in a network of its own, out of reach"
+    )
     train.add_argument("command", metavar="COMMAND", help='"script.py [flags]"')
     train.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     return parser

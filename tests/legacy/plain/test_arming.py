@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import sysconfig
+import venv
 from pathlib import Path
 
 import pytest
 
+import moxing
 from moxing.errors import MoxRuntimeError
 from moxing.legacy.plain import arming
 
@@ -63,3 +68,52 @@ def test_a_marker_that_cannot_be_removed(marker: Path) -> None:
 
     with pytest.raises(MoxRuntimeError, match=f"cannot remove {marker}: "):
         arming.disarm()
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A Python environment in which pip has installed a package of the name openmox."""
+    venv.create(tmp_path / "env", with_pip=False, symlinks=True)
+    site = next(tmp_path.glob("env/lib/python*/site-packages"))
+    (site / "others.pth").write_text(
+        f"{Path(moxing.__file__).parents[1]}\n{sysconfig.get_path('purelib')}\n"
+    )
+    info = site / "openmox-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: openmox\nVersion: 1.0\n")
+    (info / "INSTALLER").write_text("pip\n")
+    (info / "RECORD").write_text(
+        "".join(f"{info.name}/{name},,\n" for name in ("METADATA", "INSTALLER", "RECORD"))
+    )
+    return site
+
+
+def _switch(site: Path, call: str) -> None:
+    python = site.parents[2] / "bin" / "python"
+    program = f"from moxing.legacy.plain import arming; print(arming.{call})"
+    done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_pip_uninstall_leaves_no_marker(installed: Path) -> None:
+    _switch(installed, "arm()")
+    _switch(installed, "arm(all_old=True)")
+    assert (installed / "openmox-armed.pth").exists()
+
+    pip = [sys.executable, "-m", "pip", "--python", str(installed.parents[2])]
+    subprocess.run([*pip, "uninstall", "-y", "openmox"], check=True, timeout=240)
+
+    assert [path.name for path in installed.iterdir()] == ["others.pth"]
+
+
+@pytest.mark.slow
+def test_off_leaves_the_record_as_it_was(installed: Path) -> None:
+    record = installed / "openmox-1.0.dist-info" / "RECORD"
+    before = record.read_text()
+
+    _switch(installed, "arm()")
+    assert record.read_text() == f"{before}openmox-armed.pth,,\n"
+    _switch(installed, "disarm()")
+
+    assert record.read_text() == before

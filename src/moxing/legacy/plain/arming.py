@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+from importlib import metadata
 
 from moxing.errors import MoxRuntimeError
 from moxing.framework import atomic
@@ -28,6 +29,25 @@ def line(all_old: bool) -> str:
     return _LINE % all_old
 
 
+def _list_in_record(listed: bool) -> None:
+    """Lists the file among those of the installed openmox or not: `pip uninstall` removes these.
+
+    Where openmox was installed elsewhere or without such a list, only `disarm` removes the file.
+    """
+    try:
+        installed = metadata.distribution("openmox")
+    except metadata.PackageNotFoundError:
+        return
+    records = [file for file in installed.files or () if file.name == "RECORD"]
+    if not records or str(installed.locate_file(MARKER)) != marker():
+        return
+    path, entry = str(installed.locate_file(records[0])), f"{MARKER},,"
+    with open(path, encoding="utf-8") as file:
+        lines = [line for line in file.read().splitlines() if line != entry]
+    lines += [entry] if listed else []
+    atomic.replace(path, ("".join(f"{line}\n" for line in lines).encode(),))
+
+
 def arm(all_old: bool = False) -> str:
     """Arms this environment; returns a sentence that says so.
 
@@ -40,6 +60,7 @@ def arm(all_old: bool = False) -> str:
     path = marker()
     try:
         atomic.replace(path, (line(all_old).encode(),))
+        _list_in_record(listed=True)
     except OSError as error:
         raise MoxRuntimeError(
             f"cannot write {path}: {error.strerror}. Run `mox legacy on` as the owner of this"
@@ -61,6 +82,7 @@ def disarm() -> str:
     path = marker()
     try:
         os.remove(path)
+        _list_in_record(listed=False)
     except FileNotFoundError:
         return f"off: it was not on ({path} is not there)."
     except OSError as error:
