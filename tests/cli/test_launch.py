@@ -65,7 +65,9 @@ def test_a_missing_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
 def test_flags_after_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple] = []
     monkeypatch.setattr(
-        supervising, "supervise", lambda *given, limits: calls.append((*given, limits)) or 9
+        supervising,
+        "supervise",
+        lambda *given, limits, network=None: calls.append((*given, limits)) or 9,
     )
 
     given = [
@@ -87,7 +89,9 @@ def test_flags_after_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_output_goes_to_a_new_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple] = []
-    monkeypatch.setattr(supervising, "supervise", lambda *given, limits: calls.append(given) or 0)
+    monkeypatch.setattr(
+        supervising, "supervise", lambda *given, limits, network=None: calls.append(given) or 0
+    )
 
     assert launch.main(["train.py"]) == 0
     assert calls[0][1].parent == Path("mox-logs")
