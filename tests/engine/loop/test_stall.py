@@ -63,6 +63,19 @@ def test_a_generator_that_waits_is_shown_at_its_line(log: Any, until_said: Any) 
     assert ", in wait: " in place
 
 
+def test_the_input_has_the_name_that_the_called_face_gives_it(log: Any, until_said: Any) -> None:
+    """The line is worded in a thread beside the loop."""
+
+    def generator() -> Iterator[float]:
+        yield from (1.0, 2.0, 3.0)
+        until_said()
+        yield from [4.0] * 10
+
+    job = dict(input_fn=generated(generator), max_steps=6, stall_timeout=0.2)
+    assert execute(**job, names={"input_fn": "train_data"}).steps == 6
+    assert said(log)[0].endswith("Python code of train_data is at")
+
+
 def test_a_py_func_of_a_queue_is_shown_too(log: Any, until_said: Any) -> None:
     taken = []
 

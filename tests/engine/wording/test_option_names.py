@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from moxing.engine.wording import option_names, report
@@ -18,6 +20,21 @@ def test_names_hold_for_a_block_and_what_it_does_not_name_stays() -> None:
         )
     assert option_names.option("log_dir") == "log_dir"
     assert option_names.limit(65) == "max_number_of_steps 65"
+
+
+def test_a_thread_keeps_the_names_of_the_thread_that_starts_it() -> None:
+    heard: list[str] = []
+
+    def hear(name: str) -> None:
+        heard.append(option_names.option(name))
+
+    with option_names.spoken({"log_dir": "output_dir"}):
+        targets = [option_names.carried(hear), option_names.carried(hear), hear]
+    threads = [threading.Thread(target=target, args=("log_dir",)) for target in targets]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    assert heard == ["output_dir", "output_dir", "log_dir"]
 
 
 def test_a_name_that_no_message_has_is_a_mistake() -> None:

@@ -17,7 +17,7 @@ from moxing.engine.graph import ancestry, run_context
 
 
 class Taken(NamedTuple):
-    """The elements, of all processes together, and the steps that earlier runs took of an input."""
+    """The elements that earlier runs took from an input, of all processes, and their steps."""
 
     elements: int = 0
     steps: int = 0
@@ -28,16 +28,16 @@ class Feed:
     """The requirements that a run has of its readers.
 
     Attributes:
-        start: number of elements to skip, because an earlier run took them. An element is what one
-            evaluation of the reader's tensors yields.
+        start: number of elements to skip, because an earlier run took them. One evaluation of the
+            reader's tensors yields one element.
         shard, shards: this process reads the elements whose number is `shard` modulo `shards`.
         seed: fixes the order of the data and all random numbers in the input; None: a new seed in
             each run.
         order: the seed of the data's order in a run without a seed. It is stored in checkpoints, so
             that a resumed run continues in the same order; None outside of a run.
-        taken: number of elements that all processes together took before, in the order of their
-            numbers; None: as many as `start` says for each.
-        steps: number of steps whose elements these are.
+        taken: number of elements that all processes together took in earlier runs, in the order of
+            their numbers; None: each process took `start` elements.
+        steps: number of steps in which earlier runs took these elements.
     """
 
     start: int = 0
@@ -52,13 +52,13 @@ class Feed:
     def behind(
         cls, taken: Taken, shard: int, shards: int, seed: int | None, order: int | None
     ) -> Feed:
-        """The feed of a process that goes on behind what all processes took."""
+        """The feed of a process that goes on behind the elements that all processes took."""
         start = own_start(taken.elements, shard, shards)
         return cls(start, shard, shards, seed, order, taken.elements, taken.steps)
 
 
 def own_start(taken: int, shard: int, shards: int) -> int:
-    """How many of the numbers below `taken` are `shard` modulo `shards`."""
+    """The number of elements before element number `taken` that belong to this shard."""
     return max(0, -((shard - taken) // shards))
 
 
@@ -88,7 +88,7 @@ def register(get_next: tf.Operation, sample_index: tf.Tensor | None) -> None:
 
 
 def repeats_after(batches: int) -> None:
-    """Says that the input of the current graph is the same again after so many of its elements."""
+    """Says that the input of the current graph repeats itself after this number of elements."""
     run_context.current().period = batches
 
 

@@ -37,7 +37,7 @@ class Inputs:
         initializers: operations to run once before the first step.
         wait: scalar float64 tensor, seconds that the step waited for data; None: not measured.
         cut: the user's iterator operations that the pipeline replaced: a session that runs them
-            gets other elements than those in `structures`.
+            takes elements that the models then miss.
         positioned: whether the input starts where `feed.Feed.start` says.
     """
 
@@ -67,7 +67,7 @@ class _Batches:
     Attributes:
         mode: TRAIN, EVAL or PREDICT.
         size: how many samples the engine puts into a batch; None: input_fn returns batches.
-        devices: how many batches a step takes, one a device.
+        devices: how many batches a step takes: one for each device.
     """
 
     mode: str
@@ -266,7 +266,7 @@ def _queue(tensors: Sequence[Any], batches: _Batches) -> list[Any]:
 
 
 def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | None:
-    """The batch size: the first dimension of the first input that has one; 1 of a sample alone."""
+    """The batch size: the first dimension of the first input that has any; 1 for a lone sample."""
     if known is not None:
         return known
     if _is_one_sample(tensors):

@@ -41,7 +41,7 @@ class Lifted:
     Attributes:
         dataset: the pipeline.
         cut: the operations of the user's graph that the pipeline replaces. An operation that still
-            reads one of them gets other elements than the pipeline's.
+            reads a replaced operation takes elements of its own, not the pipeline's.
     """
 
     dataset: Any
@@ -227,7 +227,7 @@ def _made_from(iterator: tf.Operation) -> tf.Tensor:
 
 
 def _zip(sources: Sequence[tuple[Any, list[tf.Tensor]]]) -> tuple[Any, list[tf.Tensor]]:
-    """Zips several sources into one, whose elements have the parts of all."""
+    """Zips the sources into one dataset, whose elements have the parts of all sources."""
     datasets = [dataset for dataset, _ in sources]
     elements = [element for _, parts in sources for element in parts]
     if not datasets:

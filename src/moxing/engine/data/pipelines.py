@@ -60,8 +60,8 @@ class Pipeline:
 
     Attributes:
         iterator: the operation of the iterator.
-        initializer: operation that starts it at its beginning; None: its first use does that, or
-            the graph has several.
+        initializer: operation that moves the iterator to its beginning; None: the iterator's first
+            use does so, or the graph has several such operations.
     """
 
     def __init__(self, iterator: tf.Operation) -> None:
@@ -185,7 +185,7 @@ def _only_tunes(user: tf.Operation, constant: tf.Operation) -> bool:
 
 
 def _arguments(op: tf.Operation) -> Iterator[tuple[str, tf.Tensor]]:
-    """The inputs of an operation with their names; those of a list share its name."""
+    """The inputs of an operation with their names; the inputs of a list share the list's name."""
     tensors = iter(op.inputs)
     for argument in op.op_def.input_arg:
         count = 1

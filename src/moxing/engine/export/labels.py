@@ -8,7 +8,7 @@ NAME = "labels.txt"
 
 
 def labels_beside(log_dir: str | None, checkpoint_prefix: str) -> list[str]:
-    """The path of labels.txt, as a list of one; an empty list if there is no such file.
+    """A list of the path of labels.txt; an empty list if there is no such file.
 
     Args:
         log_dir: directory of the run, where training writes labels.txt.

@@ -94,7 +94,7 @@ def _outputs_of(directory: str, feed: Feed, fetches: Mapping[str, list[tf.Tensor
 
 
 def _reason(error: Exception) -> str:
-    """The line that says what went wrong, from an error whose text may begin with a traceback."""
+    """The line with the reason of an error, whose text may begin with a traceback."""
     text = getattr(error, "message", None) or str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     starts = [n for n, line in enumerate(lines) if line.startswith(("Graph execution", "Node: "))]

@@ -29,7 +29,7 @@ def checkpoint_names(graph: tf.Graph) -> set[str]:
 
 
 def check_variables(signature: ExportSignature, trained: Collection[str], where: str) -> None:
-    """Raises if the outputs need variables that are not among the trained ones.
+    """Raises if the outputs need variables that are not among the trained variables.
 
     Args:
         signature: inputs and outputs of the model to export.

@@ -69,7 +69,7 @@ def write(
         signature: inputs and outputs, which `check` has accepted.
         checkpoint_prefix: checkpoint to take the variables from, by name.
         directory: destination, which must not exist; its parent is made if needed.
-        extras: what else to write, and which values to take.
+        extras: other files to write, and the choice between variables and their averages.
 
     Returns:
         `directory`.

@@ -20,7 +20,7 @@ def told(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operatio
     """Sentences about an error of exhausted memory; an empty text for other errors.
 
     Args:
-        error: what a session raised.
+        error: the error that a session raised.
         graph: the graph that ran.
         place: words an operation and the user's line that made it.
     """

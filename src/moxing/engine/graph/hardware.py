@@ -1,7 +1,8 @@
-"""Decides, from a description of a process's devices, what a run makes of them.
+"""Decides, from a description of a process's devices, how a run uses them.
 
-All that depends on a GPU is decided here, so that what a machine with eight of them would get can
-be asked on any machine. `devices` describes the machine that there is.
+All decisions that depend on a GPU are made here: copies of variables, collectives, XLA. Since they
+need only a description, a test on any machine can ask for the decisions for eight GPUs. `devices`
+describes the actual machine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NCCL: Final = "nccl"
 # TensorFlow's own choice, which never is NCCL.
 AUTO: Final = "auto"
 _LEADER = "/job:localhost/replica:0/task:0"
-# Gradients below so many bytes share a message. On GPUs a message of NCCL costs a launch on every
+# Gradients of fewer bytes share a message. On GPUs a message of NCCL costs a launch on every
 # device; messages of this size reach its full bandwidth, and the first of them is full long before
 # back-propagation ends.
 _NCCL_BUCKET = 16 * 1024 * 1024
@@ -49,7 +50,7 @@ class Exchange:
     """How the copies of a variable on all devices of all processes get the same gradient.
 
     Attributes:
-        hint: what the collectives are made of, `communication_hint` of TensorFlow's operations.
+        hint: the implementation of the collectives: `communication_hint` of their operations.
         bucket: gradients of fewer bytes share a message, which has at most this number of bytes.
     """
 
@@ -72,7 +73,7 @@ def names(machine: Machine, count: int) -> tuple[str, ...]:
 
 
 def copies(machine: Machine, asked: bool | None) -> bool:
-    """Whether each device has a copy of the variables: what was asked for, or what is faster.
+    """Whether each device has a copy of the variables: by the choice of the user, or by speed.
 
     Args:
         machine: logical devices on a CPU share its memory, and compute faster with one set of
@@ -89,7 +90,7 @@ def exchange(machine: Machine, asked: bool | None, members: int) -> Exchange | N
 
     Args:
         machine: the devices of this process; other processes have the same.
-        asked: whether one group of all devices is asked for; None: nothing was.
+        asked: whether the user chose one group of all devices; None: the user made no choice.
         members: devices of all processes, each with a copy of the variables.
     """
     together = machine.gpus > 0 if asked is None else asked
@@ -101,7 +102,7 @@ def exchange(machine: Machine, asked: bool | None, members: int) -> Exchange | N
 
 
 def configure(config: tf.ConfigProto, machine: Machine, count: int, together: bool) -> None:
-    """Sets what a session must know of the devices.
+    """Sets the options of a session that depend on the devices.
 
     Args:
         config: changed in place.

@@ -23,14 +23,15 @@ def contents(path: str) -> Iterator[bytes]:
 def broken(error: tf.errors.OpError, graph: tf.Graph) -> str:
     """`record 8 of /data/a.tfrecord is truncated ...`; empty where no file of the graph is broken.
 
-    TensorFlow tells the offset in the file alone. So the files that the graph names are read until
-    one fails at that offset; a file that only a feed or another file names is not found.
+    TensorFlow's error tells the offset, but not the file. So the files that the graph names are
+    read, up to the file that fails at that offset. A file that only a feed or another file names
+    is not found.
     """
     return broken_in(error, _files(graph))
 
 
 def broken_in(error: tf.errors.OpError, paths: Iterable[str]) -> str:
-    """What `broken` returns, where the files that may be broken are known."""
+    """The same text as that of `broken`, where the files that may be broken are known."""
     found = _BROKEN.search(str(error.message))
     if not isinstance(error, tf.errors.DataLossError) or found is None:
         return ""

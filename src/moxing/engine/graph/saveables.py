@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops.iterator_ops import _IteratorSaveable
 
-# Per replica after the first, its saveable objects: see `keep_copies`.
+# The saveable objects of each replica after the first: see `keep_copies`.
 _COPIES = "openmox/saveable_copies"
 
 
@@ -28,7 +28,7 @@ def copies() -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     first = [item for item in of_graph() if not is_iterator(item)]
     for replica in tf.get_collection(_COPIES):
-        # A model's objects come behind those that input_fn made before any model was called.
+        # input_fn has made its objects before a model makes any.
         for item, copy in zip(first[len(first) - len(replica) :], replica, strict=False):
             found.setdefault(item.name, []).append(copy)
     return found
@@ -45,11 +45,11 @@ def is_iterator(item: Any) -> bool:
 
 
 def follow_iterator(replaced: Iterable[tf.Operation], by: Any, can_be_saved: bool) -> None:
-    """Makes the graph save the iterator that is read, not those that it replaces.
+    """Makes the graph save the iterator that a run reads, not the iterators that it replaces.
 
     Args:
         replaced: operations of iterators that the run does not read.
-        by: the iterator that is read in their place. It takes the name of the first of them.
+        by: the iterator that the run reads in their place. It is saved under the first one's name.
         can_be_saved: whether TensorFlow can write the position of `by`.
     """
     old = set(replaced)

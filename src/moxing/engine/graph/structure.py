@@ -39,7 +39,7 @@ def check_dataset(dataset: Any) -> None:
 def normalize(result: Any) -> list[Any] | dict[str, Any]:
     """Turns the result of an input_fn into the list or dict of tensors that a model function gets.
 
-    One tensor becomes a list of one; tuples become lists, at every depth; dicts stay dicts.
+    A single tensor becomes a list; tuples become lists, at every depth; dicts stay dicts.
 
     Raises:
         MoxTypeError: the result is None, or has a leaf that is not a tensor.
@@ -98,7 +98,7 @@ def labels(structure: Any) -> set[int]:
 
 
 def tensors(structure: Any) -> list[tf.Tensor]:
-    """Every plain tensor of a normalized structure, and the parts of sparse and ragged ones."""
+    """Every plain tensor of a normalized structure, and the parts of sparse and ragged tensors."""
     return [
         part
         for _, leaf in leaves(structure)

@@ -113,7 +113,7 @@ def _change(module: ModuleType) -> None:
         # Updates that do not depend on the inputs belong to no step.
         for update in self._updates[before:]:
             if isinstance(update, tf.Operation) and update.graph is tf.get_default_graph():
-                # Programs run what is in UPDATE_OPS themselves.
+                # Programs run the operations in UPDATE_OPS themselves.
                 defined = _is_defined(update)
                 tf.add_to_collection(_DEFINED if defined else tf.GraphKeys.UPDATE_OPS, update)
 

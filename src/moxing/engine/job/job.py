@@ -72,7 +72,7 @@ class Optimization:
         optimizer_fns: functions that make the optimizers, one for each loss of the model; each is
             called once, inside the graph.
         include, exclude: patterns of variables that may be trained.
-        updating: what happens to gradients on their way to the optimizers.
+        updating: changes of gradients on their way to the optimizers.
     """
 
     optimizer_fns: Sequence[Callable[[], tf.train.Optimizer]] = ()
@@ -89,10 +89,10 @@ class Saving:
         every_secs, every_steps: seconds or steps between saves; both None: only first and last.
         keep: how many checkpoints of log_dir to keep; None: all.
         listeners: listeners called around every commit of a checkpoint.
-        hours: a checkpoint every so many hours is kept for good, beside these; None: none is.
-        cached: whether log_dir is written to a local cache first; one in a remote store always is.
-        in_step: whether a save is written before the next step; else large ones are copied, and
-            written beside the next steps, in a process that trains alone.
+        hours: the time after which a further checkpoint stays for good; None: no checkpoint does.
+        cached: whether files are written to a local cache first; always so if log_dir is remote.
+        in_step: whether each save is written before the next step. Otherwise a process that trains
+            alone copies large saves, and writes them beside the next steps.
         best: the metric whose best checkpoints are kept, beside these; None: none is.
     """
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The processes that train together, and what this process needs to connect to the others.
+    """The processes that train together, and the settings by which this process joins them.
 
     Attributes:
         cluster: the processes, and which of them this one is; None: this process is alone.
@@ -52,11 +52,11 @@ class Placement:
 
     Attributes:
         group: the processes that train together.
-        copied: whether each device has a copy of the variables; None: only if that is faster.
+        copied: whether each device has a copy of the variables; None: if the devices are GPUs.
         on_servers: whether variables are placed on the cluster's parameter servers.
         trial: whether to choose `copied` and `on_servers` by measuring which is fastest.
-        together: whether gradients of copied variables meet in one group of all devices of all
-            processes; None: only if that is faster.
+        together: whether gradients of copied variables are summed in one group of all devices of
+            all processes; None: if the devices are GPUs.
         compressed: whether gradients are sent between processes as float16.
     """
 

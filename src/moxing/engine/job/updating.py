@@ -15,10 +15,10 @@ class Updating:
     Attributes:
         clip_norm: the largest global norm of the gradients of a loss; None: any norm.
         clip_value: the largest absolute value of an element of a gradient; None: any value.
-        accumulate: the number of batches of each device whose gradients make one step.
+        accumulate: the number of batches that each device takes in a step.
         average_decay: the decay of exponential moving averages of the trained variables; None: the
             run keeps no averages.
-        parts: whether these batches are parts of what the input counts as one batch.
+        parts: whether these batches are parts of one batch of the input.
         recompute: whether back-propagation computes activations again instead of keeping them.
     """
 

@@ -19,7 +19,7 @@ class EvaluationMeans:
     """Adds up each device's logged values in EVAL, and its number of samples in EVAL and PREDICT.
 
     Args:
-        job: the job, whose mode decides what is added up.
+        job: the job, whose mode decides which values are added up.
         program: the program that is run.
         progress: the object that gets the means.
     """

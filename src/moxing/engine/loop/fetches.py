@@ -69,7 +69,7 @@ class _Earlier:
 
     Args:
         session: an open session.
-        batches: what these calls run.
+        batches: the operations of these calls.
     """
 
     def __init__(self, session: tf.Session, batches: EarlierBatches) -> None:
@@ -81,7 +81,7 @@ class _Earlier:
         """Takes the batches.
 
         Args:
-            feeds: what hooks feed in this step; the same in each of its calls.
+            feeds: the values that hooks feed in this step, in each of its calls.
         """
         batches = self._batches
         for self._taken in range(batches.count):
@@ -94,7 +94,7 @@ class _Earlier:
 
     @contextmanager
     def with_last(self) -> Iterator[None]:
-        """In the block a whole step is run; says what was not used where the data ends in it."""
+        """In the block a whole step runs; logs how many batches are lost if the data ends in it."""
         try:
             yield
         except tf.errors.OutOfRangeError as error:

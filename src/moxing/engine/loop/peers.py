@@ -38,7 +38,7 @@ class NoPeers:
         """Takes the messages of other processes from a step's values."""
 
     def end_of_input(self, error: tf.errors.OutOfRangeError) -> None:
-        """Tells other processes that this one's data has ended, unless another's ended before."""
+        """Tells the others that the data here has ended, unless other data has ended before."""
 
     def ended(self, error: tf.errors.OpError) -> bool:
         """Whether another process aborted this step because its data had ended."""

@@ -40,10 +40,10 @@ class Schedule:
         return self._reports_rate and step % self._job.summaries.every == 0
 
     def next_due(self, step: int, save_steps: int | None, pause_at: int | None) -> int:
-        """The first step after this one at which something is due besides the step itself.
+        """The number of finished steps, above `step`, at which the loop next has other work to do.
 
         Args:
-            step: number of the step in this run.
+            step: the number of finished steps of this run.
             save_steps: global steps between saves; None: saves do not depend on steps.
             pause_at: the global step of the next pause; None: there is none.
         """

@@ -100,7 +100,7 @@ def threads_of_hooks(coordinator: tf.train.Coordinator) -> Iterator[None]:
 
 
 def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
-    """One operation that initializes these variables, all local variables and all tables."""
+    """An operation that initializes these variables, all local variables and all tables."""
     return tf.group(
         tf.variables_initializer(list(variables)),
         tf.local_variables_initializer(),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from moxing.engine.job.job import Job
 from moxing.engine.loop.progress import Progress
 from moxing.engine.process import stacks
-from moxing.engine.wording import report
+from moxing.engine.wording import option_names, report
 from moxing.logs import TENSORFLOW
 
 _TURNS = 20  # Looks at the step within the limit.
@@ -21,12 +21,12 @@ _STEP = ("_step", "_plain_steps")  # The functions of the loop in which a thread
 
 @contextmanager
 def told(job: Job, progress: Progress) -> Iterator[None]:
-    """While the block runs a job's steps, a step that takes long is said, each time that doubles.
+    """While the block runs a job's steps, logs steps that last long, again each time that doubles.
 
     Args:
-        job: names the limit, `stall_timeout`. Among several processes it ends the job, so there a
-            step is said at half of it.
-        progress: of the loop, which this thread runs.
+        job: the job, whose `stall_timeout` is the limit. Among several processes this limit ends
+            the job, so the first line there comes at half of the limit.
+        progress: the progress of the loop, which this thread runs.
     """
     limit = job.group.stall_timeout / (1 if job.group.cluster is None else 2)
     over, loop = threading.Event(), threading.get_ident()
@@ -42,7 +42,7 @@ def told(job: Job, progress: Progress) -> Iterator[None]:
                 text = report.stalled(step, progress.global_step, now - since, stacks.of_input())
                 TENSORFLOW.warning("%s", text)
 
-    threading.Thread(target=watch, name="stall", daemon=True).start()
+    threading.Thread(target=option_names.carried(watch), name="stall", daemon=True).start()
     try:
         yield
     finally:

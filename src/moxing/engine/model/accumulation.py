@@ -1,4 +1,4 @@
-"""Gradient accumulation: the gradients of several batches make one step.
+"""Gradient accumulation: a step takes several batches, and updates with their mean gradient.
 
 A session call takes one batch. The calls of a step's first batches add gradients to sums that each
 device keeps; the call of its last batch updates the variables with the mean over all of them. Sums
@@ -27,9 +27,9 @@ class EarlierBatches:
     Attributes:
         count: how many such batches a step has, at least 1.
         first: takes the first batch.
-        further: takes each of the others.
-        number: int64 scalar to feed with the number of the batch within its step, from 0 on; not
-            fed, it is the number of the last batch.
+        further: takes each further batch except the last.
+        number: int64 scalar to feed with the number of the batch within its step, from 0 on. Its
+            default is the number of the last batch.
     """
 
     count: int
@@ -65,7 +65,7 @@ class Accumulation:
         return step if self.number is None else step * self.batches + self.number
 
     def means(self, replica: Replica, label: str, pairs: GradsAndVars) -> GradsAndVars:
-        """The mean gradients over the batches of a step, of the gradients of one batch.
+        """Turns the gradients of one batch into the mean gradients over the batches of a step.
 
         Args:
             replica: the model of the device that computes the gradients and keeps the sums.
@@ -110,11 +110,12 @@ class _Sum:
 
     Args:
         variable: the variable.
-        name: of the sum.
-        gradient: of one batch.
+        name: the name of the sum.
+        gradient: the gradient of one batch.
 
     Attributes:
-        begin, add: operations that make this batch's gradient the sum, or add it.
+        begin: sets the sum to the gradient of this batch.
+        add: adds the gradient of this batch to the sum.
     """
 
     def __init__(self, variable: tf.Variable, name: str, gradient: Any) -> None:
@@ -143,7 +144,7 @@ class _Sum:
             self.add = self._sum.assign_add(value, read_value=False)
 
     def mean(self, batches: int) -> Any:
-        """The mean of the sum and this batch's gradient over `batches`, as sparse as it is."""
+        """The sum plus the gradient of this batch, over `batches`; sparse if the gradient is."""
         gradient, total = self._gradient, self._sum.read_value()
         if not isinstance(gradient, tf.IndexedSlices):
             return tf.cast((total + tf.cast(gradient, total.dtype)) / batches, self._dtype)

@@ -24,7 +24,7 @@ def logged(names: Sequence[str], taken: Mapping[str, Any]) -> dict[str, tf.Tenso
     """The scalars that a training logs beside its own values.
 
     Args:
-        names: the values that are asked for: `RATE`, `NORM` or both.
+        names: the requested values: `RATE`, `NORM` or both.
         taken: the values that the program logs, whose names are the program's.
 
     Returns:

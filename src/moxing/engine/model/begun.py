@@ -1,4 +1,4 @@
-"""Marks in each step the point before which it changes no state: all that it waits for has come.
+"""Marks in each step the point at which its data has come, and before which it changes no state.
 
 A step that waits for data can't be told to give up. But while it has changed nothing, another call
 in the same session can save the variables as the last finished step left them. Among processes that
@@ -27,10 +27,10 @@ _READS = (
 
 @dataclass(frozen=True)
 class Begun:
-    """The count of the steps of a session that have got all that they wait for.
+    """The number of steps in a session whose data has come.
 
     Attributes:
-        steps: that count, an int64 scalar.
+        steps: this number, an int64 scalar.
         guards: whether a step changes no state before it is counted.
     """
 
@@ -46,8 +46,8 @@ def mark(
     Args:
         step: runs the last session call of a step.
         data: the operations that give the model its data.
-        others: known only when the other processes have data for the step too; None: the step does
-            not wait for other processes.
+        others: a tensor that is computed once the other processes have data for the step too; None:
+            the step does not wait for other processes.
 
     Returns:
         The count; None: a step waits for nothing.

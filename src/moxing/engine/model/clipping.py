@@ -19,7 +19,8 @@ def clipped(gradients: Sequence[Any], updating: Updating) -> list[Any]:
     """Returns the clipped gradients: first each value is limited, then the norm of all of them.
 
     Args:
-        gradients: of one loss, one for each variable: tensors, or IndexedSlices, which stay sparse.
+        gradients: the gradients of one loss by its variables: tensors, or IndexedSlices, which stay
+            sparse.
         updating: the limits.
     """
     if not updating.clips:

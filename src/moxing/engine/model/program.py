@@ -73,9 +73,9 @@ class Program:
         slots: variables that belong to optimizers, not to the model.
         export_graph: the graph of the exported model; None where nothing is exported.
         export_signature: its inputs and outputs.
-        team: what a step does with other processes; None if this process is alone.
+        team: the operations by which processes agree to stop; None if this process is alone.
         earlier: takes the batches of a step before the last one; None if a step is one batch.
-        begun: counts the steps that have got all that they wait for; None: steps wait for nothing.
+        begun: counts the steps whose data has come; None: steps wait for nothing.
         shown: numbers for TensorBoard that are not in log lines.
     """
 
@@ -114,7 +114,7 @@ def build(
     if the job exports.
 
     Args:
-        job: what to build.
+        job: the job.
         taken: the data that earlier runs took from the input; a reader that can be positioned
             starts after it.
         order: seeds the order of the readers' data if the job has no seed.
@@ -373,7 +373,7 @@ def build_export(
     """Builds only the export graph; calls input_fn for the shapes of the inputs.
 
     Args:
-        job: what to build.
+        job: the job.
         names: the names of the variables in `where`.
         where: the source of the values, such as "the checkpoint output/model.ckpt-10".
     """
@@ -404,7 +404,7 @@ def _build_export(
 
 
 def _summaries(made: Inputs, job: Job) -> list[tf.Tensor]:
-    """The graph's summaries; without those of single samples, of which a step has no particular."""
+    """The graph's summaries without summaries of single samples, which a step can't evaluate."""
     summaries: list[tf.Tensor] = tf.get_collection_ref(tf.GraphKeys.SUMMARIES)
     if job.data.make_batches:
         lost = [summary for summary in summaries if _reads(made, [summary]) is not None]

@@ -19,7 +19,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import ancestry
 from moxing.logs import TENSORFLOW
 
-_HINT = "_recompute_hint"  # Of TensorFlow's memory_optimizer.cc.
+_HINT = "_recompute_hint"  # An attribute that TensorFlow's memory_optimizer.cc reads.
 # The name that `tf.gradients` gives to the operations of back-propagation.
 _GRADIENTS = "gradients"
 _MOST_PARTS = 64
@@ -46,7 +46,7 @@ def mark(losses: Sequence[tf.Tensor], sources: Iterable[tf.Operation]) -> None:
     """Marks the operations to compute again; `configure` lets a session follow the marks.
 
     Args:
-        losses: what is minimized; the gradients may be in the graph already.
+        losses: the losses; their gradients may be in the graph already.
         sources: the operations that read the input of the step.
     """
     activations = _activations(losses, sources)
@@ -65,11 +65,11 @@ def mark(losses: Sequence[tf.Tensor], sources: Iterable[tf.Operation]) -> None:
 
 
 def configure(config: tf.ConfigProto) -> None:
-    """Lets the session of a marked graph compute again what is marked."""
+    """Lets the session of a marked graph compute marked operations again."""
     options = config.graph_options.rewrite_options
     options.memory_optimization = options.MANUAL
     options.memory_optimizer_target_node_name_scope = _GRADIENTS
-    # Fused operations lose their marks, and would keep what they compute.
+    # Fused operations lose their marks, and would keep their results.
     options.remapping = options.OFF
 
 
@@ -130,12 +130,12 @@ def _crossing(activations: Sequence[_Activation]) -> list[int]:
 
 
 def _even_cuts(before: Sequence[int], crossing: Sequence[int], count: int) -> list[int]:
-    """So many positions, about evenly apart in bytes, each where the least has to be kept.
+    """Positions about evenly apart in bytes, each chosen so that few bytes have to be kept.
 
     Args:
         before: for each position the bytes of all activations up to it.
         crossing: see `_crossing`.
-        count: the number of positions, or more than can be had.
+        count: the most positions to return.
     """
     width = before[-1] / (count + 1)
     cuts = set()
@@ -156,7 +156,7 @@ def _dropped(activations: Sequence[_Activation], cuts: Sequence[int]) -> list[bo
 
 
 def _peak(activations: Sequence[_Activation], cuts: Sequence[int]) -> int:
-    """The bytes that are kept, and those of the largest part that is computed again."""
+    """The bytes of the activations that are kept, and of the largest part computed again."""
     dropped = _dropped(activations, cuts)
     again = [one.size * drop for one, drop in zip(activations, dropped, strict=True)]
     bounds = [0, *(cut + 1 for cut in cuts), len(activations)]

@@ -29,7 +29,7 @@ class Rules:
     Attributes:
         scale: the factor by which each loss is multiplied while its gradients are computed.
         updating: how mean gradients are changed before an optimizer gets them.
-        accumulation: how many batches a step adds up, and the operations of the earlier ones.
+        accumulation: the number of batches in a step, and the operations of its earlier batches.
     """
 
     scale: LossScale = field(default_factory=LossScale)
@@ -47,13 +47,13 @@ def train_op(
     global_step: tf.Variable,
     rules: Rules = _AS_THEY_ARE,
 ) -> tf.Operation:
-    """Builds one step: every update of batch-norm statistics, every gradient, then every optimizer.
+    """Builds a step: the updates of batch-norm statistics, all gradients, then all optimizers.
 
     All gradients are of the same forward pass: no optimizer moves a variable before the last
     gradient is computed. The global step counts one, however many losses there are.
 
     Args:
-        spread: the models, one a device, and how their gradients meet.
+        spread: the models of all devices, and how their gradients meet.
         optimizer_fns: one function for each loss; each is called once.
         variables: the first model's variables that may be trained.
         global_step: incremented by one in every step, also where a dynamic loss scale skips the
@@ -133,7 +133,7 @@ class _Step:
         """Has the earlier batches of the step run the updates of batch-norm statistics too.
 
         Returns:
-            The updates; with a dynamic loss scale those that gradients which are not finite undo.
+            The updates; with a dynamic loss scale, gradients that are not finite undo them.
         """
         if self._scale.dynamic:
             finite = precision.all_finite(_flat(of_batch))

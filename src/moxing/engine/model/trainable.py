@@ -29,7 +29,7 @@ def of_graph(include: Sequence[str], exclude: Sequence[str]) -> list[tf.Variable
 
 
 def of_loss(loss: Loss, label: str, variables: Sequence[tf.Variable]) -> list[tf.Variable]:
-    """Those of `variables` that a loss trains: all, or the ones below its scopes.
+    """The variables that a loss trains: all of `variables`, or those below its scopes.
 
     Args:
         loss: the loss.

@@ -2,7 +2,7 @@
 
 Every device adds its own operation to each collective, under one group key and one instance key. A
 device starts its collectives one after another, in the order of the buckets, which is the same on
-all: NCCL's launches would otherwise wait for each other.
+all devices: NCCL's launches would otherwise wait for each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from moxing.engine.parallel.buckets import buckets
 
 @dataclass
 class OneGroup:
-    """The collectives of the devices of this process, with those of all others.
+    """The collectives that the devices of this process share with the devices of all others.
 
     Every process has to build the same sums in the same order: the order identifies each
     collective.

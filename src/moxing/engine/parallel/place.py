@@ -53,13 +53,13 @@ Update = Callable[[Spread], tf.Operation]
 
 
 class Place:
-    """A process alone, and the base of the places of a process among others.
+    """The place of a process alone, and the base of the places of a process among others.
 
-    A process alone has no device scope, and no collectives but those between its devices.
+    A process alone has no device scope, and its only collectives are between its own devices.
 
     Args:
         together: whether the gradients of copied variables are summed in one group of all devices;
-            None: only if that is faster.
+            None: if the devices are GPUs.
     """
 
     index = 0
@@ -78,7 +78,7 @@ class Place:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """In the block, operations and variables are made where they belong."""
+        """In the block, operations and variables are made on their devices."""
         with tf.container(self.trial):
             yield
 
@@ -125,7 +125,8 @@ class CollectivePlace(Place):
         index: the worker's number.
         size: the number of workers.
         compressed: whether gradients travel as float16.
-        together: whether they meet in one group of all devices; None: only if that is faster.
+        together: whether gradients are summed in one group of all devices; None: if the devices
+            are GPUs.
     """
 
     def __init__(

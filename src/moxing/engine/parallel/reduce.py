@@ -34,7 +34,7 @@ class AllReduce:
         group: the number of this group among all groups of the cluster.
         compressed: whether float32 travels as float16.
         rider: scalar float32 tensor that is summed in the first message; None if there is no such
-        tensor.
+            tensor.
         carried: the sum of `rider`.
     """
 
@@ -186,7 +186,7 @@ class Spread:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one device in all."""
+        """Whether all processes together have only one device."""
         return len(self.replicas) == 1 and self.between is None
 
     def mean_here(self, gradients: Sequence[Sequence[Any]]) -> list[Any]:

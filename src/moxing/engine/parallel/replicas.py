@@ -36,8 +36,8 @@ class Replica:
     """One device's model.
 
     Attributes:
-        index: from 0 on.
-        device: where the model computes.
+        index: the number of the device, from 0 on.
+        device: the name of the device.
         model: the result of model_fn.
         updates: batch-norm updates that a step runs.
         copies: this device's copies of the first replica's variables, by name; empty if the model
@@ -64,7 +64,8 @@ def build(
 
     Args:
         devices: where the models compute.
-        copied: whether each device has a copy of the variables; else all read one set.
+        copied: whether each device has a copy of the variables; otherwise all devices read the
+            first device's variables.
         call: builds the model of a device, given its index.
 
     Raises:
@@ -105,7 +106,7 @@ def original_name(variable: Any) -> str:
 
 
 def originals(variables: Iterable[tf.Variable]) -> list[tf.Variable]:
-    """Returns the variables without the copies: those that a checkpoint holds."""
+    """Returns the variables that a checkpoint holds: all except copies."""
     return [variable for variable in variables if not is_copy(variable)]
 
 

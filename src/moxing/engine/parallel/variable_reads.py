@@ -16,7 +16,7 @@ _SHAPES = ("Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike")
 
 
 def of(parts: Sequence[Replica]) -> list[tf.Operation]:
-    """Returns the operations that read variables for a step's values: those before the update."""
+    """Returns the operations that read variables for a step's values, before the update."""
     models = [part.model for part in parts]
     values = [loss.tensor for model in models for loss in model.losses]
     values += [v for m in models for v in (*m.log.values(), *m.outputs.values())]
@@ -33,8 +33,8 @@ def unordered(
     """Returns the reads that could still happen after the update.
 
     An optimizer of TensorFlow updates a variable only once its gradient is computed, so the
-    variables from which the gradient is computed are read by then. One more control edge would cost
-    a message between devices for each read.
+    variables from which the gradient is computed are read by then. A control edge for each of
+    these reads would cost a message between devices.
 
     Args:
         reads: operations of the current graph.

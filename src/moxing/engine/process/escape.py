@@ -24,7 +24,7 @@ class Escape:
 
     Python can't leave a call of TensorFlow that waits for a lost process. So the session is closed,
     and if that does not help, this process ends. Outside of sessions every wait notices the loss of
-    another process, so this process is left alone: it may be uploading what it has saved.
+    another process, so this process is left alone: it may be uploading a checkpoint.
 
     Attributes:
         session: the session to close after a loss; None if there is none, or it is saving.
@@ -94,11 +94,11 @@ class Escape:
         return self._saves > 0
 
     def leave(self, code: int, farewell: Callable[[], None] = lambda: None) -> None:
-        """Ends the process from another thread than its main one, behind its last work.
+        """Ends the process, from another thread than its main thread, after its last work.
 
         Args:
             code: the exit code.
-            farewell: called last.
+            farewell: a function that is called last.
         """
         for work in (*reversed(self._last), farewell):
             try:

@@ -1,4 +1,4 @@
-"""A process alone, as a team of one: the methods of `Team` that runs call, without effect."""
+"""A process alone, as a team of one process: it has the methods of `Team`, without effect."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Left:
-    """The end of a run whose step still waited: all processes leave.
+    """The end of a run whose last step still waits for data: all processes leave this step.
 
     Attributes:
-        step: the global step.
-        saved: whether it is saved.
+        step: the global step before it.
+        saved: whether that global step is saved.
     """
 
     step: int
@@ -39,7 +39,7 @@ class Solo:
         is_chief: whether this process saves and exports.
         size: how many workers there are.
         apart: whether workers share the steps of a run and do not wait for each other.
-        target: where sessions connect to; empty: TensorFlow's session inside this process.
+        target: the server that sessions connect to; empty: a session inside this process.
         escape: the way out of a session that waits for a lost process.
     """
 
@@ -61,7 +61,7 @@ class Solo:
         hardware.configure(config, machine, group.devices, meets)
 
     def place(self, placement: Placement) -> Place:
-        """Returns where a training's variables are and how its gradients meet."""
+        """Returns the place of a training: the devices of its variables, and how gradients meet."""
         return Place(placement.together)
 
     def agree(self, what: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -90,24 +90,24 @@ class Solo:
         return None
 
     def tell_stop(self, number: int) -> None:
-        """Tells the other processes of a signal, where the main thread may not come to do so."""
+        """Tells the other processes of a signal, from a thread beside the main thread."""
 
     def stop_signal(self) -> int | None:
-        """The number of the signal by which a process was asked to stop all; None if none was."""
+        """The number of the signal to a process for which all stop; None if there was no signal."""
         return None
 
     def tell_left(self, left: Left) -> None:
         """In the chief: tells the others to leave a step that waits, as the chief does."""
 
     def left(self) -> Left | None:
-        """The end of the run that the chief has told of; None: it has not."""
+        """The end of the run, as the chief has announced it; None before the announcement."""
         return None
 
     def leave(self, error: BaseException) -> None:
         """Tells the other processes about an error that ends this process's run."""
 
     def hear_of_stop(self, request: StopRequest) -> None:
-        """Treats the signal for which all have stopped, which another process got, as its own."""
+        """If another process got the signal for which all stop, records it as this process's."""
 
     def wait_kept(self) -> None:
         """Waits until the chief has saved and stored the run, or is lost."""

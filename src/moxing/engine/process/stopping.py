@@ -20,6 +20,7 @@ from typing import Any
 
 from moxing import leaving, signals
 from moxing.engine.process import stacks
+from moxing.engine.wording import option_names
 from moxing.logs import TENSORFLOW
 from moxing.signals import STOPPING, StopRequest
 
@@ -74,9 +75,8 @@ def _heard_by_a_thread(request: StopRequest) -> Iterator[None]:
     with ear, mouth:
         mouth.setblocking(False)
         before = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
-        listener = threading.Thread(
-            target=_listen, args=(ear, request), name="signals", daemon=True
-        )
+        listen = option_names.carried(_listen)
+        listener = threading.Thread(target=listen, args=(ear, request), name="signals", daemon=True)
         listener.start()
         try:
             yield
@@ -96,7 +96,8 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
             if not request:
                 _say_waiting(number)
             if request.later is not None:
-                threading.Thread(target=request.later, args=(number,), daemon=True).start()
+                later = option_names.carried(request.later)
+                threading.Thread(target=later, args=(number,), daemon=True).start()
             continue
         if not heard:
             return
@@ -112,9 +113,10 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
 def _say_waiting(number: int) -> None:
     places = stacks.of_input()
     TENSORFLOW.warning(
-        "%s: waiting for this step to end; it computes, or waits for data of input_fn. Send it"
-        " again to stop at once.%s",
+        "%s: waiting for this step to end; it computes, or waits for data of %s. Send it again to"
+        " stop at once.%s",
         signals.name(number),
+        option_names.option("input_fn"),
         "\n  ".join([" Python code of the input is at", *places]) if places else "",
     )
 

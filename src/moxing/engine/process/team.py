@@ -87,7 +87,7 @@ class Team(Solo):
             config.device_filters.extend(["/job:ps", f"/job:worker/task:{self.cluster.index}"])
 
     def check_reach(self, timeout: float) -> None:
-        """Waits until all servers have started, and connects to those that this process needs.
+        """Waits until all servers have started, and connects to the servers needed here.
 
         Raises:
             MoxRuntimeError: a process can't be reached.
@@ -187,7 +187,7 @@ class Team(Solo):
         self.member.announce(f"{_INPUT_ENDED} {self._runs}", step=step)
 
     def peer_ended(self, error: tf.errors.OpError, step: int) -> str | None:
-        """Finds which process's end of data broke off a step.
+        """Finds the process whose data ended, if that broke off a step.
 
         Returns:
             The task whose data ended at this step; None if the error is this process's own.
@@ -208,7 +208,7 @@ class Team(Solo):
         return None
 
     def ask_to_stop(self) -> None:
-        """Tells the other processes to stop, and whether a signal or the program asks for it."""
+        """Tells the other processes to stop, and by which signal, if a signal asks for it."""
         if not self.stop_was_asked():
             number = self.request.signal if self.request is not None else None
             self.member.announce(f"{_STOP} {self._runs}", signal=number)

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, SupportsFloat
 
+from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW, console_handlers
 
 _SECONDS = 0.5  # Time between two updates of the line, each of which is a message to the browser.
 _FREE = 20  # Log lines of steps that a cell shows before it begins to leave lines out.
-_PAUSE = 30.0  # Seconds between the lines that it shows after them.
+_PAUSE = 30.0  # Seconds between the further lines that a cell shows.
 _OF_STEPS = ("step: ", "global_step/sec: ")
 
 
@@ -52,9 +53,10 @@ def opened(
         console.stop()
         if fewer.hidden:
             TENSORFLOW.info(
-                "%d log lines of steps are not shown in this cell. In log_dir, metrics.jsonl has"
-                " the values of all of them.",
+                "%d log lines of steps are not shown in this cell. In %s, metrics.jsonl has the"
+                " values of all of them.",
                 fewer.hidden,
+                option("log_dir"),
             )
 
 

@@ -105,7 +105,7 @@ class SummaryWriter:
         self._write(step, tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=float(value))]))
 
     def logged(self, step: int, values: Mapping[str, SupportsFloat]) -> None:
-        """Writes the numbers of a log line, but for those that `op` writes at this step.
+        """Writes the numbers of a log line that `op` does not write at this step.
 
         A tag of the program's own summaries is the program's.
         """

@@ -14,7 +14,7 @@ _LIMIT = 1800.0  # Seconds after which a write is assumed never to end.
 
 
 class Background:
-    """One write, which runs in a thread of its own; `wait` and `check` raise its error.
+    """A write in a thread of its own, one at a time; `wait` and `check` raise its error.
 
     Args:
         limit: seconds that a wait for the write lasts at most.

@@ -1,8 +1,8 @@
-"""Keeps the last finished step where a signal finds the run in a step that may wait for ever.
+"""Saves the last finished step if a signal finds the run in a step that may wait for ever.
 
-The process that saves leaves first, and tells the others, which wait in the same step or for it.
-Where workers do not wait for each other, a worker that waits for its data stands aside, so that the
-others save without it.
+The process that saves leaves first. It tells the others, which wait in the same step, or for this
+process. Where workers do not wait for each other, a worker that waits for its data stands aside, so
+that the others save without this worker.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from moxing.engine.model.program import Program
 from moxing.engine.process.solo import Left, Solo
 from moxing.engine.reporting.records.recorder import Recorder
 from moxing.engine.run.commits import Commits
-from moxing.engine.wording import report
+from moxing.engine.wording import option_names, report
 from moxing.logs import TENSORFLOW
 from moxing.signals import StopRequest, name
 
-PATIENCE = 2.0  # Seconds that a step which waits may go on waiting after a signal.
+PATIENCE = 2.0  # Seconds after a signal in which a waiting step may still get its data.
 PATIENCE_TOGETHER = 5.0  # Among processes, whose steps also wait for the slowest of them.
-PATIENCE_UNSAVED = 10.0  # Where nothing is to be saved, so that nothing is gained by haste.
-PATIENCE_UNSAFE = 25.0  # Where the last finished step can't be saved; platforms kill after 30.
+PATIENCE_UNSAVED = 10.0  # If there is nothing to save.
+PATIENCE_UNSAFE = 25.0  # If the last finished step can't be saved; platforms kill after 30.
 _TURN = 0.1
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """A loop that runs, and what tells how far its steps have come."""
+    """A running loop, with its session and program, which tell how far its step has come."""
 
     session: tf.Session
     loop: Loop
@@ -57,11 +57,11 @@ class _Steps:
 
 
 class Beside:
-    """Leaves from another thread, where the main thread does not come to act on a signal.
+    """Ends the process from another thread, if the main thread does not act on a signal.
 
     Args:
         job: the job.
-        commits: saves it.
+        commits: saves the run.
         team: the processes that train together.
         recorder: keeps the records of the run.
         stop: signals of this process.
@@ -79,10 +79,11 @@ class Beside:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """In the block, which opens a session and runs a loop, signals are acted on."""
+        """In the block, which opens a session and runs a loop, a thread acts on signals."""
         self._stop.later = self._leave
         if not self._team.alone:
-            threading.Thread(target=self._hear, name="stop of others", daemon=True).start()
+            hear = option_names.carried(self._hear)
+            threading.Thread(target=hear, name="stop of others", daemon=True).start()
         try:
             yield
         finally:
@@ -91,7 +92,7 @@ class Beside:
 
     @contextmanager
     def steps(self, session: tf.Session, loop: Loop, built: Program) -> Iterator[None]:
-        """In the block `loop` runs its steps of `built` in a session."""
+        """In the block, `loop` runs the steps of the program `built` in the session."""
         self._steps = _Steps(session, loop, built)
         try:
             yield
@@ -173,7 +174,7 @@ class Beside:
                 release()
 
     def _stand_aside(self, number: int, steps: _Steps) -> None:
-        """Lets the others end and save a run whose step here waits, and leaves behind them."""
+        """Lets the others end and save the run while the step here waits, and leaves after them."""
         if not steps.waits(steps.loop.progress.step):
             return
         with suppress(PeerFailureError):
@@ -184,7 +185,7 @@ class Beside:
         self._end(number, report.stopped(name(number), step, None, by_chief=True))
 
     def _follow(self, number: int, left: Left) -> None:
-        """Leaves behind the process that saves, if the main thread does not."""
+        """Leaves after the process that saves, if the main thread does not leave."""
         if not self._over.wait(1.0):
             said = report.stopped(name(number), left.step, None, by_chief=left.saved)
             self._end(number, said)
@@ -193,8 +194,8 @@ class Beside:
         """Ends the process.
 
         Args:
-            number: of the signal.
-            said: the last line.
+            number: the number of the signal.
+            said: the last log line.
             step: the global step at which the whole run ends; None: only this process ends.
         """
         if self._job.training:

@@ -97,8 +97,8 @@ class Commits:
             self._saver = Saver(directory, variables, saving.keep, objects, saving.hours)
         self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
         self._background = Background()
-        # Not with listeners, which read the files of the commit, nor in a cluster, whose processes
-        # wait for the chief's save.
+        # Listeners read the files of a commit at once, and the processes of a cluster wait for the
+        # chief's save: then each save is written before the next step.
         alone = job.group.cluster is None
         self._beside = alone and not job.saving.listeners and not job.saving.in_step
 
@@ -113,7 +113,7 @@ class Commits:
         self._listeners.around(commit, session, step)
 
     def save_between(self, session: tf.Session, step: int) -> None:
-        """As `save`, but a large checkpoint is only copied, and written beside the next steps.
+        """Like `save`, but a large checkpoint is only copied, and written beside the next steps.
 
         Raises:
             CheckpointError: the previous checkpoint's write beside the steps has failed.
@@ -136,7 +136,11 @@ class Commits:
             TENSORFLOW.error("%s", error)
 
     def _copy(self, session: tf.Session, step: int) -> bool:
-        """Copies the values and begins to write them; False: they are few or can't be copied."""
+        """Copies the values and begins to write them.
+
+        Returns:
+            Whether it did so: not if the values are few, or can't be copied.
+        """
         assert self._saver is not None
         with self._lock:
             self._background.wait()
@@ -160,14 +164,14 @@ class Commits:
     ) -> Callable[[], None] | None:
         """Commits the last finished step from another thread, while the step after it waits.
 
-        Listeners are not called, as they may wait too. While the step waits, the input can't tell
-        its state, so the commit records the state of the commit before and the number of batches
-        that were taken since.
+        Listeners are not called, as they may wait too. While the step waits, the state
+        of the input can't be read. So the commit records the state of the commit before, and the
+        number of batches that were taken since that commit.
 
         Args:
             session: the session, in which a step waits.
             step: the last finished step.
-            holds: tells whether the waiting step has changed nothing yet.
+            holds: returns whether the waiting step has changed nothing yet.
 
         Returns:
             A function that releases the lock on saving, which stays held until then; None: the

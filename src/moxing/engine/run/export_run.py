@@ -19,7 +19,7 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
 
     Args:
         job: its input_fn is called for the shapes of the inputs, its model_fn in EXPORT mode;
-            `export_kinds` says what to write.
+            `export.kinds` are the kinds of files to write.
         path: a checkpoint, or a directory of checkpoints; None for the checkpoint that an
             evaluation would take, from `log_dir` or else from `checkpoint_path`.
         to: directory that gets the model, under its version; None for `log_dir`, or else for the

@@ -31,9 +31,9 @@ class StartState:
         step: the global step of the checkpoint to start from; 0 without one.
         input_steps: the number of steps whose data the resumed run took from its input.
         taken: the number of elements of that data, of all processes together.
-        workers: how many processes took that data; 0 if unknown.
+        workers: the number of processes that took that data; 0 if unknown.
         shares: the number of parts in which each batch was taken; 0 if unknown, or if it is whole.
-        ended: whether that data ended, so that a run that goes on reads it once more.
+        ended: whether that data ended, so that a resumed run reads it from its beginning.
         order: the seed of the order of data: the same as in the resumed run.
         saves: whether the run is saved.
     """
@@ -72,7 +72,7 @@ def elements(job: Job) -> int:
 
 
 def shares(job: Job) -> int:
-    """Returns the number of parts in which processes share each batch; 0: each takes its own."""
+    """Returns the number of parts in which processes share each batch; 0: they share none."""
     return job.group.size * job.devices * job.batches if job.optimization.updating.parts else 0
 
 

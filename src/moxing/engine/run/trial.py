@@ -129,7 +129,7 @@ def _why_alone(job: Job) -> str:
 
 
 def _rate(job: Job, built: Program, batch: Sequence[tf.Tensor], place: Place, team: Solo) -> float:
-    """Returns steps per second, in this process, on one batch."""
+    """Returns the steps per second of this process, which takes the same batch in each step."""
 
     def complete(opened: tf.Session) -> None:
         opened.run(given)

@@ -1,14 +1,20 @@
 """Names options in messages as the face that the user called names them.
 
 The engine uses the names of `mox.run`. Another dialect gives its names in `Logging.names`; while
-the run lasts, messages use these names.
+the run lasts, messages of the thread that runs the job use these names, and so do the threads that
+it starts with `carried` functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 # The names that a dialect may give; "limit" has the place of a number of steps in it. An empty one
 # says that the face has no such option.
@@ -48,6 +54,14 @@ def spoken(names: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         _spoken.reset(token)
+
+
+def carried(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Returns the function for a thread of its own, in which messages keep this thread's names.
+
+    A new thread would use the engine's names.
+    """
+    return functools.partial(copy_context().run, function)
 
 
 def option(name: str) -> str:

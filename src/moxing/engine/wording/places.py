@@ -34,7 +34,7 @@ def skipped(steps: int, seconds: float, reason: str) -> str:
 
 
 def still_skipping(done: int, batches: int) -> str:
-    """Said while skipping that data takes long."""
+    """Said while data is skipped, if that takes long."""
     return f"Skipping the data of steps before: batch {done} of {batches}."
 
 

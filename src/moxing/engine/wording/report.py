@@ -87,7 +87,7 @@ def saving_checkpoint(step: int, path: str) -> str:
 
 
 def ignoring_checkpoint_path(log_dir: str) -> str:
-    """Said if log_dir has a checkpoint and `checkpoint_path` names another one."""
+    """Said if log_dir has a checkpoint and `checkpoint_path` names another checkpoint."""
     return (
         f"Ignoring {option('--checkpoint_path')} because a checkpoint already exists in {log_dir}"
     )
@@ -150,7 +150,7 @@ def stopped_before(signal: str) -> str:
 
 
 def stopped_unsaved(signal: str, step: int, checkpoint: str | None) -> str:
-    """The last words of a run that left a step which waited, and could not save the one before.
+    """The last words of a run that left a waiting step, and could not save the step before it.
 
     Args:
         signal: the name of the signal.
@@ -171,7 +171,7 @@ def waits_for_data(step: int, alone: bool = True) -> str:
 
     Args:
         step: the global step.
-        alone: whether it can wait for no other process.
+        alone: whether there is no other process that the step could wait for.
     """
     whose = "its data" if alone else "data, here or in another process"
     return f"The step after step {step} still waits for {whose}: leaving without it."

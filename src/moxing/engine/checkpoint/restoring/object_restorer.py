@@ -64,8 +64,8 @@ class ObjectRestorer:
         """Gives the objects their state; iterators must be initialized before.
 
         Raises:
-            CheckpointError: the file was damaged or removed, or an iterator's dataset is another
-                one than the dataset that was saved.
+            CheckpointError: the file was damaged or removed, or an iterator's dataset differs from
+                the dataset whose iterator was saved.
         """
         if self._operation is None:
             return

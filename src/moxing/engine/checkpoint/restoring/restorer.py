@@ -74,7 +74,7 @@ class Restorer:
         self._operation = _build(found, plan.matches)
 
     def run(self, session: tf.Session) -> None:
-        """Gives `restored` their values, in one call.
+        """Gives the variables in `restored` their values, in one session call.
 
         Raises:
             CheckpointError: the file was damaged or removed in the meantime.

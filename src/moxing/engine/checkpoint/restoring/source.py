@@ -19,6 +19,7 @@ from moxing.engine.checkpoint.names import (
 from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.wording import report
+from moxing.engine.wording.option_names import option
 from moxing.errors import CheckpointError
 from moxing.logs import TENSORFLOW
 
@@ -43,10 +44,11 @@ def choose(
         return locate(checkpoint_path)
     if mode_is_train:
         return None
-    where = f"log_dir {log_dir!r} holds none" if log_dir else "log_dir is not set"
+    name = option("log_dir")
+    where = f"{name} {log_dir!r} holds none" if log_dir else f"{name} is not set"
     raise CheckpointError(
         f"You must provide a checkpoint: {where} and checkpoint_path is not set. Set"
-        " checkpoint_path to a checkpoint file or a directory of checkpoints, or log_dir to the"
+        f" checkpoint_path to a checkpoint file or a directory of checkpoints, or {name} to the"
         " directory of a training run."
     )
 
@@ -94,10 +96,12 @@ def _say_ignored(own: Checkpoint, log_dir: str, checkpoint_path: str, training: 
     TENSORFLOW.info("%s", report.ignoring_checkpoint_path(str(log_dir)))
     if not training and other is not None:
         TENSORFLOW.warning(
-            "TWO CHECKPOINTS: this run uses %s of log_dir and NOT %s of checkpoint_path. To use the"
-            " latter, set log_dir to a directory without checkpoints.",
+            "TWO CHECKPOINTS: this run uses %s of %s and NOT %s of checkpoint_path. To use the"
+            " latter, set %s to a directory without checkpoints.",
             own.prefix,
+            option("log_dir"),
             other,
+            option("log_dir"),
         )
 
 

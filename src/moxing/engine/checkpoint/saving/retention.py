@@ -13,7 +13,8 @@ from moxing.engine.checkpoint.names import prefix_of, present
 from moxing.engine.checkpoint.saving.commit import remove
 from moxing.logs import TENSORFLOW
 
-# Facts in a manifest: whether the checkpoint stays for good, and since when no later one does.
+# Facts in a manifest: whether its checkpoint stays for good, and the time since which no other
+# checkpoint was chosen to stay.
 _FOR_GOOD = "kept_for_good"
 _SINCE = "none_for_good_since"
 _HOUR = 3600.0
@@ -21,13 +22,14 @@ _OURS = re.compile(r"(replaced\.)?model\.ckpt-\d+\.")
 
 
 class ForGood:
-    """Chooses the checkpoints of a directory that stay for good: one every so many hours.
+    """Chooses the checkpoints of a directory that stay for good: one for each span of hours.
 
     Args:
-        hours: the time from one to the next, over all runs on the directory; None: none is chosen.
+        hours: the time between two such checkpoints, over all runs on the directory; None: no
+            checkpoint stays for good.
 
     Attributes:
-        prefixes: those that were chosen, by this run or before.
+        prefixes: the prefixes of the chosen checkpoints, of this run and of earlier runs.
     """
 
     def __init__(self, hours: float | None) -> None:
@@ -69,10 +71,10 @@ def retain(prefixes: Sequence[str], keep: int | None, for_good: Collection[str] 
     Args:
         prefixes: committed checkpoints, oldest first.
         keep: how many to keep; None: all of them.
-        for_good: those that are never deleted.
+        for_good: the checkpoints that are never deleted.
 
     Returns:
-        The checkpoints that are left, oldest first, without old ones that stay for good.
+        The remaining checkpoints, oldest first, without older checkpoints that stay for good.
     """
     surplus = len(prefixes) - keep if keep is not None else 0
     left = []

@@ -92,7 +92,8 @@ class Saver:
             session: session of the graph.
             step: global step of the values.
             extra: values that `read_extra` gives back when a run resumes; JSON types only.
-            input_state: returns what `read_input` gives back; called where the step is saved.
+            input_state: returns the state of the input that `read_input` gives back later; called
+                while the step is saved.
 
         Raises:
             CheckpointError: the files can't be written, for example because the disk is full.
@@ -152,7 +153,7 @@ class Saver:
         write: Callable[[str], Any],
         input_state: Callable[[], bytes | None],
     ) -> Checkpoint:
-        """Commits what `write` writes under the prefix that it gets."""
+        """Commits the files that `write` makes under the prefix that is its argument."""
         prefix, step = target.prefix, target.step
         assert step is not None
         try:

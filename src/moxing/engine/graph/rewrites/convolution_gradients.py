@@ -20,7 +20,7 @@ _OPERATION = "Conv2D"
 
 
 def install() -> None:
-    """From here on, gradients that this process computes are those of this module."""
+    """From now on, this process computes the gradients of such convolutions by this module."""
     registry: dict[str, Any] = ops.gradient_registry._registry
     entry = registry[_OPERATION]
     original = entry["type"]

@@ -1,9 +1,10 @@
 """Lets operations of a graph take 16-bit and 32-bit operands at once, which TensorFlow refuses.
 
 With 16-bit computation the activations are 16-bit, and the variables that a program makes itself
-are float32. TensorFlow offers an operation whose operands it refuses to dispatchers: the one here
-reads such variables as the 16-bit type, and computes the rest in float32, such as the difference of
-16-bit predictions and float32 labels. Operations that TensorFlow takes stay as they are.
+are float32. TensorFlow calls dispatchers for an operation whose operands it refuses: the dispatcher
+here reads such variables as the 16-bit type, and computes the rest in float32, such as the
+difference of 16-bit predictions and float32 labels. Operations that TensorFlow accepts stay as they
+are.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _STORED = ("ReadVariableOp", "VariableV2", "Variable")
 
 
 def allow() -> None:
-    """From here on, operations of the current graph may mix the types."""
+    """From now on, operations of the current graph may mix the types."""
     if not tf.get_collection(_MARK):
         tf.add_to_collection(_MARK, True)
     if not any(isinstance(known, _Mixed) for known in dispatch._GLOBAL_DISPATCHERS):

@@ -77,7 +77,7 @@ class LossScale:
 
 
 def make_loss_scale(value: float, dynamic: bool) -> LossScale:
-    """A fixed scale, or variables of a dynamic one that starts at `value`."""
+    """Returns a fixed scale, or a dynamic scale that starts at `value`, in variables."""
     if not dynamic:
         return LossScale(value)
     with tf.variable_scope("loss_scale", reuse=tf.AUTO_REUSE, use_resource=True):
@@ -99,12 +99,13 @@ def all_finite(tensors: Sequence[Any]) -> tf.Tensor:
 
 
 def cast_inputs(tensors: Sequence[Any], dtype: tf.DType, labels: Collection[int] = ()) -> list[Any]:
-    """Casts float32 tensors to `dtype`; leaves all others as they are, and those that are labels.
+    """Casts float32 tensors to `dtype`, except labels; leaves tensors of other types as they are.
 
     Args:
         tensors: the inputs of a model.
         dtype: the type in which the model computes.
-        labels: places of labels among the tensors: 16 bits hold no integer above 2048.
+        labels: the positions of labels among the tensors. 16 bits can't hold each integer above
+            256 (bfloat16) or 2048 (float16).
     """
     return [
         tf.cast(t, dtype) if t.dtype.base_dtype == tf.float32 and place not in labels else t

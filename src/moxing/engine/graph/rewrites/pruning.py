@@ -1,8 +1,8 @@
 """Removes control dependencies of gradients on gradients that nothing uses.
 
-TensorFlow makes the gradients of one operation wait for each other. Because of that it would
-compute, for example, the gradient of the first convolution with respect to the images, which
-nothing uses.
+TensorFlow makes the gradients of one operation wait for each other. So it would compute, for
+example, the gradient of the first convolution with respect to the images, although nothing uses
+this gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from moxing.engine.graph import ancestry
 
 @contextmanager
 def watched() -> Iterator[list[Any]]:
-    """Frees gradients from waiting for unused ones; the caller puts gradients into the list.
+    """Frees used gradients from waiting for unused gradients.
+
+    Yields a list, into which the caller puts the gradients that it uses.
 
     Only operations made in the block are changed; the program's own control dependencies stay.
     """

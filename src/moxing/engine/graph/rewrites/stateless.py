@@ -52,7 +52,7 @@ def seed_of_device(seed: int | None, process: int, device: int) -> Iterator[None
 
     Args:
         seed: the run's seed; None: nothing is changed.
-        process, device: numbers, from 0, of the process and the device that the model is for.
+        process, device: the numbers, from 0, of the process and the device that compute the model.
     """
     if seed is None or not (process or device):
         yield
@@ -73,7 +73,8 @@ def replace_in_function(graph_def: tf.GraphDef, seed: int, process: int = 0) -> 
         graph_def: the function's body, changed in place. Each replaced node reads a seed tensor
             that is not in the graph.
         seed: the run's seed.
-        process: the process whose input this is; each has its own data and its own random changes.
+        process: the number of the process that reads this input; each process has data and random
+            numbers of its own.
 
     Returns:
         A key for each missing seed tensor, by the tensor's name. The caller must supply the tensor

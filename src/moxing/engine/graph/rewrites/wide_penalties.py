@@ -1,8 +1,8 @@
 """Computes the regularization losses of layers from the variables, not from their 16-bit copies.
 
-The layers of `tf.layers` and slim regularize what `tf.get_variable` gave them. With 16-bit
-computation that is a 16-bit tensor, in which the sum of squares of a large layer overflows, and
-which is another one each time a variable is reused, so that its loss would be added again.
+The layers of `tf.layers` and slim regularize the result of `tf.get_variable`. With 16-bit
+computation this result is a 16-bit tensor, in which the sum of squares of a large layer overflows.
+Each reuse of a variable makes another such tensor, so that the loss would be added again.
 """
 
 from __future__ import annotations

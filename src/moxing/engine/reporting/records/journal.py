@@ -27,8 +27,8 @@ class Journal:
     """Appends lines to the metrics of a directory.
 
     Each line is one call of the kernel, so a process that is killed leaves whole lines. A full disk
-    or a missing permission costs the lines and not the run: the first failure is logged, and what
-    comes after it is dropped.
+    or a missing permission costs the lines and not the run: the first failure is logged, and later
+    lines are dropped.
 
     Args:
         log_dir: where the file is; None: nothing is written.
@@ -97,7 +97,7 @@ def _opened(path: str) -> int:
 
 
 def _forget(opened: int, path: str, step: int) -> bool:
-    """Replaces the file by one without the steps that are to come; False: it has no such steps."""
+    """Removes the steps that are to come from the file; False: the file has no such steps."""
     with os.fdopen(os.dup(opened), "rb") as file:
         if not any(_comes_again(text, step) for text in file):
             return False

@@ -1,4 +1,4 @@
-"""One line of `metrics.jsonl`: a JSON object that says what was measured, where and when."""
+"""A line of `metrics.jsonl`: a JSON object with measured values, their step and their time."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Line:
 
     Attributes:
         kind: TRAIN, INTER or EVAL.
-        step: the global step: of TRAIN the one that the logged step started from, as in log lines;
-            else the number of updates that the evaluated variables have seen.
+        step: in TRAIN, the global step from which the logged step started, as in log lines; else
+            the number of updates that the evaluated variables have seen.
         values: logged values by name.
-        facts: those of the following that are known: steps_per_second and samples_per_second since
-            the line before, data_wait (share of the time, 0 to 1, spent waiting for input), samples
-            and seconds of an evaluation.
+        facts: other known values: steps_per_second and samples_per_second since the line before,
+            data_wait (share of the time, 0 to 1, spent waiting for input), samples and seconds of
+            an evaluation.
         name: the text with which an evaluation's log lines start; else empty.
         time: seconds since 1970.
     """

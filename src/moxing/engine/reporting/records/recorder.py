@@ -73,7 +73,7 @@ class Recorder:
     def logged(
         self, progress: Any, steps_per_second: float, samples_per_second: float | None
     ) -> None:
-        """Records the last log line of training: `progress.values`, and rates since the last one.
+        """Records the values and rates of the last log line of training.
 
         The first step of a run has no rates: it takes long, because TensorFlow plans the graph in
             it.
