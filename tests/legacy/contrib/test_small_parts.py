@@ -320,6 +320,34 @@ def test_graphs_are_transformed(faces: Faces) -> None:
         transforms.TransformGraph(small, ["x"], ["y"], ["quantize_weights"])
 
 
+def test_distributions_can_be_listed(faces: Faces) -> None:
+    distributions = faces.load("tensorflow.contrib.distributions")
+    base = distributions.Distribution
+    every = {name: getattr(distributions, name) for name in dir(distributions)}
+    kinds = {k for k, v in every.items() if isinstance(v, type) and issubclass(v, base)}
+
+    assert {"Bernoulli", "Beta", "Normal", "NormalWithSoftplusScale"} <= kinds
+    assert distributions.NormalWithSoftplusScale is every["NormalWithSoftplusScale"]
+    assert issubclass(distributions.NormalWithSoftplusScale, distributions.Normal)
+    assert "NOT_REPARAMETERIZED" in every
+    assert not [name for name in every if name.startswith("_") and name[1] != "_"]
+
+
+def test_a_copy_of_a_distribution_transforms_what_was_given_once(faces: Faces) -> None:
+    distributions = faces.load("tensorflow.contrib.distributions")
+    with tf.Graph().as_default(), tf.Session() as session:
+        first = distributions.NormalWithSoftplusScale(0.0, scale=[1.0, -3.0])
+        second = first.copy(loc=2.0)
+        scales = session.run([first.scale, second.scale])
+        divergence = session.run(distributions.kl_divergence(first, second))
+
+    wanted = np.log1p(np.exp([1.0, -3.0]))
+    np.testing.assert_allclose(scales, [wanted, wanted], rtol=1e-5)
+    np.testing.assert_allclose(divergence, 2.0 / wanted**2, rtol=1e-5)
+    assert type(second) is distributions.NormalWithSoftplusScale
+    assert first.name.strip("/") == "NormalWithSoftplusScale"
+
+
 def test_distributions_say_what_to_install_or_are_those_of_probability(faces: Faces) -> None:
     distributions = faces.load("tensorflow.contrib.distributions")
     with tf.Graph().as_default(), tf.Session() as session:

@@ -55,6 +55,28 @@ def test_names(program: Any) -> None:
         standard.getargspec(lambda *, a: a)
 
 
+def test_functions_of_tensorflow_have_the_arguments_of_old(program: Any) -> None:
+    values = program(
+        """
+        import inspect
+        import numpy as np
+        import tensorflow as tf
+        relu = inspect.getargspec(tf.nn.relu)
+        softmax = inspect.getargspec(tf.nn.softmax_cross_entropy_with_logits)
+        layer = inspect.getargspec(tf.keras.layers.Dense.__init__)
+        ends = inspect.getargspec(np.linspace)
+        def own(a: int): pass
+        """
+    )
+
+    assert values["relu"] == (["features", "name"], None, None, (None,))
+    assert "logits" in values["softmax"].args
+    assert values["layer"].args[:3] == ["self", "units", "activation"]
+    assert values["ends"].args[:3] == ["start", "stop", "num"]
+    with pytest.raises(ValueError, match="annotations"):
+        standard.getargspec(values["own"])
+
+
 def test_methods(program: Any) -> None:
     values = program(
         """

@@ -324,6 +324,22 @@ def test_modules_beside_a_module_of_a_package(tmp_path: Path) -> None:
     assert outside.text.startswith("import beside\n")
 
 
+@pytest.mark.parametrize("statement", ["import deep.leaf", "import deep.leaf as leaf"])
+def test_dotted_names_beside_a_module_stay(statement: str, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("__init__.py", "deep/__init__.py", "deep/leaf.py"):
+        (tmp_path / name).touch()
+    source = f"import deep\n{statement}\nfrom deep.leaf import a\nprint deep\n".encode()
+
+    inside = port.port(source, str(tmp_path / "m.py"), in_package=True)
+
+    assert inside is not None
+    first, second, third, _ = inside.text.splitlines()
+    assert first == "from . import deep"
+    assert second == statement
+    assert third == "from .deep.leaf import a"
+
+
 def test_modules_of_a_program_of_python_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

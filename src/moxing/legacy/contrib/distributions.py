@@ -5,6 +5,7 @@ Otherwise, only the few distributions of `tf.distributions` in TensorFlow are av
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -68,7 +69,8 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _THROUGH:
-        return _through(name)
+        globals()[name] = _through(name)
+        return globals()[name]
     try:
         if name in _ELSEWHERE:
             module = importlib.import_module(_ELSEWHERE[name])
@@ -88,16 +90,28 @@ def __getattr__(name: str) -> Any:
     )
 
 
-def _through(name: str) -> Callable[..., Any]:
-    """Returns a function that makes the base distribution from transformed parameters."""
-    base, functions = _THROUGH[name]
+def __dir__() -> list[str]:
+    """All names that can be had; programs look distributions up among them."""
+    names = {name for name in dir(tf.distributions) if not name.startswith("_")}
+    with contextlib.suppress(ModuleNotFoundError):
+        there = importlib.import_module(f"{_PROBABILITY}.python.distributions")
+        names |= {*_ELSEWHERE, *(name for name in dir(there) if not name.startswith("_"))}
+    return sorted(names | {name for name, (base, _) in _THROUGH.items() if base in names})
 
-    def make(*args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(functions, args, strict=False)) | kwargs
-        for parameter, function in functions.items():
-            if given.get(parameter) is not None:
-                given[parameter] = function(tf.convert_to_tensor(given[parameter]))
-        return __getattr__(base)(**given)
 
-    make.__name__ = name
-    return make
+def _through(name: str) -> type[Any]:
+    """Returns the class of the base distribution, which is made from transformed parameters."""
+    base_name, functions = _THROUGH[name]
+    base = __getattr__(base_name)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = {"name": name, **dict(zip(functions, args, strict=False)), **kwargs}
+        changed = {
+            parameter: function(tf.convert_to_tensor(given[parameter]))
+            for parameter, function in functions.items()
+            if given.get(parameter) is not None
+        }
+        base.__init__(self, **{**given, **changed})
+        self._parameters = {**self._parameters, **given}  # `copy` starts from what was given.
+
+    return type(base)(name, (base,), {"__init__": __init__, "__module__": __name__})

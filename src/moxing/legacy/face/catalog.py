@@ -22,6 +22,7 @@ from moxing.legacy.plain.dialect import Dialect
 _V1 = "tensorflow.compat.v1"
 _ESTIMATOR = "moxing.estimator"
 _V1_PROGRAM = Dialect()
+_VERSION = "moxing.legacy.names.version:VERSION"
 _EXAMPLES = "Only tensorflow.examples.tutorials.mnist.input_data has a stand-in."
 
 
@@ -77,6 +78,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
         roots=(_V1,),
         names={
             **old_names.RENAMED,
+            **dict.fromkeys(("VERSION", "__version__"), _VERSION),
             "app": _app("tensorflow.python.platform.app", run),
             "compat": Spec(
                 roots=("tensorflow.compat",),
@@ -109,6 +111,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
                 },
                 deep=True,
             ),
+            "version": Spec(roots=(f"{_V1}.version",), names={"VERSION": _VERSION}),
         },
         otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
         arrive=_show_keras_2,

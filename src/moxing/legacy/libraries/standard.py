@@ -123,6 +123,10 @@ def _distutils() -> Spec:
     )
 
 
+# Libraries whose functions got annotations after the programs were written, or have ours.
+_ANNOTATED_SINCE = frozenset(("tensorflow", "tf_keras", "keras", "numpy", "moxing"))
+
+
 class ArgSpec(NamedTuple):
     """The result of `inspect.getargspec`."""
 
@@ -135,12 +139,16 @@ class ArgSpec(NamedTuple):
 def getargspec(func: Callable[..., Any]) -> ArgSpec:
     """Returns the names and the default values of a function's arguments.
 
+    Functions of TensorFlow had neither annotations nor wrappers in TensorFlow 1.x; theirs are
+    looked through.
+
     Raises:
         ValueError: the function has keyword-only arguments, or annotations.
         TypeError: the object is no Python function.
     """
-    full = inspect.getfullargspec(func)
-    if full.kwonlyargs or full.annotations:
+    is_new = str(getattr(func, "__module__", "")).partition(".")[0] in _ANNOTATED_SINCE
+    full = inspect.getfullargspec(inspect.unwrap(func) if is_new else func)
+    if full.kwonlyargs or (full.annotations and not is_new):
         raise ValueError(
             "Function has keyword-only parameters or annotations, use inspect.signature() API which"
             " can support them"

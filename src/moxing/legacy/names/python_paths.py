@@ -15,6 +15,7 @@ from moxing.legacy.names import estimator_paths, old_names
 _V1 = "tensorflow.compat.v1"
 _PYTHON = "tensorflow.python"
 _RESTORED = "moxing.legacy.names.restored"
+_VERSION = "moxing.legacy.names.version:VERSION"
 _MOVED_HERE = "moxing.legacy.names.moved"
 
 # Functions that moved from one private file to another are still public under the same name.
@@ -83,6 +84,7 @@ _FRAMEWORK = {
         "framework.tensor_shape",
         {name: f"{_MOVED_HERE}:{name}" for name in ("matrix", "scalar", "unknown_shape", "vector")},
     ),
+    "versions": _module("framework.versions", {"VERSION": _VERSION, "__version__": _VERSION}),
 }
 
 _OPS = {
@@ -161,6 +163,7 @@ PYTHON = Spec(
                 )
             },
         ),
+        "__version__": _VERSION,
         "estimator": estimator_paths.SPEC,
         "framework": _package("framework", _FRAMEWORK),
         "keras": "face:tensorflow.keras",

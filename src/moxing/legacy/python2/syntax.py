@@ -63,6 +63,7 @@ _FIXERS = [
     "xreadlines",
     "zip",
 ]
+_OWN_FIXERS = {"import": "moxing.legacy.python2.fix_import"}
 _TAB = 8
 _SET_ENCODING = re.compile(
     r"(^[ \t]*|;[ \t]*)(?:(?:imp\.)?reload\(\s*sys\s*\)|sys\.setdefaultencoding\([^()]*\))", re.M
@@ -162,7 +163,8 @@ def _tool(names: tuple[str, ...], print_function: bool) -> tuple[Any, Any]:
 
     logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
     tool = refactor.RefactoringTool(
-        [f"fissix.fixes.fix_{name}" for name in names], {"print_function": print_function}
+        [_OWN_FIXERS.get(name, f"fissix.fixes.fix_{name}") for name in names],
+        {"print_function": print_function},
     )
     return tool, pgen2
 
