@@ -88,3 +88,12 @@ def test_versions_of_the_build_are_texts() -> None:
     assert info.cuda_version_number == wanted.get("cuda_version", "")
     assert info.cudnn_version_number == wanted.get("cudnn_version", "")
     assert info.build_info == wanted
+
+
+def test_shapes_of_an_operation_are_there_before_they_are_set() -> None:
+    faces = catalog.make_faces(CommandLine([], {}, ()), absl_flags.FlagValues())
+    with tf.Graph().as_default():
+        total = tf.ones([2, 3]) + 1.0
+        faces.load("tensorflow.python.framework.ops").set_shapes_for_outputs(total.op)
+
+    assert total.shape.as_list() == [2, 3]

@@ -87,3 +87,8 @@ def get_registered_ops() -> dict[str, op_def_pb2.OpDef]:
 def register_op_list(op_list: op_def_pb2.OpList) -> None:
     """Adds definitions to `get_registered_ops()`."""
     get_registered_ops().update({definition.name: definition for definition in op_list.op})
+
+
+def set_shapes_for_outputs(op: tf.Operation) -> None:
+    """Does nothing: since 1.8, an operation gets the shapes of its outputs as it is made."""
+    del op

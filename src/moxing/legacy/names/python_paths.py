@@ -73,7 +73,11 @@ _FRAMEWORK = {
     "graph_util": _module("framework.graph_util", {}, f"{_V1}.graph_util"),
     "graph_util_impl": _module("framework.graph_util_impl", {}, f"{_V1}.graph_util"),
     "ops": _module(
-        "framework.ops", {"RegisterShape": "moxing.legacy.names.before_1_0:RegisterShape"}
+        "framework.ops",
+        {
+            "RegisterShape": "moxing.legacy.names.before_1_0:RegisterShape",
+            "set_shapes_for_outputs": f"{_MOVED_HERE}:set_shapes_for_outputs",
+        },
     ),
     "op_def_context": "face:tensorflow.python.framework.op_def_registry",
     "op_def_registry": _module(
