@@ -46,20 +46,24 @@ def test_programs_of_tensorflow_2_are_told_the_real_version() -> None:
 
 @pytest.mark.parametrize("older", ["0.12", "1.4", "1.4.0", "1.9", "1.15", "1.15.0-rc1", "1.2.1"])
 def test_versions_before_are_less_as_text_too(older: str) -> None:
-    assert VERSION > older
-    assert VERSION >= older
-    assert not VERSION < older
-    assert not VERSION <= older
-    assert older < VERSION
-    assert max(older, VERSION) is VERSION
+    own = VERSION
+
+    assert own > older
+    assert own >= older
+    assert not own < older
+    assert not own <= older
+    assert older < own
+    assert max(older, own) is own
 
 
 @pytest.mark.parametrize("newer", ["2", "2.0", "2.0.0-alpha0", "1.15.6", "10.1"])
 def test_versions_after_are_greater_as_text_too(newer: str) -> None:
-    assert VERSION < newer
-    assert VERSION <= newer
-    assert newer > VERSION
-    assert not newer <= VERSION
+    own = VERSION
+
+    assert own < newer
+    assert own <= newer
+    assert newer > own
+    assert not newer <= own
 
 
 def test_it_is_text_in_all_else() -> None:
