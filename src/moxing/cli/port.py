@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _port(file: str, write: bool) -> None:
-    from moxing.legacy.python2 import port
+    from moxing.legacy.python2 import beside, port
 
     try:
         source = _read(file)
@@ -48,7 +48,7 @@ def _port(file: str, write: bool) -> None:
         raise MoxValueError(f"cannot read {file}: {reason}.") from error
     in_package = os.path.exists(os.path.join(os.path.dirname(os.path.abspath(file)), "__init__.py"))
     try:
-        ported = port.port(source, file, in_package)
+        ported = port.port(source, file, in_package, beside.evidence(source, file))
     except SyntaxError as error:
         from moxing.legacy.program import complaints
 

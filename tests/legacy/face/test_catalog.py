@@ -105,6 +105,10 @@ ATTRIBUTES = {
     "tensorflow.contrib.lookup": "index_table_from_file index_table_from_tensor HashTable"
     " KeyValueTensorInitializer",
     "tensorflow.contrib.learn.datasets": "mnist.read_data_sets load_dataset",
+    "tensorflow.contrib.tpu.python.ops.tpu_ops": "cross_replica_sum outfeed_dequeue_tuple",
+    "tensorflow.contrib.tpu.python.tpu": "training_loop.while_loop tpu_feed.InfeedQueue"
+    " tpu.rewrite tpu.core tpu.shard tpu._TPU_REPLICATE_ATTR tpu_config.RunConfig"
+    " tpu_function.get_tpu_context device_assignment topology.Topology tpu_embedding.TPUEmbedding",
     "tensorflow.examples.tutorials.mnist.input_data": "read_data_sets DataSet extract_images",
 }
 

@@ -99,3 +99,28 @@ def test_a_model_may_end_in_a_loss_without_axes(faces: Faces) -> None:
         model.compile("sgd", loss={"loss_layer": lambda y_true, y_pred: y_pred})
         assert model.train_on_batch(np.ones((3, 2)), np.zeros(3)) == 6.0
         np.testing.assert_allclose(model.get_weights()[0], np.full((2, 1), 1 - 0.01 * 3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("keras", ["keras", "tensorflow.keras"])
+@pytest.mark.parametrize(
+    "module",
+    "layers.core layers.recurrent engine.topology engine.training models callbacks losses metrics"
+    " regularizers initializers activations".split(),
+)
+def test_modules_know_the_backend_as_k(faces: Faces, keras: str, module: str) -> None:
+    shown = faces.load(f"{keras}.{module}")
+
+    assert shown.K is faces.load(f"{keras}.backend")
+    assert "K" in dir(shown)
+
+
+def test_these_modules_have_their_own_names_too(faces: Faces) -> None:
+    for module, name in (
+        ("callbacks", "ModelCheckpoint"),
+        ("losses", "mean_squared_error"),
+        ("metrics", "categorical_accuracy"),
+        ("regularizers", "l2"),
+        ("initializers", "glorot_uniform"),
+        ("activations", "softmax"),
+    ):
+        assert callable(getattr(faces.load(f"keras.{module}"), name))

@@ -256,15 +256,24 @@ _TPU = Spec(
     names={
         "python": Spec(
             names={
+                "ops": Spec(roots=("tensorflow.python.tpu.ops",), deep=True),
                 "tpu": Spec(
+                    roots=("tensorflow.python.tpu",),
                     names={
                         "bfloat16": "face:tensorflow.contrib.tpu",
-                        "tpu": f"{_V1}.tpu",
+                        "tpu": Spec(
+                            roots=(
+                                f"{_V1}.tpu",
+                                "tensorflow.python.tpu.tpu",
+                                "tensorflow.python.tpu.tpu_replication",
+                            )
+                        ),
                         "tpu_config": f"{_ESTIMATOR}.tpu",
+                        "tpu_embedding": "tensorflow.python.tpu.tpu_embedding_v1",
                         "tpu_estimator": f"{_ESTIMATOR}.tpu",
-                        "tpu_function": "tensorflow.python.tpu.tpu_function",
                         "tpu_optimizer": f"{_ESTIMATOR}.tpu",
                     },
+                    deep=True,
                     otherwise=_NO_TPU,
                 ),
             },

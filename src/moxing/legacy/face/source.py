@@ -9,19 +9,22 @@ from moxing.legacy.libraries import calls
 from moxing.legacy.python2 import port
 
 
-def compiled(source: bytes, path: str, in_package: bool = False) -> types.CodeType | None:
+def compiled(
+    source: bytes, path: str, in_package: bool = False, is_main: bool = False
+) -> types.CodeType | None:
     """Returns the code of a user's file; None if Python's own compiler makes the same code.
 
     Args:
         source: the contents of the file.
         path: the path of the file, as tracebacks show it.
         in_package: whether the file is imported as part of a package.
+        is_main: whether the file is the program's main file.
 
     Raises:
         SyntaxError: the file is neither Python 3 nor Python 2.
         MoxValueError: the file is Python 2 and can't be ported.
     """
-    tree = port.parse_ported(source, path, in_package)
+    tree = port.parse_ported(source, path, in_package, is_main)
     changed = tree is not None
     if calls.may_change(source):
         tree = tree or ast.parse(source, path)

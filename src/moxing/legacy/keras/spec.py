@@ -29,6 +29,8 @@ _LAYER_MODULES: dict[str, tuple[str, ...]] = {
     "recurrent": ("rnn", "rnn.base_rnn", "rnn.rnn_utils"),
     "wrappers": ("rnn", "rnn.base_wrapper"),
 }
+# Modules of Keras 2 that knew its backend as K, as those of layers and models did.
+_WITH_BACKEND = ("activations", "callbacks", "initializers", "losses", "metrics", "regularizers")
 # Modules of `keras.applications` that took their code from a module of the same name.
 _NETS = (
     *("densenet", "inception_resnet_v2", "inception_v3", "mobilenet", "mobilenet_v2", "nasnet"),
@@ -114,7 +116,8 @@ def _for_graphs() -> dict[str, Any]:
 
 
 def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
-    layers = _layers(api)
+    with_backend = {"K": f"face:{face}.backend"}
+    layers = _layers(api, with_backend)
     return Spec(
         roots=(api, _SRC, "tf_keras"),
         names={
@@ -144,7 +147,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
                 {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"},
             ),
             "datasets": keras_data.spec(),
-            "engine": _engine(),
+            "engine": _engine(with_backend),
             "experimental": Spec(
                 roots=(f"{api}.experimental",),
                 names={
@@ -158,7 +161,11 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             "legacy": Spec(names={"interfaces": f"{_ROOM}.interfaces"}),
             "initializations": Spec(roots=(f"{api}.initializers",)),
             "layers": layers,
-            "models": _models(api),
+            "models": _models(api, with_backend),
+            **{
+                name: Spec(roots=(f"{api}.{name}", f"{_SRC}.{name}"), names=with_backend, deep=True)
+                for name in _WITH_BACKEND
+            },
             "objectives": Spec(roots=(f"{api}.losses",)),
             # The path in tensorflow.python.keras until TensorFlow 2.10.
             "optimizer_v2": Spec(roots=(f"{_SRC}.optimizers.legacy",), deep=True),
@@ -192,11 +199,12 @@ def _old_batch_dot(api: str) -> dict[str, Any]:
     return {"batch_dot": functools.partial(backend.batch_dot, f"{api}.backend")}
 
 
-def _layers(api: str) -> Spec:
+def _layers(api: str, with_backend: dict[str, str]) -> Spec:
     show = f"{api}.layers"
     modules = {
         name: Spec(
             roots=(show, *(f"{_SRC}.layers.{part}" for part in parts)),
+            names=with_backend,
             fallback=(f"{_SRC}.layers",),
             gone=_GONE,
         )
@@ -232,10 +240,10 @@ def _time_distributed_dense() -> Callable[..., Any]:
     return time_distributed_dense
 
 
-def _models(api: str) -> Spec:
+def _models(api: str, with_backend: dict[str, str]) -> Spec:
     return Spec(
         roots=(f"{api}.models", f"{_SRC}.models", f"{_SRC}.engine.functional"),
-        names={"Graph": _no_graph},
+        names={"Graph": _no_graph, **with_backend},
     )
 
 
@@ -250,7 +258,7 @@ def _no_graph() -> Callable[..., Any]:
     return graph
 
 
-def _engine() -> Spec:
+def _engine(with_backend: dict[str, str]) -> Spec:
     topology = Spec(
         roots=tuple(
             f"{_SRC}.{name}"
@@ -267,6 +275,7 @@ def _engine() -> Spec:
             )
         ),
         names={
+            **with_backend,
             "Container": f"{_SRC}.engine.functional:Functional",
             "Network": f"{_SRC}.engine.functional:Functional",
             "merge": f"{_ROOM}.merging",
@@ -286,7 +295,7 @@ def _engine() -> Spec:
                     f"{_SRC}.engine.training_v1",
                     f"{_SRC}.engine.training_utils_v1",
                 ),
-                names=_SLICES,
+                names={**_SLICES, **with_backend},
             ),
             "saving": f"{_SRC}.saving.legacy.hdf5_format",
         },

@@ -48,7 +48,7 @@ def read_program(script: str) -> types.CodeType:
         )
     try:
         path = os.path.abspath(script)
-        changed = users_source.compiled(source, path)
+        changed = users_source.compiled(source, path, is_main=True)
         return changed or compile(source, path, "exec", dont_inherit=True)
     except (ValueError, MemoryError, RecursionError) as error:
         reason = str(error) or "an expression in it is too large or nested too deeply"

@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 
 from moxing.errors import MoxValueError
-from moxing.legacy.python2 import lines, rewrite, signs, syntax
+from moxing.legacy.python2 import beside, lines, rewrite, signs, syntax
 
 _DIVISION = re.compile(r"^from __future__ import .*\bdivision\b", re.M)
 
@@ -36,7 +36,7 @@ class Ported:
 
 
 def port(
-    source: bytes, path: str, in_package: bool = False, of_python2: bool = False
+    source: bytes, path: str, in_package: bool = False, because: tuple[str, int] | None = None
 ) -> Ported | None:
     """Ports a program to Python 3 if it was written for Python 2.
 
@@ -44,8 +44,8 @@ def port(
         source: the content of the program's file.
         path: the path of the file.
         in_package: whether the file is imported as part of a package.
-        of_python2: whether the file belongs to a program of Python 2, and so is Python 2 too
-            unless its text shows Python 3.
+        because: the evidence in other files, with its line, that this file is Python 2 unless its
+            text shows Python 3.
 
     Returns:
         The port; None if the program runs on Python 3 unchanged.
@@ -59,8 +59,8 @@ def port(
     try:
         tree = _parsed(source, path)
         found = signs.sign(tree) if signs.may_be(source) else None
-        if found is None and of_python2 and not signs.needs_python3(tree):
-            found = ("it belongs to a program of Python 2", 1)
+        if found is None and because is not None and not signs.needs_python3(tree):
+            found = because
         if found is None:
             return None
         is_function = not signs.prints(tree)
@@ -104,7 +104,7 @@ def _is_python2(path: str) -> bool:
         with open(path, "rb") as file:
             source = file.read()
         is_program = path.endswith(".py") or signs.is_script(source)
-        return is_program and port(source, path) is not None
+        return is_program and port(source, path, because=beside.evidence(source, path)) is not None
     except (OSError, SyntaxError, MoxValueError):
         return False
 
@@ -115,15 +115,25 @@ def _parsed(source: bytes, path: str) -> ast.Module:
         return ast.parse(source, path)
 
 
-def parse_ported(source: bytes, path: str, in_package: bool = False) -> ast.Module | None:
+def parse_ported(
+    source: bytes, path: str, in_package: bool = False, is_main: bool = False
+) -> ast.Module | None:
     """Returns the tree of a Python 2 program, and says so on stderr; None for Python 3.
+
+    Args:
+        source, path, in_package: as of `port`.
+        is_main: whether the file is the program's main file.
 
     Raises:
         SyntaxError: the program is neither.
         MoxValueError: the program can't be ported.
     """
-    of_python2 = os.path.abspath(path) != os.path.abspath(_main()) and main_is_python2()
-    ported = port(source, path, in_package, of_python2)
+    because = None
+    if is_main:
+        because = beside.evidence(source, path)
+    elif os.path.abspath(path) != os.path.abspath(_main()) and main_is_python2():
+        because = ("it belongs to a program of Python 2", 1)
+    ported = port(source, path, in_package, because)
     if ported is None or ported.text == ported.original:
         return None
     # TensorFlow's AutoGraph writes such files from the text of a file that was named before.

@@ -98,6 +98,16 @@ def needs_python3(tree: ast.Module) -> bool:
     return False
 
 
+def imports_python2(tree: ast.Module) -> bool:
+    """Whether a file imports, without condition, a module that only Python 2 has."""
+    for node in tree.body:
+        if isinstance(node, ast.Import) and any(item.name in _MODULES for item in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module in _MODULES:
+            return True
+    return False
+
+
 def prints(tree: ast.AST) -> bool:
     """Whether a statement is Python 2's `print >>file, ...` or `print`, no-ops in Python 3."""
     return any(_is_print(node) for node in ast.walk(tree))
