@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+import tensorflow.compat.v1 as tf
 from absl import flags as absl_flags
 from hypothesis import given
 from hypothesis import strategies as st
@@ -344,3 +351,98 @@ def test_a_program_may_assign_flags_that_it_does_not_define(
     assert "words" not in told
     flags.DEFINE_string("words", "x", "")
     assert flags.FLAGS.words == "x"
+
+
+def _program(flags: Any, text: str, path: Path) -> dict[str, Any]:
+    """What a program leaves in its names; its text is in a file."""
+    path.write_text(textwrap.dedent(text))
+    values: dict[str, Any] = {"FLAGS": flags.FLAGS}
+    exec(compile(path.read_text(), str(path), "exec"), values)
+    return values
+
+
+@pytest.fixture
+def four(tf_flags: Make) -> Any:
+    flags = tf_flags(["--n=3"])
+    flags.DEFINE_integer("n", 1, "")
+    flags.DEFINE_float("rate", 0.5, "")
+    flags.DEFINE_boolean("fast", False, "")
+    flags.DEFINE_string("where", None, "")
+    return flags
+
+
+def test_all_flags_are_values_to_programs_of_before_1_5(four: Any, tmp_path: Path) -> None:
+    values = _program(
+        four,
+        """
+        from collections import namedtuple
+        def hyper(shape):
+            chosen = {}
+            for key, val in sorted(FLAGS.__flags.items()):
+                if key in ('n', 'fast'):
+                    chosen[key] = val
+            return namedtuple('HParams', chosen)(**chosen), shape.value
+        config = dict(FLAGS.__flags)
+        FLAGS.__flags['n'] = 4
+        n = FLAGS.n
+        """,
+        tmp_path / "old.py",
+    )
+    assert values["config"] == {"n": 3, "rate": 0.5, "fast": False, "where": None}
+    made, _ = values["hyper"](SimpleNamespace(value=1))
+    assert made == (False, 4)
+    assert values["n"] == 4
+
+
+def test_all_flags_are_objects_to_programs_that_read_their_values(
+    four: Any, tmp_path: Path
+) -> None:
+    values = _program(
+        four,
+        """
+        read = {}
+        for key, flag in FLAGS.__flags.items():
+            read[key] = flag.value
+        def given():
+            flags = FLAGS.__flags
+            return sorted(key for key in flags if flags[key].present)
+        """,
+        tmp_path / "new.py",
+    )
+    assert {"n": 3, "rate": 0.5, "fast": False, "where": None}.items() <= values["read"].items()
+    assert values["given"]() == ["n"]
+
+
+def test_an_integer_default_of_a_float_flag_can_be_a_size(tf_flags: Make) -> None:
+    flags = tf_flags(["--given=4"])
+    flags.DEFINE_float("batch", 3, "")
+    flags.DEFINE_float("rate", 0.5, "")
+    flags.DEFINE_float("given", 2, "")
+    flags.DEFINE_float("none", None, "")
+    read: Any = flags.FLAGS
+    items = list(range(10))
+
+    assert type(read.batch).__mro__[1] is float
+    assert [items[i * read.batch : (i + 1) * read.batch] for i in (1, 2)] == [[3, 4, 5], [6, 7, 8]]
+    assert items[: 2 + read.batch - 1] == [0, 1, 2, 3]
+    assert (len(range(read.batch)), [0] * read.batch) == (3, [0, 0, 0])
+    assert (read.batch / 2, 7 / read.batch, 7 // read.batch) == (1.5, 7 / 3, 2)
+    assert type(read.batch * 0.5) is type(0.5 * read.batch) is type(read.given) is float
+    assert (read.rate, read.given, read.none) == (0.5, 4.0, None)
+    with pytest.raises(TypeError):
+        items[: read.given]
+
+
+def test_a_float_flag_with_an_integer_default_is_a_float_to_all_others(tf_flags: Make) -> None:
+    flags = tf_flags([])
+    flags.DEFINE_float("scale", default_value=2, docstring="")
+    scale = flags.FLAGS.scale
+
+    assert type(pickle.loads(pickle.dumps(scale))) is type(copy.deepcopy(scale)) is float
+    assert (f"{scale}", f"{scale:.2f}", json.dumps(scale)) == ("2.0", "2.00", "2.0")
+    assert np.asarray(scale).dtype == np.float64
+    assert (np.ones(2, np.float32) * scale).dtype == np.float32
+    assert (np.int64(3) * scale, scale - np.float32(1)) == (6.0, 1.0)
+    with tf.Graph().as_default():
+        assert tf.constant(scale).dtype == tf.float32
+        assert (tf.zeros([2], tf.float64) * scale).dtype == tf.float64

@@ -193,6 +193,84 @@ def test_files_of_text_hold_any_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_bytes() == b"n 1\n" + b"\xc3\xa9\r\n\xff\n" + b"\xe9"
 
 
+def test_binary_files_accept_text(tmp_path: Path) -> None:
+    values = _run(
+        """
+        import json, os
+        with open(folder + '/map.json', 'wb') as f:
+            json.dump({'a': 1}, f)
+        out = open(folder + '/mixed', 'w+b')
+        print >>out, 'name', 1 / 2
+        out.seek(0)
+        text = out.readlines()
+        out.write('\\x00\\x01'.encode('latin-1'))
+        out.seek(0)
+        data = out.read()
+        out.close()
+        at_once = open(folder + '/at_once', 'ab', 0)
+        at_once.writelines(['x', 'y'])
+        seen = open(folder + '/at_once', 'rb').read()
+        lines = os.fdopen(os.open(folder + '/log', os.O_CREAT | os.O_WRONLY), 'w', 0)
+        lines.write('said')
+        said = open(folder + '/log').read()
+        """,
+        folder=str(tmp_path),
+    )
+
+    assert (tmp_path / "map.json").read_bytes() == b'{"a": 1}'
+    assert values["text"] == ["name 0\n"]
+    assert values["data"] == b"name 0\n\x00\x01"
+    assert (values["seen"], values["said"]) == (b"xy", "said")
+
+
+@pytest.mark.parametrize("kind", ["TemporaryFile", "NamedTemporaryFile"])
+def test_temporary_files_accept_text(kind: str, tmp_path: Path) -> None:
+    values = _run(
+        f"""
+        import os, tempfile
+        from tempfile import {kind} as Made, mkdtemp
+        pairs = Made(prefix='p', dir=folder)
+        for word in ('b', 'a'):
+            print >>pairs, word
+        pairs.seek(0)
+        text = [line.strip() + '.' for line in pairs]
+        rest = pairs.readline(), pairs.read()
+        pairs.close()
+        left = os.listdir(folder)
+        plain = tempfile.{kind}('wb', -1, '.bin', 'p', folder)
+        plain.write(b'\\x80')
+        plain.close()
+        """,
+        folder=str(tmp_path),
+    )
+
+    assert values["text"] == ["b.", "a."]
+    assert values["rest"] == ("", "")
+    assert values["left"] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_named_file_holds_is_there_by_its_name(tmp_path: Path) -> None:
+    values = _run(
+        """
+        import tempfile
+        kept = tempfile.NamedTemporaryFile(dir=folder, delete=False)
+        kept.write(u'\\xe9t\\xe9')
+        kept.flush()
+        seen = open(kept.name).read()
+        with tempfile.NamedTemporaryFile('w', dir=folder) as other:
+            print >>other, 'x'
+        name = kept.name
+        kept.close()
+        """,
+        folder=str(tmp_path),
+    )
+
+    assert values["seen"] == "été"
+    assert [str(path) for path in tmp_path.iterdir()] == [values["name"]]
+    assert Path(values["name"]).read_text() == "été"
+
+
 def test_pickles_of_python_2(tmp_path: Path) -> None:
     (tmp_path / "old.pkl").write_bytes(b"(dp0\nS'label'\np1\nS'caf\\xe9'\np2\ns.")
     values = _run(

@@ -11,6 +11,7 @@ from absl import flags as absl_flags
 
 from moxing.errors import MoxValueError
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
+from moxing.legacy.flags.whole_float import WholeFloat
 
 # Attribute definitions to the calling module, not to this one, so that help lists them there.
 absl_flags.disclaim_key_flags()
@@ -46,18 +47,33 @@ def _define(function: Callable[..., Any], flags: TolerantFlags) -> Callable[...,
         if function is absl_flags.DEFINE_integer:
             args, kwargs = _whole_default(args, kwargs)
         try:
-            return function(*args, **kwargs)
+            made = function(*args, **kwargs)
         except absl_flags.IllegalFlagValueError as error:
             raise MoxValueError(f"the default does not fit: {error}") from error
+        if function is absl_flags.DEFINE_float:
+            _keep_whole(_argument(args, kwargs, 0, "name"), _argument(args, kwargs, 1, "default"))
+        return made
+
+    def _keep_whole(name: str, default: Any) -> None:
+        """Makes a default that is written as an integer one that can be a size."""
+        flag = flags._find(name)
+        if type(default) is int and flag is not None:
+            flag.default = WholeFloat(default)
+            if flag.using_default_value:
+                flag.value = flag.default
 
     return define
+
+
+def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], place: int, name: str) -> Any:
+    return args[place] if len(args) > place else kwargs.get(name)
 
 
 def _whole_default(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Converts an integer flag's default that is written as 1e5 to an int."""
-    default = args[1] if len(args) > 1 else kwargs.get("default")
+    default = _argument(args, kwargs, 1, "default")
     if isinstance(default, float) and default.is_integer():
         if len(args) > 1:
             return (args[0], int(default), *args[2:]), kwargs

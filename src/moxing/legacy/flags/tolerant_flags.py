@@ -9,7 +9,7 @@ from typing import Any
 from absl import flags as absl_flags
 
 from moxing.errors import MoxAttributeError, MoxValueError, near_matches
-from moxing.legacy.flags import flag_tokens
+from moxing.legacy.flags import all_flags, flag_tokens
 from moxing.legacy.flags.command_line import CommandLine
 
 _HELP = frozenset(("--help", "-help", "-h", "--helpshort", "--helpfull"))
@@ -162,6 +162,17 @@ class TolerantFlags(absl_flags.FlagValues):
         print(f"usage: {sys.argv[0]} [flags]\n")
         print(self.get_help() if everything else self.main_module_help())
         raise SystemExit(0)
+
+
+def _all_flags(self: TolerantFlags) -> Any:
+    """All flags by name, see `all_flags`."""
+    if all_flags.asked_for_objects(sys._getframe(1)):
+        return self._flags()
+    return all_flags.Values(self, {name: self._flags()[name].value for name in self._own})
+
+
+# In the class's body, Python would change this name.
+setattr(TolerantFlags, "__flags", property(_all_flags))
 
 
 class _AnyValue(absl_flags.ArgumentParser):

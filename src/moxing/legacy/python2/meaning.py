@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from moxing.legacy.python2 import binaries
+
 __all__ = [
     "StringIO",
     "cmp",
@@ -22,6 +24,7 @@ __all__ = [
     "divide",
     "divide_in_place",
     "encode",
+    "fdopen",
     "message",
     "open",
     "round",
@@ -137,11 +140,15 @@ def message(error: BaseException) -> str:
 def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
     """`open(name, mode)`: text is UTF-8, and other bytes pass through unchanged.
 
-    A line ends at `\\n`; with `U` in the mode at `\\r` and `\\r\\n` too. Bytes can be written too.
+    A line ends at `\\n`; with `U` in the mode at `\\r` and `\\r\\n` too. Bytes can be written too,
+    and text into binary files.
     """
     plain = mode.replace("U", "") or "r"
     if "b" in plain:
-        return builtins.open(name, plain, buffering)
+        return binaries.accepting(
+            builtins.open(name, plain, -1 if buffering in (0, 1) else buffering),
+            at_once=buffering == 0,
+        )
     if plain[0] not in "rwax":
         plain = "r" + plain
     newline = None if "U" in mode else "\n"
@@ -150,20 +157,29 @@ def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
     if not isinstance(file, io.BufferedIOBase):
         return file  # The program has replaced the function.
     text_file = _TextFile(file, "utf-8", _ESCAPE, newline, line_buffering=buffering == 1)
-    text_file.mode = mode
+    text_file.mode, text_file.at_once = mode, buffering == 0
     return text_file
+
+
+def fdopen(fd: int, mode: str = "r", bufsize: int = -1) -> Any:
+    """`os.fdopen(fd, mode, bufsize)`: `open` of a descriptor."""
+    return open(fd, mode, bufsize)
 
 
 class _TextFile(io.TextIOWrapper):
     """A text file that also accepts bytes."""
 
     mode = "r"  # type: ignore[assignment]
+    at_once = False
 
     def write(self, s: Any, /) -> int:
-        if not isinstance(s, bytes):
-            return super().write(s)
-        self.flush()
-        self.buffer.write(s)
+        if isinstance(s, bytes):
+            self.flush()
+            self.buffer.write(s)
+        else:
+            super().write(s)
+        if self.at_once:
+            self.flush()
         return len(s)
 
 

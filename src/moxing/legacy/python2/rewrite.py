@@ -12,7 +12,7 @@ from moxing.legacy.python2 import signs
 
 _HELPER = "py2"
 _IMPORT = f"from moxing.legacy.python2 import meaning as {_HELPER}"
-_OWN = {"pickle": "pickles", "csv": "csvs"}
+_OWN = {"pickle": "pickles", "csv": "csvs", "tempfile": "tempfiles"}
 _ROOM = "moxing.legacy.python2"
 _CALLED = {"open": "open", "file": "open", "round": "round", "cmp": "cmp"}
 _OF_MATH = ("math", "time")
@@ -147,10 +147,10 @@ class _Edits:
             self._put(self._start(node.func), self._end(node.func), f"{_HELPER}.{new}")
 
     def methods(self, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> None:
-        """Changes `decode` of text, `encode` to text, and io.StringIO, StringIO's successor."""
+        """Changes `decode` of text, `encode` to text, os.fdopen, and StringIO's successor."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.attr == "StringIO" and node.value.id == "io":
-                self._put(self._start(node), self._end(node), f"{_HELPER}.StringIO")
+            if (node.value.id, node.attr) in (("io", "StringIO"), ("os", "fdopen")):
+                self._put(self._start(node), self._end(node), f"{_HELPER}.{node.attr}")
             return
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return
