@@ -15,7 +15,7 @@ from moxing.legacy.face.faces import Faces
 from moxing.legacy.flags.command_line import CommandLine
 
 GONE = [
-    ("", "detection", "flow.detection is not offered; use operations of flow, flow.math and"),
+    ("", "detection", "flow.detection is not offered; use flow.object_bbox_flip"),
     ("", "optimizer", "flow.optimizer is not offered; use flow.config.train.primary_lr and"),
     ("", "Session", "flow.Session is not offered; use @flow.function."),
     ("data", "coco_reader", "flow.data.coco_reader is not offered; use flow.data.decode_ofrecord"),
@@ -60,7 +60,7 @@ def test_a_missing_name_is_explained_by_the_module_and_by_its_face(
 
 
 def test_an_import_of_a_module_that_is_not_offered_says_what_is(faces: Faces) -> None:
-    with pytest.raises(MoxImportError, match="flow.detection is not offered; use operations"):
+    with pytest.raises(MoxImportError, match="flow.detection is not offered; use flow.object_"):
         faces.load("oneflow.detection")
     with pytest.raises(MoxImportError, match="flow has no 'layer'. Did you mean 'layers'"):
         faces.load("oneflow.layer")

@@ -70,10 +70,12 @@ char float float32 double float64 half float16 int8 int32 int64 uint8
 
 # The names that the original had in November 2019, March 2020 and June 2020.
 API = """
-FixedTensorDef FunctionConfig MirroredTensorDef MirroredTensorListDef acc advanced.distribute_add
-advanced.distribute_clone advanced.distribute_concat advanced.distribute_map
-advanced.distribute_split argsort argwhere assign broadcast_like broadcast_to_compatible_with cast
-categorical_ordinal_encode clear_default_session clip_by_value concat config.collect_act_event
+Box FixedTensorDef FunctionConfig MirroredTensorDef MirroredTensorListDef acc
+advanced.distribute_add advanced.distribute_clone advanced.distribute_concat
+advanced.distribute_map advanced.distribute_split argsort argwhere assign broadcast_like
+broadcast_to_compatible_with cast categorical_ordinal_encode clear_default_session clip_by_value
+concat config.all_reduce_fp16 config.all_reduce_group_min_mbyte config.all_reduce_group_num
+config.all_reduce_group_size_warmup config.all_reduce_lazy_ratio config.collect_act_event
 config.collective_boxing.enable_fusion config.collective_boxing.nccl_fusion_all_gather
 config.collective_boxing.nccl_fusion_all_reduce
 config.collective_boxing.nccl_fusion_all_reduce_use_buffer
@@ -81,48 +83,61 @@ config.collective_boxing.nccl_fusion_broadcast config.collective_boxing.nccl_fus
 config.collective_boxing.nccl_fusion_reduce_scatter
 config.collective_boxing.nccl_fusion_threshold_mb config.collective_boxing.nccl_num_streams
 config.collective_boxing.num_callback_threads config.comm_net_worker_num
-config.compute_thread_pool_size config.cpu_device_num config.enable_debug_mode
-config.enable_numa_aware_cuda_malloc_host config.gpu_device_num config.load_library
-config.machine_num config.max_mdsave_worker_num config.persistence_buf_byte
-config.rdma_mem_block_mbyte config.rdma_recv_msg_buf_mbyte config.reserved_device_mem_mbyte
-config.reserved_host_mem_mbyte config.save_downloaded_file_to_local_fs
-config.thread_enable_local_message_queue config.use_rdma consistent_user_op_builder constant
-constant_initializer constant_like constant_scalar copy current_global_function_desc
-current_machine_id current_resource data.BlobConf data.BytesListCodec data.COCODataset
-data.DataLoader data.ImageAlign data.ImageCodec data.ImageNormalizeByChannel
-data.ImagePreprocessor data.ImageRandomFlip data.ImageResizePreprocessor
-data.NormByChannelPreprocessor data.OFRecordImageDecoder data.OFRecordRawDecoder data.RawCodec
-data.SegmentationPolygonListToAlignedMask data.SegmentationPolygonListToMask
-data.TargetResizeTransform data.coco_reader data.decode_ofrecord data.decode_random
-data.ofrecord_image_decoder data.ofrecord_loader data.ofrecord_raw_decoder data.ofrecord_reader
-debug.distribute_concat debug.distribute_split deprecated.delete_worker deprecated.init_worker
+config.compute_thread_pool_size config.concurrency_width config.cpu_device_num config.ctrl_port
+config.cudnn_buf_limit_mbyte config.cudnn_conv_force_bwd_data_algo
+config.cudnn_conv_force_bwd_filter_algo config.cudnn_conv_force_fwd_algo config.data_port
+config.default_data_type config.default_initializer_conf config.enable_all_reduce_group
+config.enable_auto_mixed_precision config.enable_cudnn config.enable_debug_mode
+config.enable_float_compute_for_half_gemm config.enable_inplace config.enable_mem_sharing
+config.enable_nccl config.enable_numa_aware_cuda_malloc_host
+config.enable_true_half_config_when_conv config.exp_run_conf config.gpu_device_num
+config.grpc_use_no_signal config.load_library config.log_dir config.logbuflevel config.logtostderr
+config.machine config.machine_num config.max_data_id_length config.max_mdsave_worker_num
+config.persistence_buf_byte config.rdma_mem_block_mbyte config.rdma_recv_msg_buf_mbyte
+config.reserved_device_mem_mbyte config.reserved_host_mem_mbyte
+config.save_downloaded_file_to_local_fs config.thread_enable_local_message_queue
+config.total_batch_num config.train.bias_l1 config.train.bias_l2 config.train.loss_scale_factor
+config.train.model_update_conf config.train.primary_lr config.train.secondary_lr
+config.train.weight_l1 config.train.weight_l2 config.use_nccl_inter_node_communication
+config.use_rdma config.v consistent_user_op_builder constant constant_initializer constant_like
+constant_scalar copy current_global_function_desc current_machine_id current_resource
+data.BlobConf data.BytesListCodec data.COCODataset data.DataLoader data.ImageAlign data.ImageCodec
+data.ImageNormalizeByChannel data.ImagePreprocessor data.ImageRandomFlip
+data.ImageResizePreprocessor data.NormByChannelPreprocessor data.OFRecordImageDecoder
+data.OFRecordRawDecoder data.RawCodec data.SegmentationPolygonListToAlignedMask
+data.SegmentationPolygonListToMask data.TargetResizeTransform data.coco_reader
+data.decode_ofrecord data.decode_random data.ofrecord_image_decoder data.ofrecord_loader
+data.ofrecord_raw_decoder data.ofrecord_reader debug.distribute_concat debug.distribute_split
+deprecated.delete_worker deprecated.get_cur_job_dlnet_builder deprecated.init_worker
 deprecated.nn.sigmoid_cross_entropy_with_logits deprecated.variable_scope detection.affine_channel
 detection.anchor_generate detection.box_decode detection.box_encode detection.calc_iou_matrix
 detection.clip_to_image detection.extract_piece_slice_id detection.identify_non_small_boxes
 detection.identify_outside_anchors detection.level_map detection.maskrcnn_split
-detection.masks_crop_and_resize detection.nms detection.random_perm_like detection.roi_align
-detection.smooth_l1 detection.upsample_nearest device_prior_placement dim0_dynamic_to_fixed
+detection.masks_crop_and_resize detection.nms detection.object_bbox_flip
+detection.object_bbox_scale detection.random_perm_like detection.roi_align detection.smooth_l1
+detection.upsample_nearest device_prior_placement dim0_dynamic_to_fixed
 distribute.assert_is_valid_distribute distribute.auto distribute.broadcast
 distribute.consistent_strategy distribute.consistent_strategy_enabled distribute.mirrored_strategy
 distribute.mirrored_strategy_enabled distribute.split dynamic_reshape eager_execution_enabled
-elem_cnt enable_eager_execution env.ctrl_port env.current_resource env.data_port
-env.grpc_use_no_signal env.init env.log_dir env.logbuflevel env.logtostderr env.machine
-expand_dims experimental.broadcast_maximum experimental.broadcast_minimum
+eager_nccl_all_reduce elem_cnt enable_eager_execution env.ctrl_port env.current_resource
+env.data_port env.grpc_use_no_signal env.init env.log_dir env.logbuflevel env.logtostderr
+env.machine expand_dims experimental.broadcast_maximum experimental.broadcast_minimum
 experimental.distribution_name_scope experimental.dynamic_binary_concat
 experimental.dynamic_binary_split experimental.indexed_slices_reduce_sum experimental.name_scope
 experimental.square_sum experimental.unique_with_counts fixed_placement function function_config
-gather gather_nd get_variable global_function glorot_normal_initializer glorot_uniform_initializer
-identity identity_n image.CropMirrorNormalize image.Resize image.crop_mirror_normalize
-image.resize image_batch_align image_decode image_flip image_normalize image_target_resize
-inter_job_reuse_mem_strategy kaiming_initializer keras.activations.gelu
-keras.activations.gelu_grad keras.activations.relu keras.activations.sigmoid
-keras.activations.tanh keras.activations.tanh_grad keras.maths.add layers.affine_channel
-layers.batch_normalization layers.categorical_ordinal_encoder layers.conv2d layers.dense
-layers.layer_norm layers.layer_norm_grad layers.layer_norm_param_grad layers.prelu linalg.matmul
-local_gather local_nonzero local_scatter_nd_update lod_to_dense losses.add_loss math.abs math.acos
-math.acosh math.add math.add_n math.argmax math.asin math.asinh math.atan math.atanh
-math.broadcast_to_compatible_with math.ceil math.cos math.cosh math.divide math.equal math.erf
-math.erfc math.exp math.expm1 math.floor math.gelu math.greater math.greater_equal
+gather gather_nd get_default_job_set get_variable global_function glorot_normal_initializer
+glorot_uniform_initializer identity identity_n image.CropMirrorNormalize image.Resize
+image.batch_align image.crop_mirror_normalize image.decode image.flip image.normalize image.resize
+image.target_resize image_batch_align image_decode image_flip image_normalize image_target_resize
+input_blob_def inter_job_reuse_mem_strategy job_mem_sharing_strategy kaiming_initializer
+keras.activations.gelu keras.activations.gelu_grad keras.activations.relu
+keras.activations.sigmoid keras.activations.tanh keras.activations.tanh_grad keras.maths.add
+layers.affine_channel layers.batch_normalization layers.categorical_ordinal_encoder layers.conv2d
+layers.dense layers.layer_norm layers.layer_norm_grad layers.layer_norm_param_grad layers.prelu
+linalg.matmul local_gather local_nonzero local_scatter_nd_update lod_to_dense losses.add_loss
+math.abs math.acos math.acosh math.add math.add_n math.argmax math.asin math.asinh math.atan
+math.atanh math.broadcast_to_compatible_with math.ceil math.cos math.cosh math.divide math.equal
+math.erf math.erfc math.exp math.expm1 math.floor math.gelu math.greater math.greater_equal
 math.l2_normalize math.less math.less_equal math.lgamma math.log math.log1p math.log_sigmoid
 math.logical_and math.maximum math.minimum math.mod math.multiply math.naive_logical_and
 math.negative math.not_equal math.reciprocal math.reciprocal_no_nan math.reduce_all
@@ -132,19 +147,20 @@ math.reduced_shape_elem_cnt math.relu math.rint math.round math.rsqrt math.sigmo
 math.sign math.sin math.sinh math.softplus math.sqrt math.square math.squared_difference
 math.subtract math.tan math.tanh math.tanh_v2 math.top_k math.unsorted_batch_segment_sum
 math.unsorted_segment_sum math.unsorted_segment_sum_like matmul name_scope nn.avg_pool1d
-nn.avg_pool2d nn.avg_pool3d nn.batch_normalization nn.bias_add nn.conv2d nn.conv2d_transpose
-nn.dropout nn.leaky_relu nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.random_mask_like nn.relu
-nn.sigmoid_cross_entropy_with_logits nn.softmax nn.softmax_cross_entropy_with_logits
-nn.softmax_grad nn.sparse_cross_entropy nn.sparse_softmax_cross_entropy_with_logits nonzero
-object_bbox_flip object_bbox_scale object_segmentation_polygon_flip
-object_segmentation_polygon_scale object_segmentation_polygon_to_mask one_hot ones_initializer
-ones_like pack pad pad_grad parallel_cast piece_slice placement.current_scope random.CoinFlip
-random.coin_flip random.generate_random_batch_permutation_indices random.shuffle random_like
-random_mask_like random_normal_initializer random_uniform_initializer regularizers.l1
-regularizers.l1_l2 regularizers.l2 repeat reshape reshape_like scatter_nd sleep_identity slice
+nn.avg_pool2d nn.avg_pool3d nn.batch_normalization nn.bias_add nn.compat_conv2d nn.conv2d
+nn.conv2d_transpose nn.dropout nn.leaky_relu nn.max_pool1d nn.max_pool2d nn.max_pool3d
+nn.random_mask_like nn.relu nn.sigmoid_cross_entropy_with_logits nn.softmax
+nn.softmax_cross_entropy_with_logits nn.softmax_grad nn.sparse_cross_entropy
+nn.sparse_softmax_cross_entropy_with_logits nonzero object_bbox_flip object_bbox_scale
+object_segmentation_polygon_flip object_segmentation_polygon_scale
+object_segmentation_polygon_to_mask one_hot ones_initializer ones_like pack pad pad_grad
+parallel_cast piece_slice placement.current_scope random.CoinFlip random.coin_flip
+random.generate_random_batch_permutation_indices random.shuffle random_like random_mask_like
+random_normal_initializer random_uniform_initializer regularizers.l1 regularizers.l1_l2
+regularizers.l2 repeat reset_default_job_set reshape reshape_like scatter_nd sleep_identity slice
 slice_v2 smooth_l1_loss sort squeeze stack sync_default_session sync_dynamic_resize
 sysconfig.get_compile_flags sysconfig.get_include sysconfig.get_lib sysconfig.get_link_flags
-tensor_buffer_to_tensor_list tensor_list_to_tensor_buffer tensor_scatter_nd_add
+tensor_buffer_to_tensor_list tensor_list_split tensor_list_to_tensor_buffer tensor_scatter_nd_add
 tensor_scatter_nd_update train.CheckPoint train.SimpleCheckPointManager transpose truncated_normal
 truncated_normal_initializer unittest.num_nodes_required unittest.register_test_cases unpack
 unsorted_batch_segment_sum unsorted_segment_sum unsorted_segment_sum_like user_op_builder
@@ -463,6 +479,10 @@ def _networks() -> Iterator[Case]:
         for stride in (1, 2):
             yield Case(f"nn.conv2d {padding} {stride}",
                        lambda x, w, p=padding, s=stride: nn.conv2d(x, w, s, p.lower(), "NCHW"),
+                       lambda x, w, p=padding, s=stride: _conv(x, w, s, p),
+                       (IMAGE, W_OIHW))  # fmt: skip
+            yield Case(f"nn.compat_conv2d {padding} {stride}",
+                       lambda x, w, p=padding, s=stride: nn.compat_conv2d(x, w, s, p, "NCHW"),
                        lambda x, w, p=padding, s=stride: _conv(x, w, s, p),
                        (IMAGE, W_OIHW))  # fmt: skip
         for name, function in (("avg", np.nanmean), ("max", np.nanmax)):

@@ -46,6 +46,8 @@ from moxing.flow.math import add_n as add_n  # noqa: E402
 from moxing.flow.operations.accumulation import *  # noqa: E402, F403
 from moxing.flow.operations.arrays import *  # noqa: E402, F403
 from moxing.flow.operations.indexing import *  # noqa: E402, F403
+from moxing.flow.operations.lists import *  # noqa: E402, F403
+from moxing.flow.operations.pictures import *  # noqa: E402, F403
 from moxing.flow.operations.watching import watch as watch  # noqa: E402
 from moxing.flow.operations.watching import watch_diff as watch_diff  # noqa: E402
 from moxing.flow.operations.watching import watch_scope as watch_scope  # noqa: E402

@@ -12,7 +12,6 @@ from moxing.errors import MoxAttributeError, near_matches
 
 _DECODE = "flow.data.decode_ofrecord with codecs and preprocessors"
 _JOBS = "@flow.function"
-_OWN = "operations of flow, flow.math and flow.nn, on arrays that your program prepares"
 _SIZES = "flow.MirroredTensorDef for inputs of a size that changes"
 FLOW: Mapping[str, str] = {
     "ConfigProtoBuilder": f"flow.config and {_JOBS}",
@@ -28,7 +27,7 @@ FLOW: Mapping[str, str] = {
     "summary": "flow.watch with a function of yours",
     "advanced": "the operation itself, which runs on each device's part of the samples",
     "debug": "flow.watch",
-    "detection": _OWN,
+    "detection": "flow.object_bbox_flip and its kin",
     "sysconfig": "operations of flow, flow.math and flow.nn: none can be compiled for it",
     "optimizer": "flow.config.train.primary_lr and model_update_conf",
     "cluster": "flow.env.machine or flow.config.machine",
@@ -45,17 +44,12 @@ FLOW: Mapping[str, str] = {
     "sleep_identity": "flow.identity",
     "random_like": "flow.data.decode_random",
     "random_mask_like": "flow.nn.random_mask_like",
-    "tensor_buffer_to_tensor_list": _SIZES,
-    "tensor_list_to_tensor_buffer": _SIZES,
-    **dict.fromkeys(
-        (
-            *("image_batch_align", "image_decode", "image_flip", "image_normalize"),
-            *("image_target_resize", "object_bbox_flip", "object_bbox_scale"),
-            *("object_segmentation_polygon_flip", "object_segmentation_polygon_scale"),
-            "object_segmentation_polygon_to_mask",
-        ),
-        "flow.data.OFRecordImageDecoder with flow.image, or images that your program prepares",
-    ),
+    "object_segmentation_polygon_to_mask": "masks that your program draws, as an input",
+    "eager_nccl_all_reduce": f"{_JOBS}, which sums the gradients of all devices",
+    "Box": _JOBS,
+    "get_default_job_set": "flow.config",
+    "reset_default_job_set": "flow.clear_default_session()",
+    "job_mem_sharing_strategy": "nothing: TensorFlow plans the memory of each step",
 }
 DATA: Mapping[str, str] = {
     "ImageTargetResizePreprocessor": "ImageResizePreprocessor(width, height)",
@@ -80,7 +74,7 @@ ACTIVATIONS: Mapping[str, str] = {
     "tanh_grad": "flow.watch_diff, which sees gradients",
 }
 KERAS: Mapping[str, str] = {"maths": "flow.math"}
-DEPRECATED: Mapping[str, str] = {"nn": "flow.nn"}
+DEPRECATED: Mapping[str, str] = {"nn": "flow.nn", "get_cur_job_dlnet_builder": "flow.layers"}
 
 
 _API = "moxing.flow"

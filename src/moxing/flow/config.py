@@ -28,6 +28,7 @@ _JOB_BOOLS = (
     *("enable_auto_mixed_precision", "use_memory_allocation_algorithm_v2", "enable_reused_mem"),
     *(
         "enable_reuse_mem",
+        "enable_mem_sharing",
         "cudnn_conv_use_deterministic_algo_only",
         "enable_cudnn_conv_pseudo_half",
     ),
@@ -53,7 +54,7 @@ _JOB_BOOLS = (
 )
 _JOB_INTS = (
     *("cudnn_conv_force_fwd_algo", "cudnn_conv_force_bwd_data_algo"),
-    "cudnn_conv_force_bwd_filter_algo",
+    *("cudnn_conv_force_bwd_filter_algo", "max_data_id_length"),
     *("total_batch_num", "concurrency_width", "all_reduce_group_num", "cudnn_buf_limit_mbyte"),
     *("all_reduce_group_min_mbyte", "non_distributed_optimizer_group_size_mbyte"),
 )
@@ -64,6 +65,7 @@ KNOBS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_JOB_FLOATS, (float, int)),
     # Names embeddings whose gradients the original keeps as rows.
     "indexed_slices_optimizer_conf": (dict,),
+    "exp_run_conf": (dict,),
 }
 _BOXING: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(

@@ -13,7 +13,7 @@ from moxing.flow import absent, data
 from moxing.flow.data import records
 from moxing.flow.data.conf import BlobConf
 from moxing.flow.data.records import Images
-from moxing.flow.operations import arrays
+from moxing.flow.operations import arrays, pictures
 from moxing.flow.trace import context, rules
 from moxing.flow.trace.blobs import Blob, tensor_of
 from moxing.flow.trace.parallel import by_sample
@@ -143,5 +143,8 @@ def CropMirrorNormalize(  # noqa: N802
 
 
 resize, crop_mirror_normalize = Resize, CropMirrorNormalize
+decode, target_resize = pictures.image_decode, pictures.image_target_resize
+batch_align, normalize = pictures.image_batch_align, pictures.image_normalize
+flip = pictures.image_flip
 
 __getattr__, __dir__ = absent.of("flow.image", globals())

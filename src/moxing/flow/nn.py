@@ -112,6 +112,20 @@ def conv2d(
     return _made(tf.concat([tf.nn.conv2d(x, w, **options) for x, w in pairs], -1, name=own), first)
 
 
+def compat_conv2d(
+    input: Blob,
+    filters: Blob,
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] | None = None,
+    groups: int = 1,
+    name: str | None = None,
+) -> Blob:
+    """`flow.nn.conv2d`, which pads as TensorFlow does; the arguments are in another order."""
+    return conv2d(input, filters, strides, padding, data_format, dilations, name, groups)
+
+
 def check_groups(where: str, groups: int, channels: int, filters: int) -> None:
     """Raises an error if channels or filters can't be divided evenly among groups."""
     if type(groups) is not int or groups < 1 or channels % groups or filters % groups:

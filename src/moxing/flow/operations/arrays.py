@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow.trace import context, rules, shards
+from moxing.flow.trace import context, lists, rules, shards
 from moxing.flow.trace.blobs import TO_NCHW, Blob, register, tensor_of
+from moxing.flow.trace.lists import TensorList
 from moxing.flow.trace.parallel import by_sample
 
 
@@ -207,6 +208,8 @@ def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
 @by_sample(rules.always)
 def identity(x: Blob, name: str | None = None) -> Blob:
     """The same values."""
+    if isinstance(x, TensorList):
+        return lists.require(x, "flow.identity").seen(x.buffered)
     tensor = tensor_of(x, "flow.identity")
     return Blob(tf.identity(tensor, name=context.op_name(name, "identity")), x.batch_axis)
 

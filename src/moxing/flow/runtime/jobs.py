@@ -16,11 +16,11 @@ from moxing.engine.wording import user_calls
 from moxing.errors import MoxRuntimeError, MoxTypeError, shown
 from moxing.flow.runtime import session
 from moxing.flow.runtime.calls import Built, Handle
-from moxing.flow.trace import context, inputs
+from moxing.flow.trace import context, inputs, lists
 from moxing.flow.trace.blobs import Blob
 from moxing.flow.trace.conf import JobConf
 from moxing.flow.trace.inputs import InputDef
-from moxing.flow.trace.results import Array, Mirrored
+from moxing.flow.trace.results import Array, Lists, Mirrored
 from moxing.flow.trace.topology import Topology
 from moxing.flow.trace.variables import Variables
 from moxing.flow.training import totals, update
@@ -107,6 +107,10 @@ class Job:
         fetched = built.call(*given)
         values, arrays = iter(fetched), []
         for tensors in built.outputs:
+            if tensors and tensors[0].dtype == tf.string:
+                rows = [lists.unpacked(next(values)) for _ in tensors]
+                arrays.append(Lists([[array[None] for array in row] for row in rows]))
+                continue
             pieces = [_array(next(values)) for _ in tensors]
             # A None in the structure that the function returned has no tensor.
             arrays.append(Mirrored(pieces) if len(pieces) > 1 else pieces[0] if pieces else None)

@@ -38,6 +38,7 @@ class Blob:
         distribute: its layout on several devices.
     """
 
+    listed = False  # Whether it is a list of tensors of any sizes.
     # With this attribute numpy leaves `array + blob` to the blob.
     __array_priority__ = 1000
 
@@ -336,6 +337,11 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
         raise MoxNotSupportedError(
             f"{operation} takes no blob in pieces of flow.unpack: it would mix the pieces. Put them"
             " together with flow.pack or flow.acc first."
+        )
+    if value.listed:
+        raise MoxNotSupportedError(
+            f"{operation} takes no list of tensors: flow.image.batch_align makes a batch of images,"
+            " and flow.tensor_list_split a blob of each tensor."
         )
     if value.mirrored:
         raise MoxNotSupportedError(

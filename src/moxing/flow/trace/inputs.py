@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
-from moxing.flow.trace import context, parallel, scopes
+from moxing.flow.trace import context, lists, parallel, scopes
 from moxing.flow.trace.blobs import Blob
 
 
@@ -25,11 +25,14 @@ class InputDef:
     mirrored: bool = False
     by_sample: bool = True  # Whether each device takes its part of axis 0.
     batch_axis: int | None = 0  # The axis of samples, which the program may read.
+    listed: bool = False  # Whether each device gets a list of arrays.
 
     def placeholders(self, name: str) -> list[tf.Tensor]:
         """Makes the placeholders: one, or for a mirrored input one for each device."""
         shape = [None] * len(self.shape) if self.is_dynamic else list(self.shape)
         count = scopes.total() if self.mirrored else 1
+        if self.listed:
+            return [tf.placeholder(tf.string, [None], f"input_{name}") for _ in range(count)]
         return [tf.placeholder(self.dtype, shape, name=f"input_{name}") for _ in range(count)]
 
     def blob(self, place: str, tensors: Sequence[tf.Tensor]) -> Blob:
@@ -40,9 +43,16 @@ class InputDef:
             tensors: the placeholders.
 
         Raises:
-            MoxValueError: the devices can't share the samples evenly.
+            MoxNotSupportedError: a list of tensors would have to be sent to other machines.
         """
         count, exchange = scopes.total(), context.exchange()
+        if self.listed:
+            if exchange is not None:
+                raise MoxNotSupportedError(
+                    f"{place}: flow.MirroredTensorListDef is for the devices of one machine. Use"
+                    " flow.MirroredTensorDef, or one machine."
+                )
+            return lists.TensorList(tensors, self.dtype, self.shape[1:], self.shape[0], False)
         if exchange is not None:
             tensors = [exchange.given(tensor) for tensor in tensors]
         if len(tensors) > 1:
@@ -73,7 +83,31 @@ class InputDef:
                 f"job {job}, argument {name}: a mirrored input takes a list of {count} arrays, one"
                 f" for each device, not {given}."
             )
-        return [self.check(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
+        given = self._list if self.listed else self.check
+        return [given(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
+
+    def _list(self, job: str, name: str, value: Any) -> np.ndarray:
+        """Returns the arrays of a device, as strings.
+
+        Raises:
+            MoxTypeError, MoxValueError: they do not fit the definition.
+        """
+        place, most = f"job {job}, argument {name}", self.shape[0]
+        if not isinstance(value, list | tuple) or not 0 < len(value) <= most:
+            count = f"{len(value)} arrays" if isinstance(value, list | tuple) else shown(value)
+            raise MoxValueError(
+                f"{place}: it takes a list of 1 to {most} arrays, as its definition {self.shape}"
+                f" says, not {count}."
+            )
+        one = dataclasses.replace(self, shape=(1, *self.shape[1:]))
+        arrays = [one.check(job, f"{name}[{index}]", item) for index, item in enumerate(value)]
+        for index, array in enumerate(arrays):
+            if array.shape[0] != 1:
+                raise MoxValueError(
+                    f"{place}[{index}]: the array has shape {array.shape}; its first size must be"
+                    " 1: array[None]."
+                )
+        return lists.packed([array[0] for array in arrays])
 
     def check(self, job: str, name: str, value: Any) -> np.ndarray:
         """Returns a copy of the array to feed, as the caller may reuse its own meanwhile.
@@ -219,6 +253,22 @@ def MirroredTensorDef(  # noqa: N802
     return InputDef(sizes, tf.as_dtype(dtype), True, True, batch_axis=axis)
 
 
-def MirroredTensorListDef(*args: Any, **kwargs: Any) -> InputDef:  # noqa: N802
-    """Not offered."""
-    raise MoxNotSupportedError("flow.MirroredTensorListDef is not offered; use MirroredTensorDef.")
+def MirroredTensorListDef(  # noqa: N802
+    shape: Sequence[int], dtype: Any = tf.float32, batch_axis: int = 0, name: str | None = None
+) -> InputDef:
+    """For each device a list of arrays, each of a size of its own.
+
+    Args:
+        shape: the largest number of arrays on a device, and the sizes of which no array has more
+            elements. An array has as many axes, the first of size 1.
+        dtype: of the arrays.
+        batch_axis: without effect, as the arrays of a list have no common axis.
+        name: without effect.
+
+    Raises:
+        MoxValueError: the shape has no axis, or there is no such `batch_axis`.
+    """
+    given = MirroredTensorDef(shape, dtype, batch_axis, name)
+    if not given.shape:
+        raise MoxValueError("flow.MirroredTensorListDef: shape=() names no number of arrays.")
+    return dataclasses.replace(given, listed=True)

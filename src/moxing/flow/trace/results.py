@@ -28,6 +28,16 @@ class Array(np.ndarray):
         return np.asarray(array)[()]
 
 
+class Lists(list[list[np.ndarray]]):
+    """A result of tensors in lists: for each device a list of arrays, each of a size of its own."""
+
+    def ndarray_lists(self) -> list[list[np.ndarray]]:
+        """The lists of all devices."""
+        return [list(arrays) for arrays in self]
+
+    numpy_lists = ndarray_lists
+
+
 class Mirrored(list[Array]):
     """A result of a job on mirrored blobs: a list of one array for each device.
 
