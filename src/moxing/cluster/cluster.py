@@ -18,7 +18,7 @@ class Cluster:
         workers: `host:port` of each worker; the first is the chief, which saves and exports.
         ps: `host:port` of each parameter server.
         job: the role of this process: `worker`, `ps` or `evaluator`.
-        index: the number of this process among those with its role, from 0.
+        index: the number of this process among the processes of its role, from 0.
         source: where the description was read (`flags`, `TF_CONFIG`, ...), for messages.
         secret: the secret that the tasks prove to each other when they meet; None if the job has
             none.

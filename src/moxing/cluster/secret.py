@@ -22,9 +22,9 @@ HOW_TO_MAKE = f"(umask 077; openssl rand -hex 32 > FILE), and {FILE_VARIABLE}=FI
 class Secret:
     """A text that the tasks of one job share; no message, log or repr shows it.
 
-    A proof or a key is the HMAC (RFC 2104, with SHA-256) of a purpose and of two random numbers,
-    one from each side. So no proof can be used a second time, for another purpose, or against the
-    side that made it.
+    A proof or a key is the HMAC (RFC 2104, with SHA-256) of a purpose and of two random numbers, of
+    which each side chooses one. So no proof can be used a second time, for another purpose, or
+    against the side that made it.
     """
 
     _text: bytes = field(repr=False)

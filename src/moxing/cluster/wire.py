@@ -90,8 +90,8 @@ class Link:
 
         Args:
             most: the most messages to return; the next call begins with the rest. A task that seals
-                the link when it reads a message reads one at a time, since the next one must have a
-                mark.
+                the link when it reads a message reads single messages, since the message after it
+                must have a mark.
         """
         try:
             for _ in range(16):

@@ -17,7 +17,7 @@ from moxing.keras.generated import is_generated
 _NEVER = 1 << 60
 # These arguments control prefetching in Keras; here, the pipeline prefetches by itself.
 _NO_EFFECT = ("max_queue_size", "use_multiprocessing", "workers")
-# After the model and two arguments for data, values without a name are those of Keras' own fit.
+# After the model and two arguments for data, values without a name are in the order of Keras' fit.
 _OWN = 3
 _POSITIONS = (
     *("batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data"),

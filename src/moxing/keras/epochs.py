@@ -31,7 +31,7 @@ class Plan:
 
     Attributes:
         epoch: the number of steps in an epoch; None: the whole run is one epoch.
-        every: the number of steps between evaluations; None: one at the end of each epoch.
+        every: the number of steps between evaluations; None: evaluations are at the ends of epochs.
         last: the global step at which training ends; None: unknown.
     """
 
@@ -214,7 +214,7 @@ class Epochs:
     def _keep_if_best(
         self, session: tf.Session, values: Mapping[str, float], of_training: bool
     ) -> None:
-        """Offers metrics to the keeper of the best checkpoints, which wants one of them."""
+        """Offers the metrics to the keeper of the best checkpoints, which uses one metric."""
         keeper = best.of_graph()
         if keeper is None:
             return

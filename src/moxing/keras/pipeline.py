@@ -24,12 +24,12 @@ class Pipeline:
     Args:
         data: the data to read.
         shuffle: whether arrays are read in a new order each epoch.
-        devices: the number of devices of this process; each gets one share of a batch.
+        devices: the number of devices of this process; each device gets a share of a batch.
         index, size: the index of this process, and the number of processes.
         parts: the number of parts in which each device gets its share, one after another.
         passes: whether the data is read once, not over and over, and each device gets whole
             batches, not shares.
-        limit: the number of batches after which one pass ends; None: the data's own.
+        limit: the number of batches after which a pass ends; None: at the end of the data.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Pipeline:
         self._devices, self._index, self._size, self._parts = devices, index, size, parts
         # The structure of train_step's argument; known once `input_fn` was called.
         self._structure: Any = None
-        # The index of the flat tensor that is moved to the front: one with a row per sample.
+        # The index of the flat tensor that is moved to the front; it has a row per sample.
         self._front = 0
 
     @property
@@ -152,7 +152,7 @@ class Pipeline:
         return self._shared(self._ended(flat, None) if self._passes else flat.repeat())
 
     def _ended(self, batches: Any, whole: int | None) -> Any:
-        """Returns the batches of one pass, or all if the data is read over and over.
+        """Returns the batches of a pass, or all batches if the data is read over and over.
 
         Args:
             batches: a dataset of batches.

@@ -38,7 +38,7 @@ def join(
         stall_timeout: seconds of a task's silence that end the job.
 
     Raises:
-        MissingPeerError: a task did not come in time, or the job is running without this one.
+        MissingPeerError: a task did not come in time, or the job is running without this task.
         MoxRuntimeError: a task differs, or this task's port is taken.
         PeerFailureError: another task is the first cause of the body's error, or fails while the
             chief waits for it at the end.

@@ -157,7 +157,7 @@ class Member:
         if event["task"] == self.cluster.task and event["how"] in (REPORTED, STOPPED):
             return
         for callback in callbacks:
-            # Callbacks get a thread of their own: heartbeats must go on while one closes a session.
+            # Callbacks get their own thread: heartbeats must go on while a session is closed.
             caller = threading.Thread(
                 target=callback, args=(event["reason"],), name="openmox-failure", daemon=True
             )

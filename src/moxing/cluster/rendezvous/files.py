@@ -13,9 +13,9 @@ _OTHERS = 64  # Files of TensorFlow, of the data and of the logs.
 
 
 def room_for_strangers(tasks: int) -> int:
-    """Returns how many unknown connections there may be, beside those of the job's tasks.
+    """Returns how many unknown connections there may be, beside the connections of tasks.
 
-    Raises the process's limit of open files if that is needed and allowed.
+    Raises the process's limit of open files if that is necessary and allowed.
 
     Raises:
         MoxRuntimeError: the limit is too low for the tasks.

@@ -93,7 +93,7 @@ def _asks(message: Mapping[str, Any]) -> bool:
 
 
 def _list(addresses: tuple[str, ...]) -> str:
-    """Returns a list for comparison; a long one as its ends and a digest."""
+    """Returns a list for comparison; of a long list, both ends and a digest."""
     text = ",".join(addresses)
     if len(text) <= _LONGEST_LIST:
         return text
@@ -137,7 +137,7 @@ def differences(chief: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def twins(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """The message for two processes with one identity."""
+    """The message for two processes that say they are the same task."""
     return (
         f"Two processes say that they are {first['task']}: {first['process']} and "
         f"{second['process']}. Give each its own task index."

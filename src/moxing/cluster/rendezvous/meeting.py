@@ -17,7 +17,7 @@ from moxing.logs import TENSORFLOW
 
 
 def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[str, Link]:
-    """Waits for all tasks; the chief gets links to all of them, a task one to the chief.
+    """Waits for all tasks; returns the chief's links to all tasks, or a task's link to the chief.
 
     With a secret, each side of a connection proves that it has the secret before it sends any
     facts, and marks every message from then on.
@@ -27,7 +27,7 @@ def meet(cluster: Cluster, digest: Mapping[str, str], timeout: float) -> dict[st
     port while the job runs, and firewalls need to allow only the listed ports.
 
     Raises:
-        MissingPeerError: a task did not come, or the job is running without this one.
+        MissingPeerError: a task did not come, or the job is running without this task.
         MoxRuntimeError: this task's port can't be used (see `ports.take`), or a task is there twice
             or differs.
     """

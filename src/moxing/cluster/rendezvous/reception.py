@@ -1,5 +1,6 @@
-"""The chief's listener before the start: gathers the tasks, and refuses those that differ
-from the chief or are not in its list.
+"""The chief's listener before the start: gathers the tasks, and refuses other tasks.
+
+The chief refuses a task that is not in its list, or whose facts differ from the chief's.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _GRACE_SECONDS = 2.0
 
 
 class Reception:
-    """Gathers one link for each task. Connections without a valid greeting are dropped.
+    """Gathers a link to each task. Connections without a valid greeting are dropped.
 
     Raises:
         MoxRuntimeError: the limit of open files is too low for a connection to each task.

@@ -32,10 +32,10 @@ class _Stranger:
 
 
 class Strangers:
-    """Accepts connections, and returns the greetings of those with the secret.
+    """Accepts connections, and returns the greetings of tasks that have the secret.
 
-    If there are too many connections, the one that has been silent for longest is closed: a task's
-    greeting takes milliseconds.
+    If there are too many connections, the connection that has been silent for longest is closed: a
+    task's greeting takes milliseconds.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Strangers:
             self._selector.register(link, selectors.EVENT_READ)
 
     def read(self, link: Link) -> dict[str, Any] | None:
-        """Returns a greeting with proof of the secret, if there is one; later messages stay unread.
+        """Returns a greeting with proof of the secret, if it has come; later messages stay unread.
 
-        If this task has no secret, also returns the question of a task that has one.
+        If this task has no secret, also returns the question of a task that has a secret.
         """
         stranger = self._known[link]
         while messages := link.receive(1):
@@ -116,7 +116,7 @@ class Strangers:
                 self._drop(link, why)
 
     def close(self) -> None:
-        """Drops all connections; logs how many dropped ones had no line of their own."""
+        """Drops all connections; logs how many were dropped without a line of their own."""
         for link in self._known:
             link.close()
         self._known.clear()

@@ -22,8 +22,8 @@ class Family:
         package: the name of the Python package, "keras" or "tf_keras".
         plain: returns the TensorFlow variable of a Keras variable.
         path: returns the name of a Keras variable.
-        ready: builds all variables of a compiled model, including those of losses and metrics but
-            not those of the optimizer, from the specs of a batch.
+        ready: builds all variables of a compiled model from the specs of a batch, also the
+            variables of losses and metrics, but not the optimizer's.
         optimizer_variables: returns the optimizer's variables in a fixed order.
     """
 
@@ -127,7 +127,7 @@ def _variables_of_tf_keras(optimizer: Any) -> list[Any]:
 
 
 def weights(family: Family, model: Any) -> list[Any]:
-    """Returns every variable of a model except those of metrics, without duplicates."""
+    """Returns every variable of a model, except the variables of metrics, without duplicates."""
     metrics = {id(family.plain(v)) for metric in model.metrics for v in metric.variables}
     # tf_keras lists the vocabularies of lookup layers, too, which have no name.
     found = {id(family.plain(v)): v for v in model.variables if hasattr(v, "name")}

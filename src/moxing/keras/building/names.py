@@ -58,7 +58,7 @@ def of_slot(path: str, weights: dict[str, str], layers: dict[str, str]) -> str:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Returns the names with `_1`, `_2`, ... appended to repeated ones."""
+    """Returns the names; repeated names end with `_1`, `_2`, ..."""
     taken: set[str] = set()
     result = []
     for name in names:

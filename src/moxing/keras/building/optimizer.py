@@ -40,7 +40,7 @@ class KerasOptimizer(tf.train.Optimizer):
         ]
 
     def apply_gradients(self, pairs: Any, global_step: Any = None, name: Any = None) -> Any:
-        """Builds one update of all variables, or one per device if devices have copies of them."""
+        """Builds an update of all variables, or an update per device if devices have copies."""
         del name
         self._rate = self._read_rate()
         # A schedule that the update moves on is read before.

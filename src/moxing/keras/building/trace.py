@@ -171,7 +171,7 @@ def build(
 def _reads(
     variables: Iterable[tf.Variable], earlier: Collection[str]
 ) -> list[tuple[tf.Operation, tf.Variable]]:
-    """Returns the reads of variables, without earlier ones and those that wait for a write."""
+    """Returns the reads of variables, except earlier reads and reads that wait for a write."""
     found = []
     for variable in variables:
         new = [op for op in variable.handle.consumers() if op.name not in earlier]

@@ -45,7 +45,7 @@ class AppliedModel:
         # The result of predict_step, with specs in place of tensors; known once it was traced.
         self.structure: Any = None
         self.variables: Variables | None = None
-        # The eager variables, other than those of metrics, that a step writes.
+        # The eager variables that a step writes, except the variables of metrics.
         self.written: dict[int, Any] = {}
 
     def model_fn(self, inputs: list[tf.Tensor], mode: str) -> Model:
@@ -79,7 +79,7 @@ class AppliedModel:
     ) -> list[tf.Operation]:
         """Gives metrics back their values of before the step if the device had no batch.
 
-        Where batches end before the last device has one, the device gets zeros.
+        If there is no batch for a device in the last step, the device gets zeros.
         """
         if self._devices == 1:
             return []

@@ -89,7 +89,7 @@ def translations_to_projective_transforms(translations: Any) -> Any:
 
 
 def compose_transforms(*transforms: Any) -> Any:
-    """Returns the transformation [N, 8] that applies the given ones, the first of them first.
+    """Returns the transformation [N, 8] that applies all transformations in their order.
 
     Args:
         *transforms: tensors of shape [N, 8] or [8], see `transform`.
@@ -97,7 +97,7 @@ def compose_transforms(*transforms: Any) -> Any:
     if not transforms:
         raise MoxValueError("compose_transforms needs at least one transformation.")
     composed = flat_transforms_to_matrices(transforms[0])
-    # Each maps points of its output to its input, so the first one is the leftmost factor.
+    # A transformation maps points of its output to its input, so the first is the leftmost factor.
     for each in transforms[1:]:
         composed = tf.matmul(composed, flat_transforms_to_matrices(each))
     return matrices_to_flat_transforms(composed)

@@ -14,13 +14,13 @@ def bipartite_match(
 
     Args:
         distance_mat: a float tensor of shape [rows, columns].
-        num_valid_rows: a scalar: rows from this one on are not paired. Negative: all rows are.
+        num_valid_rows: a scalar: only so many rows, from the first on, are paired. Negative: all.
         top_k: the most pairs to make. Negative: as many as there are valid rows or columns.
-        name: of the operations.
+        name: the name of the operations.
 
     Returns:
         `row_to_col_match_indices`, an int32 tensor of shape [rows], and `col_to_row_match_indices`
-        of shape [columns]: the partner of each, or -1.
+        of shape [columns]: the partner of each row or column, or -1.
     """
     with tf.name_scope(name, "BipartiteMatch"):
         distances = tf.convert_to_tensor(distance_mat, tf.float32)
@@ -34,7 +34,7 @@ def bipartite_match(
 
         def pair(done: Any, free: Any, of_rows: Any, of_columns: Any) -> tuple[Any, ...]:
             left = tf.where(free, distances, tf.fill([rows, columns], float("inf")))
-            # A taken pair must not win over a free one that is infinitely far.
+            # A taken pair must not win over a free pair whose distance is infinite.
             nearest = tf.equal(left, tf.reduce_min(left)) & free
             place = tf.argmax(tf.cast(tf.reshape(nearest, [-1]), tf.int32), output_type=tf.int32)
             row, column = place // columns, place % columns

@@ -15,18 +15,18 @@ from moxing.legacy.contrib.image import bilinear
 
 
 def resampler(data: Any, warp: Any, name: str = "resampler") -> Any:
-    """Reads images at places of their own, by bilinear interpolation.
+    """Reads each image at its own places, by bilinear interpolation.
 
     Args:
         data: a float tensor of shape [batch, height, width, channels].
         warp: a tensor of the same dtype, of shape [batch, ..., 2]: places (x, y) in pixels.
-        name: of the operations.
+        name: the name of the operations.
 
     Returns:
         A tensor of shape [batch, ..., channels], with gradients to data and warp.
 
     Raises:
-        MoxValueError: data does not have four dimensions, or warp not two values for a place.
+        MoxValueError: data does not have four dimensions, or warp has not two values for a place.
     """
     with tf.name_scope(name):
         data = tf.convert_to_tensor(data)

@@ -1,4 +1,4 @@
-"""`tf.contrib.image.dense_image_warp`: images whose pixels are read from places of their own.
+"""`tf.contrib.image.dense_image_warp`: moves each pixel of an image by a vector of its own.
 
 Written from the definition of bilinear interpolation; places outside of an image are moved to its
 border, as TensorFlow 1.x documents.
@@ -21,13 +21,14 @@ def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> A
         image: a float tensor of shape [batch, height, width, channels], with 2 or more rows and
             columns.
         flow: a float tensor of shape [batch, height, width, 2], in pixels.
-        name: of the operations.
+        name: the name of the operations.
 
     Returns:
         A tensor of the shape and dtype of `image`, with gradients to the image and the flow.
 
     Raises:
-        MoxValueError: image or flow does not have four dimensions, or the flow not two values.
+        MoxValueError: image or flow does not have four dimensions, or flow has not two values for a
+            pixel.
     """
     with tf.name_scope(name):
         image, flow = tf.convert_to_tensor(image), tf.convert_to_tensor(flow)
