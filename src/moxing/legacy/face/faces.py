@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -125,6 +126,11 @@ class Faces:
             module = _real_child(parent, leaf)
         return self._modules.setdefault(name, module)
 
+    def of_loaded(self) -> dict[str, types.ModuleType]:
+        """Returns the faces of the libraries that are imported, by name."""
+        loaded = [name for name, spec in self._roots.items() if spec.library]
+        return {name: self.load(name) for name in loaded if name in sys.modules}
+
     def import_module(self, name: str, package: str | None = None) -> types.ModuleType:
         """`importlib.import_module` as the user's modules see it."""
         return self.load(name) if self.covers(name) else importlib.import_module(name, package)
@@ -156,10 +162,7 @@ class Faces:
     def _make(self, name: str, spec: Spec) -> types.ModuleType:
         if spec.arrive is not None:
             spec.arrive()
-        if spec.library:
-            module = _Library(name, importlib.import_module(spec.roots[0]))
-        else:
-            module = Face(name)
+        module = _Library(name, _real(spec.roots[0])) if spec.library else Face(name)
         module.__dict__["__package__"] = name
         module.__dict__["__getattr__"] = lambda attribute: self._read(name, attribute)
         module.__dict__["__dir__"] = lambda: self._list(name)
@@ -248,7 +251,7 @@ class Faces:
 def resolve(target: str) -> Any:
     """Returns the module, or the attribute of a module, named `"module:attribute.attribute"`."""
     module_name, _, path = target.partition(":")
-    value: Any = importlib.import_module(module_name)
+    value: Any = _real(module_name)
     for part in path.split(".") if path else ():
         value = getattr(value, part)
     return value
@@ -256,7 +259,13 @@ def resolve(target: str) -> Any:
 
 def _present(names: tuple[str, ...]) -> Iterator[types.ModuleType]:
     for name in names:
-        yield importlib.import_module(name)
+        yield _real(name)
+
+
+def _real(name: str) -> types.ModuleType:
+    """Imports a module; `sys.modules` may hold its face, as `compiled` tells."""
+    module = importlib.import_module(name)
+    return module.__dict__["__real__"] if isinstance(module, _Library) else module
 
 
 def _own_words(roots: tuple[str, ...], attribute: str) -> str:

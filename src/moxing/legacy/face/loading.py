@@ -2,7 +2,8 @@
 
 Import statements, `importlib.util.spec_from_file_location`, `SourceFileLoader(...).load_module()`,
 `imp.load_source`, development installs and zipped modules all end at three classes of Python's own;
-`runpy` is the fourth way to run a file. All four are changed here, only for the user's files.
+`runpy` is the fourth way to run a file. All four are changed here, only for the user's files;
+`compiled` sees to the loader of compiled modules.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import zipimport
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from moxing.legacy.face import source
+from moxing.legacy.face import compiled, source
 
 _CLASSES: tuple[type, ...] = (
     importlib.machinery.SourceFileLoader,
@@ -25,17 +26,13 @@ _CLASSES: tuple[type, ...] = (
 )
 
 
-class Owner(Protocol):
+class Owner(compiled.Owner, Protocol):
     """Says which modules are the user's, and prepares them."""
 
     builtins: types.ModuleType
 
     def has(self, name: str, path: str) -> bool:
         """Whether the module `name`, in the file `path`, sees the faces."""
-        ...
-
-    def owns(self, path: str) -> bool:
-        """Whether a file is one of the user's own."""
         ...
 
     def prepare(self, module: types.ModuleType) -> types.ModuleType:
@@ -45,9 +42,11 @@ class Owner(Protocol):
 
 def install(owner: Owner) -> None:
     """Makes the loaders prepare the owner's modules from now on."""
+    modules = compiled.Modules(owner)
+    compiled.install(modules)
     for loader in _CLASSES:
         loader.create_module = _create_module(owner, loader.create_module)  # type: ignore[attr-defined]
-        loader.exec_module = _ExecModule(owner, loader.exec_module)  # type: ignore[attr-defined]
+        loader.exec_module = _ExecModule(owner, modules, loader.exec_module)  # type: ignore[attr-defined]
     files: Any = importlib.machinery.SourceFileLoader
     files.get_code = _get_code(owner, files.get_code)
     _Runpy.install(owner)
@@ -64,6 +63,7 @@ def uninstall() -> None:
                 delattr(loader, name)
                 if getattr(loader, name, None) is not before:
                     setattr(loader, name, before)
+    compiled.uninstall()
     _Runpy.uninstall()
 
 
@@ -102,14 +102,15 @@ class _ExecModule:
     tracebacks of failing modules have no frame of this file.
     """
 
-    def __init__(self, owner: Owner, before: Callable[..., Any]) -> None:
+    def __init__(self, owner: Owner, modules: compiled.Modules, before: Callable[..., Any]) -> None:
         self._owner = owner
+        self._modules = modules
         self.mox_before = before
 
     def __get__(self, loader: Any, kind: type) -> Callable[..., Any]:
         if loader is None:
             return self.mox_before
-        plain = types.MethodType(self.mox_before, loader)
+        plain = self._modules.method_for(loader, types.MethodType(self.mox_before, loader))
         if sys._getframe(1).f_builtins is not self._owner.builtins.__dict__:
             return plain
 
