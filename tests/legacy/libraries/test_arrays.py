@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -70,15 +71,44 @@ def test_common_types(array_types: list, scalar_types: list, expected: type) -> 
     assert arrays.find_common_type(array_types, scalar_types) == np.dtype(expected)
 
 
-def test_files_of_objects_are_named(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.array([{"a": 1}], object), allow_pickle=True)
+def test_files_of_plain_objects_are_read_as_before_1_16_3(tmp_path: Path) -> None:
+    weights = {"conv": [np.ones((2, 2), np.float32), np.zeros(2)]}
+    np.save(tmp_path / "x.npy", np.array(weights, object), allow_pickle=True)
+    ragged = np.array([[[1], [2, 3]], [[], [4]]], object)
+    np.savez(tmp_path / "x.npz", a=ragged, b=np.arange(2))
+    (tmp_path / "x.pkl").write_bytes(pickle.dumps([1, b"a"], 2))
+
+    for file in (tmp_path / "x.npy", str(tmp_path / "x.npy"), _behind(tmp_path / "x.npy")):
+        found = arrays.load(file, encoding="latin1").item()
+        np.testing.assert_equal(found, weights)
+    with arrays.load(tmp_path / "x.npz") as found:
+        assert isinstance(found, np.lib.npyio.NpzFile)
+        assert found["a"].tolist() == found.f.a.tolist() == ragged.tolist()
+        assert found["b"].tolist() == [0, 1]
+    assert arrays.load(tmp_path / "x.pkl", encoding="latin1") == [1, b"a"]
+
+
+def _behind(path: Path) -> io.BytesIO:
+    """An open file, some bytes behind its start."""
+    file = io.BytesIO(b"head" + path.read_bytes())
+    file.seek(4)
+    return file
+
+
+def test_files_of_other_objects_are_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([Path("a")], object), allow_pickle=True)
+    np.savez(tmp_path / "x.npz", a=np.array([Path("a")], object))
     np.save(tmp_path / "y.npy", np.arange(2))
 
-    with pytest.raises(MoxValueError, match=r"x\.npy'\): the file holds Python objects.*=True\)\."):
+    message = r"x\.npy'\): the file holds .* names pathlib\.\w+\. NumPy .*=True\)\."
+    with pytest.raises(MoxValueError, match=message):
         arrays.load(tmp_path / "x.npy")
     with pytest.raises(MoxValueError, match="the file holds Python objects"):
         arrays.load(io.BytesIO((tmp_path / "x.npy").read_bytes()))
-    assert arrays.load(tmp_path / "x.npy", allow_pickle=True)[0] == {"a": 1}
+    with pytest.raises(MoxValueError, match=r"x\.npz, a'\): the file holds"):
+        arrays.load(tmp_path / "x.npz")["a"]
+    assert arrays.load(tmp_path / "x.npy", allow_pickle=True)[0] == Path("a")
+    assert arrays.load(tmp_path / "x.npz", allow_pickle=True)["a"][0] == Path("a")
     assert arrays.load(str(tmp_path / "y.npy")).tolist() == [0, 1]
 
 

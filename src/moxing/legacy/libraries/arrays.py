@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from moxing.errors import MoxValueError
+from moxing.framework import plain_pickles
 from moxing.legacy.libraries.old_calls import wrapped
 from moxing.legacy.python2 import port
 
@@ -175,24 +177,70 @@ def load(
     fix_imports: bool = True,
     encoding: Any = "ASCII",
 ) -> Any:
-    """`numpy.load`; for files with Python objects, its error says how to read them.
+    """`numpy.load`; Python objects are read unasked if they are plain data, as all once were.
 
     Raises:
-        MoxValueError: the file holds objects, and `allow_pickle` is not given.
+        MoxValueError: the file holds other objects, and `allow_pickle` is not given.
     """
+    start = file.tell() if hasattr(file, "tell") else 0
+    options = {"fix_imports": fix_imports, "encoding": encoding}
     try:
-        return np.load(
-            file, mmap_mode, allow_pickle=allow_pickle, fix_imports=fix_imports, encoding=encoding
-        )
+        found = np.load(file, mmap_mode, allow_pickle=allow_pickle, **options)
     except ValueError as error:
         if allow_pickle or "allow_pickle" not in str(error):
             raise
+        with contextlib.ExitStack() as stack:
+            stream = file
+            if isinstance(file, str | os.PathLike):
+                stream = stack.enter_context(open(file, "rb"))
+            stream.seek(start)
+            return _plain_objects(stream, file, encoding)
+    if isinstance(found, np.lib.npyio.NpzFile) and not allow_pickle:
+        found.__class__ = _Npz
+    return found
+
+
+class _Npz(np.lib.npyio.NpzFile):
+    """Several arrays of one file, of which those of objects are read if they are plain data."""
+
+    def __getitem__(self, key: str) -> Any:
+        try:
+            return super().__getitem__(key)
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+        archive: Any = self.zip
+        options: Any = self.pickle_kwargs
+        with archive.open(key if key in archive.namelist() else f"{key}.npy") as stream:
+            place = f"{archive.filename or 'the file'}, {key}"
+            return _plain_objects(stream, place, options["encoding"])
+
+
+def _plain_objects(stream: Any, file: Any, encoding: str) -> Any:
+    """Reads an `.npy` file with objects, or a pickle, from where the stream stands."""
+    start = stream.tell()
+    shape: tuple[int, ...] | None = None
+    if stream.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
+        stream.seek(start)
+        version = np.lib.format.read_magic(stream)
+        first = version == (1, 0)
+        header = (
+            np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+        )
+        shape = header(stream)[0]
+    else:
+        stream.seek(start)
+    try:
+        found = plain_pickles.load(stream, encoding)
+    except MoxValueError as error:
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else getattr(file, "name", "")
         raise MoxValueError(
-            f"numpy.load({name or file!r}): the file holds Python objects, and reading these can"
-            " run any code that is in it. NumPy read them unasked until 1.16.3. If you trust the"
-            " file, say so: numpy.load(..., allow_pickle=True)."
+            f"numpy.load({name or file!r}): the file holds Python objects that are not plain data,"
+            " and reading these can run any code that is in it."
+            f" {error} NumPy read them unasked until 1.16.3. If you trust the file, say so:"
+            " numpy.load(..., allow_pickle=True)."
         ) from error
+    return found if shape is None else found.reshape(shape)
 
 
 def issubclass_(arg1: Any, arg2: Any) -> bool:
