@@ -271,6 +271,33 @@ def test_what_a_named_file_holds_is_there_by_its_name(tmp_path: Path) -> None:
     assert Path(values["name"]).read_text() == "été"
 
 
+def test_keys_that_the_program_encodes_are_those_that_it_reads() -> None:
+    values = _run(
+        """
+        def encoded(d):
+            return dict((key.encode('UTF-8'), value) for key, value in d.items())
+        vocabulary = encoded({u'caf\\xe9': 1, u'tea': 2})
+        pairs = dict([(word.encode('utf-8'), 0) for word in [u'a']])
+        shown = {word.encode('utf-8'): 0 for word in [u'a']}
+        display = {u'a'.encode('utf-8'): 0}
+        tea = u'tea'
+        found = [
+            vocabulary[tea.encode('utf8')], vocabulary.get(tea.encode('utf8')),
+            tea.encode('utf8') in vocabulary, tea.encode('utf8') == 'tea',
+        ]
+        parts = u't\\xe9 a'.encode('utf8').split(' ')
+        data = (u'a'.encode('utf8'), u'b'.encode('utf8'))
+        print data
+        """
+    )
+
+    assert values["vocabulary"] == {"café": 1, "tea": 2}
+    assert values["pairs"] == values["shown"] == values["display"] == {"a": 0}
+    assert values["found"] == [2, 2, True, True]
+    assert values["parts"] == ["té", "a"]
+    assert values["data"] == (b"a", b"b")
+
+
 def test_pickles_of_python_2(tmp_path: Path) -> None:
     (tmp_path / "old.pkl").write_bytes(b"(dp0\nS'label'\np1\nS'caf\\xe9'\np2\ns.")
     values = _run(

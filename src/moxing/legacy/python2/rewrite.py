@@ -241,8 +241,10 @@ def _plain(node: ast.Import) -> Iterator[str]:
 
 
 def _as_text(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether the program prints an expression, formats it, or adds it to text."""
+    """Whether the program prints an expression, formats it, adds it to text, or looks it up."""
     parent = parents.get(node)
+    if _is_key(node, parent, parents) or _has_text_method(node, parent, parents):
+        return True
     if isinstance(parent, ast.Tuple):
         parent = parents.get(parent)
         return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
@@ -250,10 +252,40 @@ def _as_text(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
         return isinstance(parent.func, ast.Name) and parent.func.id == "print"
     if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Add | ast.Mod):
         return False
-    return any(
-        isinstance(side, ast.Constant) and isinstance(side.value, str)
-        for side in (parent.left, parent.right)
-    )
+    return any(_is_literal(side) for side in (parent.left, parent.right))
+
+
+def _is_literal(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_key(node: ast.AST, parent: ast.AST | None, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether an expression is a key of a dict, is looked up, or is compared with text."""
+    if isinstance(parent, ast.Dict):
+        return node in parent.keys
+    if isinstance(parent, ast.DictComp):
+        return node is parent.key
+    if isinstance(parent, ast.Subscript):
+        return node is parent.slice
+    if isinstance(parent, ast.Compare):
+        looked_up = node is parent.left and isinstance(parent.ops[0], ast.In | ast.NotIn)
+        return looked_up or any(_is_literal(side) for side in (parent.left, *parent.comparators))
+    if isinstance(parent, ast.Call):
+        method = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+        return method in ("get", "setdefault") and parent.args[:1] == [node]
+    if not isinstance(parent, ast.Tuple) or len(parent.elts) != 2 or parent.elts[0] is not node:
+        return False
+    pairs = parents.get(parent)
+    call = parents.get(pairs) if isinstance(pairs, ast.GeneratorExp | ast.ListComp) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dict"
+
+
+def _has_text_method(
+    node: ast.AST, parent: ast.AST | None, parents: dict[ast.AST, ast.AST]
+) -> bool:
+    """Whether the program calls a method of an expression with a literal text."""
+    call = parents.get(parent) if isinstance(parent, ast.Attribute) else None
+    return isinstance(call, ast.Call) and call.func is parent and any(map(_is_literal, call.args))
 
 
 def _is_float(node: ast.expr) -> bool:
