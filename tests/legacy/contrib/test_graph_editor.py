@@ -32,6 +32,9 @@ def test_operations_are_found_by_name_scope_and_dependence() -> None:
         assert names(ge.get_name_scope_ops(graph, "inner")) == ["inner/square", "inner/sum"]
         assert ge.filter_ts_from_regex([w.op], "sum") == [z]
         assert ge.filter_ts(graph, lambda t: t.op.type == "Mul") == [y]
+        assert ge.filter_ts(y.op, True) == ge.filter_ts(y.op) == [x, y]
+        assert ge.filter_ops([y, z], True) == [y.op, z.op]
+        assert ge.select_ts(y, positive_filter=True) == [y]
         walk = ge.get_backward_walk_ops(w, stop_at_ts=[y], inclusive=False)
         assert set(names(walk)) == {"inner/sum", "x", "x/input"}
         assert set(names(ge.get_forward_walk_ops(y))) == {"inner/sum", "minus"}

@@ -108,7 +108,7 @@ ATTRIBUTES = {
     "tensorflow.contrib.tpu.python.ops.tpu_ops": "cross_replica_sum outfeed_dequeue_tuple",
     "tensorflow.contrib.tpu.python.tpu": "training_loop.while_loop tpu_feed.InfeedQueue"
     " tpu.rewrite tpu.core tpu.shard tpu._TPU_REPLICATE_ATTR tpu_config.RunConfig"
-    " tpu_function.get_tpu_context device_assignment topology.Topology tpu_embedding.TPUEmbedding",
+    " tpu_function.get_tpu_context device_assignment topology.Topology",
     "tensorflow.examples.tutorials.mnist.input_data": "read_data_sets DataSet extract_images",
 }
 
@@ -193,8 +193,8 @@ def test_what_contrib_estimator_has(faces: Faces) -> None:
         ("tensorflow.contrib.tpu.infeed_enqueue_tuple", "pass the tensors to the function"),
         ("tensorflow.contrib.tpu.model_fn_inference_on_tpu", "export_saved_model writes"),
         ("tensorflow.contrib.tpu.proto", "pass use_tpu=False to TPUEstimator"),
-        ("tensorflow.contrib.tpu.python.tpu.tpu_feed", "TPUEstimator with use_tpu=False"),
-        ("tensorflow.contrib.tpu.python.ops", "It drives TPUs, which openmox does not"),
+        ("tensorflow.contrib.tpu.python.tpu.session_support", "TPUEstimator with use_tpu=False"),
+        ("tensorflow.contrib.tpu.python.profiler", "It drives TPUs, which openmox does not"),
         ("tensorflow.contrib.distribute.TPUStrategy", "use MirroredStrategy"),
         ("tensorflow.contrib.distribute.Nothing", "openmox has the strategies of tf.distribute"),
     ],

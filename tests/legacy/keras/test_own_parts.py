@@ -138,3 +138,17 @@ def test_losses_are_added_to_models_whose_lists_and_dicts_were_cleared(faces: Fa
         loss = model.train_on_batch(np.ones([2, 3], np.float32))
 
     assert np.ravel(loss)[0] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("keras", ["keras", "tensorflow.keras"])
+def test_layers_are_applied_by_name(faces: Faces, keras: str) -> None:
+    layers = faces.load(f"{keras}.layers")
+    with tf.Graph().as_default(), tf.Session() as session:
+        layer = layers.Dense(2, kernel_initializer="ones")
+        first = layer.apply(tf.ones([1, 3]))
+        second = layer(tf.ones([1, 3]))
+        halved = layers.Dropout(0.5).apply(tf.ones([1, 3]), training=False)
+        session.run(tf.global_variables_initializer())
+        found = session.run([first, second, halved])
+
+    assert [value.tolist() for value in found] == [[[3, 3]], [[3, 3]], [[1, 1, 1]]]

@@ -269,7 +269,6 @@ _TPU = Spec(
                             )
                         ),
                         "tpu_config": f"{_ESTIMATOR}.tpu",
-                        "tpu_embedding": "tensorflow.python.tpu.tpu_embedding_v1",
                         "tpu_estimator": f"{_ESTIMATOR}.tpu",
                         "tpu_optimizer": f"{_ESTIMATOR}.tpu",
                     },

@@ -1,4 +1,4 @@
-"""Gives tf_keras' models the attributes and the methods' arguments of Keras 1 and 2."""
+"""Gives tf_keras' models and layers the attributes and methods' arguments of Keras 1 and 2."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ _OF_GENERATORS = ("fit_generator", "evaluate_generator", "predict_generator")
 
 def install() -> None:
     """Makes tf_keras' models accept the arguments of Keras 1 and 2 from now on."""
-    from tf_keras.src.engine import functional, sequential, training, training_v1
+    from tf_keras.src.engine import base_layer, base_layer_v1, functional, sequential
+    from tf_keras.src.engine import training, training_v1
 
+    for layer in (base_layer.Layer, base_layer_v1.Layer):
+        _add(layer, "apply", _apply)
     for kind in (training.Model, training_v1.Model):
         _rename(kind, "fit", _FIT)
         for name in _OF_GENERATORS:
@@ -41,6 +44,11 @@ def install() -> None:
     _skip_containers(functional.Functional)
     _add(sequential.Sequential, "predict_classes", _predict_classes)
     _add(sequential.Sequential, "predict_proba", _predict_proba)
+
+
+def _apply(self: Any, inputs: Any, *given: Any, **named: Any) -> Any:
+    """Calls the layer, as layers of `tf.keras` did under this name in TensorFlow 1.x."""
+    return self(inputs, *given, **named)
 
 
 def _rename(kind: type, name: str, table: dict[str, str]) -> None:

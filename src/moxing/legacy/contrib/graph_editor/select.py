@@ -69,10 +69,15 @@ def make_regex(obj: Any) -> Any:
     return obj if isinstance(obj, re.Pattern) else None
 
 
-def filter_ops(ops: Any, positive_filter: Callable[[Any], bool] | None = None) -> list[Any]:
-    """The operations for which the filter is true."""
-    found = make_list_of_op(ops)
-    return found if positive_filter is None else [op for op in found if positive_filter(op)]
+def filter_ops(ops: Any, positive_filter: Callable[[Any], bool] | bool | None = None) -> list[Any]:
+    """The operations for which the filter is true; all, if it is True itself."""
+    return _kept(make_list_of_op(ops), positive_filter)
+
+
+def _kept(found: list[Any], positive_filter: Callable[[Any], bool] | bool | None) -> list[Any]:
+    if positive_filter is None or isinstance(positive_filter, bool):
+        return [] if positive_filter is False else found
+    return [value for value in found if positive_filter(value)]
 
 
 def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
@@ -81,10 +86,10 @@ def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
     return filter_ops(ops, lambda op: bool(pattern.search(op.name)))
 
 
-def filter_ts(ops: Any, positive_filter: Callable[[Any], bool] | None = None) -> list[Any]:
-    """The inputs and outputs of operations for which the filter is true."""
+def filter_ts(ops: Any, positive_filter: Callable[[Any], bool] | bool | None = None) -> list[Any]:
+    """The inputs and outputs of operations for which the filter is true; all, if it is True."""
     found = unique(tensor for op in make_list_of_op(ops) for tensor in [*op.inputs, *op.outputs])
-    return found if positive_filter is None else [t for t in found if positive_filter(t)]
+    return _kept(found, positive_filter)
 
 
 def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
@@ -142,7 +147,7 @@ def select_ts(
             continue
         found.extend(filter_ts_from_regex(_of(graph), text))
     found = unique(found)
-    return found if positive_filter is None else [t for t in found if positive_filter(t)]
+    return _kept(found, positive_filter)
 
 
 def select_ops_and_ts(*args: Any, graph: Any = None, **_: Any) -> tuple[list[Any], list[Any]]:
