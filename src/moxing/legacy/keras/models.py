@@ -29,8 +29,14 @@ _OF_GENERATORS = ("fit_generator", "evaluate_generator", "predict_generator")
 
 def install() -> None:
     """Makes tf_keras' models accept the arguments of Keras 1 and 2 from now on."""
-    from tf_keras.src.engine import base_layer, base_layer_v1, functional, sequential
-    from tf_keras.src.engine import training, training_v1
+    from tf_keras.src.engine import (
+        base_layer,
+        base_layer_v1,
+        functional,
+        sequential,
+        training,
+        training_v1,
+    )
 
     for layer in (base_layer.Layer, base_layer_v1.Layer):
         _add(layer, "apply", _apply)
