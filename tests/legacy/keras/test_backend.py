@@ -105,17 +105,8 @@ def test_a_model_may_end_in_a_loss_without_axes(faces: Faces) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "layers.core",
-        "layers.recurrent",
-        "engine.topology",
-        "engine.training",
-        "models",
-        "callbacks",
-        "losses",
-        "metrics",
-        "regularizers",
-        "initializers",
-        "activations",
+        *("layers.core", "layers.recurrent", "engine.topology", "engine.training", "models"),
+        *("callbacks", "losses", "metrics", "regularizers", "initializers", "activations"),
     ],
 )
 def test_modules_know_the_backend_as_k(faces: Faces, keras: str, module: str) -> None:
