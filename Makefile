@@ -32,17 +32,19 @@ test: $(VENV)/.installed-dev ## run all tests
 test-fast: $(VENV)/.installed-dev ## run the tests that take less than about five seconds each
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
-test-real: $(VENV)/.installed-dev ## run what needs a real Slurm, sshd, S3 and browser, all made for it (root)
+test-real: $(VENV)/.installed-dev ## run what needs a real Slurm, sshd, S3, browser and image builder (root)
 	@$(BIN)/python tools/two_hosts.py --install --limit=720 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real
 	@$(BIN)/python tools/ceph_gateway.py --install --limit=400 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 -n $(JOBS) $(ON_REAL_S3)
 	@$(BIN)/python tools/chromium.py --install --limit=400 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/browser
+	@$(BIN)/python tools/image_base.py --install --limit=900 $(OPTIONAL) \
+		$(BIN)/python -m pytest -q -p no:randomly --maxfail=3 tests/docker/built
 
 tested-with: $(VENV)/.installed-dev ## write the page of outside systems and their versions (root)
-	@$(BIN)/python tools/chromium.py --install $(BIN)/python tools/two_hosts.py --install \
-		$(BIN)/python tools/ceph_gateway.py --install $(BIN)/python tools/tested_with.py
+	@$(BIN)/python tools/image_base.py --install $(BIN)/python tools/chromium.py --install \
+		$(BIN)/python tools/two_hosts.py --install $(BIN)/python tools/ceph_gateway.py --install $(BIN)/python tools/tested_with.py
 
 lint: $(VENV)/.installed-dev ## check format, style, types and the direction of imports
 	@$(BIN)/ruff format --check .

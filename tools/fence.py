@@ -38,11 +38,13 @@ class World:
         programs: Debian's package for each program that is needed.
         bring_up: starts the daemons, with their files in a folder; returns the environment by
             which the command finds them.
+        online: whether daemons and command use the real machine's network, to download packages.
     """
 
     name: str
     programs: Mapping[str, str]
     bring_up: Callable[[Path], dict[str, str]]
+    online: bool = False
 
     def give_up(self, why: str) -> NoReturn:
         print(f"No {self.name} here: {why}", flush=True)
@@ -118,8 +120,8 @@ def get_programs(world: World, install: bool) -> None:
 
 def fenced(world: World, folder: Path, limit: float | None, command: list[str]) -> int:
     """Runs this program again as the first process of namespaces of its own."""
-    fence = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
-    fence += ["--mount-proc", "--propagation=private"]
+    fence = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
+    fence += ["--mount-proc", "--propagation=private", *([] if world.online else ["--net"])]
     probe = subprocess.run([*fence, "true"], capture_output=True, text=True, check=False)
     if probe.returncode:
         world.give_up(f"the kernel allows no namespaces ({probe.stderr.strip()}).")
@@ -163,13 +165,13 @@ def inside(world: World, folder: Path, command: list[str]) -> int:
             return os.waitstatus_to_exitcode(status) & 0xFF
 
 
-def run(*command: str) -> str:
+def run(*command: str, seconds: float = SECONDS) -> str:
     """What a command prints that sets something up."""
     done = subprocess.run(
         command,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=seconds,
         check=True,
         stdin=subprocess.DEVNULL,
     )

@@ -2,7 +2,7 @@
 
     make tested-with
 
-Runs beside the daemons of tools/two_hosts.py, tools/ceph_gateway.py and tools/chromium.py, which
+Runs beside what tools/two_hosts.py, ceph_gateway.py, chromium.py and image_base.py bring up, which
 tell their versions.
 """
 
@@ -18,7 +18,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "tested-with.md"
-WORLD, S3, BROWSER = "MOX_TWO_HOSTS", "MOX_S3_VERSION", "MOX_BROWSER"
+WORLD = "MOX_TWO_HOSTS"
+# Versions that other tools tell, and what ends the part of them that the page shows.
+TOLD = {
+    "s3": ("MOX_S3_VERSION", " ("),
+    "browser": ("MOX_BROWSER", " built"),
+    "images": ("MOX_BUILDAH_VERSION", " ("),
+}
 INTRODUCTION = """\
 # Tested with
 
@@ -59,6 +65,7 @@ DAEMONS = (
     ("Slurm", "slurm", "jobs of `--emit=slurm` on two nodes", "tests/real/test_slurm.py"),
     ("OpenSSH", "ssh", "`mox launch --ssh` over two machines", "tests/real/test_ssh.py"),
     ("Chromium", "browser", "a reader of all pages, at two widths", "tests/browser"),
+    ("buildah", "images", "both Dockerfiles built, on Debian 12", "tests/docker/built"),
     ("Ceph", "s3", "a store, through its S3 gateway", "tests/framework/file"),
 )
 
@@ -79,12 +86,11 @@ def page(world: dict[str, str]) -> str:
 
 
 def main() -> int:
-    if not {WORLD, S3, BROWSER} <= os.environ.keys():
+    if not {WORLD, *(variable for variable, _ in TOLD.values())} <= os.environ.keys():
         print("Run `make tested-with`: the page tells which daemons ran.", file=sys.stderr)
         return 2
     world = json.loads(Path(os.environ[WORLD]).read_text())
-    world["s3"] = os.environ[S3].partition(" (")[0]
-    world["browser"] = os.environ[BROWSER].partition(" built")[0]
+    world |= {key: os.environ[name].partition(end)[0] for key, (name, end) in TOLD.items()}
     PAGE.write_text(page(world), encoding="utf-8")
     print(PAGE.relative_to(ROOT))
     return 0

@@ -12,7 +12,13 @@ assert spec
 assert spec.loader
 tool = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tool)
-WORLD = {"slurm": "slurm-wlm 22", "ssh": "OpenSSH_9", "s3": "ceph", "browser": "Chromium 156"}
+WORLD = {
+    "slurm": "slurm-wlm 22",
+    "ssh": "OpenSSH_9",
+    "s3": "ceph",
+    "browser": "Chromium",
+    "images": "buildah 1",
+}
 
 
 def without_versions(text: str) -> str:
