@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
 from moxing.flow.runtime import session
 from moxing.flow.saving import places, snapshot, storage, unnamed
-from moxing.framework import file
 from moxing.framework.file import urls
 
 
@@ -40,7 +38,7 @@ class CheckPoint:
                 no whole checkpoint at `path`.
             OSError: the store can't be read.
         """
-        folder, current = _path(path), session.default()
+        folder, current = checked_path(path), session.default()
         current.start()
         wanted = current.variables.by_name
         found = unnamed.aliases(wanted, lambda: storage.names(folder))
@@ -80,22 +78,39 @@ class CheckPoint:
             CheckpointError: no variable has a value yet, or the disk can't be written.
             OSError: the store fails. Then it has no part of the checkpoint.
         """
-        folder, current = _path(path), session.default()
-        storage.check_target(folder)
-        current.start()
-        if not current.ready:
-            raise CheckpointError("there is nothing to save: call CheckPoint().init() or .load().")
-
-        def work(native: Any) -> None:
-            names = current.variables.by_name
-            taken = current.readers.places()
-            more = {places.FILE: places.encoded(taken)} if taken else {}
-            storage.write(folder, current.values(native, names), more)
-
-        current.in_order(work)
+        save(path)
 
 
-def _path(path: Any) -> str:
+def save(path: str, more: Mapping[str, bytes] | None = None) -> None:
+    """Saves every variable of the session, as `CheckPoint.save`.
+
+    Args:
+        path: the checkpoint.
+        more: contents of other files in its folder, by name.
+    """
+    folder, current = checked_path(path), session.default()
+    storage.check_target(folder)
+    current.start()
+    if not current.ready:
+        raise CheckpointError("there is nothing to save: call CheckPoint().init() or .load().")
+
+    def work(native: Any) -> None:
+        names = current.variables.by_name
+        taken = current.readers.places()
+        files = dict(more or {})
+        if taken:
+            files[places.FILE] = places.encoded(taken)
+        storage.write(folder, current.values(native, names), files)
+
+    current.in_order(work)
+
+
+def checked_path(path: Any) -> str:
+    """Returns the user's path of a checkpoint.
+
+    Raises:
+        MoxTypeError, MoxValueError: the value is no path.
+    """
     if not isinstance(path, str):
         raise MoxTypeError(f"a checkpoint's path is a str, not {shown(path)}.")
     if not path or "\0" in path:
@@ -120,42 +135,3 @@ def _complaint(folder: str, missing: list[str], wrong: list[str]) -> str:
     if not wrong:
         hint = " load(path, partial=True) gives those that are missing their first values."
     return f"checkpoint {folder} does not fit the jobs: {'; '.join(parts)}.{hint}"
-
-
-class SimpleCheckPointManager:
-    """Checkpoints below one folder, named by their time."""
-
-    def __init__(self, root_path: str, prefix: str = "snapshot_") -> None:
-        """Args: root_path: local or in a store; made if it is not there. prefix: of the names."""
-        self._root, self._prefix = _path(root_path), prefix
-        self._checkpoint = CheckPoint()
-
-    def list_checkpoints(self) -> list[str]:
-        """Names of the complete checkpoints, oldest first."""
-        if not file.is_directory(self._root):
-            return []
-        return sorted(
-            name
-            for name in file.list_directory(self._root)
-            if name.startswith(self._prefix)
-            and file.exists(os.path.join(self._root, name, snapshot.DONE))
-        )
-
-    def latest_checkpoint(self) -> str | None:
-        """The newest complete checkpoint's name."""
-        return next(reversed(self.list_checkpoints()), None)
-
-    def initialize_or_restore(self) -> None:
-        """Loads the newest checkpoint, or gives variables their first values."""
-        newest = self.latest_checkpoint()
-        if newest is None:
-            self._checkpoint.init()
-        else:
-            self._checkpoint.load(os.path.join(self._root, newest))
-
-    def save(self) -> None:
-        """Saves a checkpoint under a new name."""
-        if not file.is_remote(self._root):  # A store has no folders.
-            os.makedirs(self._root, exist_ok=True)
-        stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S_%f")
-        self._checkpoint.save(os.path.join(self._root, self._prefix + stamp))

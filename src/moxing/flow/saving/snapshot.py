@@ -24,6 +24,10 @@ _SYNCS_AT_ONCE = 16
 _NONE: Mapping[str, bytes] = {}
 
 
+class DamagedError(CheckpointError):
+    """Files of a checkpoint are not those that were saved."""
+
+
 def file_of(folder: str, name: str) -> str:
     """The path of a variable's values."""
     return os.path.join(folder, *name.split("/"), VALUES)
@@ -67,7 +71,7 @@ def verify(folder: str, variables: Iterable[str], named: str) -> None:
         named: the user's name for the folder.
 
     Raises:
-        CheckpointError: a file is damaged, or can't be read.
+        DamagedError: a file is damaged, or can't be read.
     """
     try:
         with open(os.path.join(folder, DIGESTS), encoding="utf-8") as stream:
@@ -77,14 +81,14 @@ def verify(folder: str, variables: Iterable[str], named: str) -> None:
     except FileNotFoundError:
         return  # Another program wrote the checkpoint, or it was copied there by hand.
     except (ValueError, RecursionError):
-        raise CheckpointError(
+        raise DamagedError(
             f"checkpoint {named} is damaged: its {DIGESTS} can't be read. Restore it from a copy,"
             " or delete that file to load the checkpoint unchecked."
         ) from None
     for name in variables:
         path = file_of(folder, name)
         if name in digests and os.path.isfile(path) and durable.digest(path) != digests[name]:
-            raise CheckpointError(
+            raise DamagedError(
                 f"checkpoint {named} is damaged: the values of {name} are not those that were"
                 f" saved. If you replaced them, delete {named}/{DIGESTS}."
             )

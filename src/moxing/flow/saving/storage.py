@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -113,6 +114,44 @@ def names(path: str) -> list[str]:
     if file.is_remote(path):
         return _names(path) if file.is_directory(path) else []
     return list(snapshot.names(path))
+
+
+def has_values(path: str) -> bool:
+    """Whether a folder holds values, and no save of ours is cut short or at work there.
+
+    Raises:
+        OSError: the store can't be read.
+    """
+    if not file.is_directory(path):
+        return False
+    if file.is_remote(path) and any(
+        name.startswith(publish.MARK) for name in file.list_directory(path)
+    ):
+        return False
+    return bool(names(path))
+
+
+def lost(path: str) -> list[str]:
+    """The names of variables that a checkpoint was saved with, and whose values are gone.
+
+    Raises:
+        OSError: the store can't be read.
+    """
+    try:
+        saved = json.loads(file.read(f"{path}/{DIGESTS}"))
+    except (FileNotFoundError, ValueError):
+        return []
+    return sorted(set(saved) - set(names(path))) if isinstance(saved, dict) else []
+
+
+def remove(path: str) -> None:
+    """Removes a checkpoint, its `snapshot_done` first; logs a warning if that fails."""
+    try:
+        if file.exists(f"{path}/{DONE}"):
+            file.remove(f"{path}/{DONE}")
+        file.remove(path, recursive=True)
+    except OSError as error:
+        TENSORFLOW.warning("Could not remove %s, which is not the best any more: %s.", path, error)
 
 
 def _names(url: str) -> list[str]:
