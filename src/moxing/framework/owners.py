@@ -92,8 +92,19 @@ def owned_folder(parent: str, prefix: str) -> Iterator[str]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def make_folder(parent: str, prefix: str) -> str:
+    """Makes an empty folder in `parent` whose name identifies this process as its owner.
+
+    Unlike `owned_folder`, the folder has the permissions of any new folder, because the caller
+    renames it once it is complete. `sweep` removes it if the process was killed before.
+    """
+    path = os.path.join(parent, f"{prefix}{Owner.this_process()}.{secrets.token_hex(4)}")
+    os.mkdir(path)
+    return path
+
+
 def sweep(parent: str, prefix: str, keep: str = "", stale_seconds: float | None = None) -> None:
-    """Removes the folders of `owned_folder` whose owners were killed.
+    """Removes the folders of `owned_folder` and `make_folder` whose owners were killed.
 
     Args:
         parent: the folder that contains them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import os
@@ -22,6 +23,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from moxing.engine import export
 from moxing.engine.export import ExportSignature
 from moxing.errors import ExportExistsError, MoxValueError
+from moxing.framework.owners import Owner
 
 BATCH = np.arange(8, dtype=np.float32).reshape(2, 4)
 Model = Callable[[tf.Tensor], tf.Tensor]
@@ -309,18 +311,24 @@ def test_an_existing_target_is_left_alone(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_others_can_read_it_and_dead_exports_are_cleared(tmp_path: Path) -> None:
-    dead, alive = tmp_path / ".model.unfinished-0", tmp_path / ".model.unfinished-1"
-    dead.mkdir()
-    alive.mkdir()
-    os.utime(dead, (1, 1))
+    """An export that a live process has begun stays, however long it takes."""
+    me = Owner.this_process()
+    killed = tmp_path / f".unfinished-{dataclasses.replace(me, started='1')}.0"
+    running = tmp_path / f".unfinished-{me}.0"
+    elsewhere = [tmp_path / f".unfinished-{Owner(7, '1', '0' * 16)}.{n}" for n in range(2)]
+    for folder in (killed, running, *elsewhere):
+        folder.mkdir()
+    os.utime(running, (1, 1))
+    os.utime(elsewhere[0], (1, 1))
     umask = os.umask(0o022)
     try:
         directory, _ = _export(_linear, tmp_path)
     finally:
         os.umask(umask)
     assert stat.S_IMODE(os.stat(directory).st_mode) == 0o755
-    assert not dead.exists()
-    assert alive.exists()
+    assert not killed.exists()
+    assert running.exists()
+    assert [folder.exists() for folder in elsewhere] == [False, True]
 
 
 SCRIPT = """

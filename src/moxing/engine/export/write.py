@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import shutil
-import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,10 +23,13 @@ from moxing.engine.export.target import refuse_existing
 from moxing.engine.export.variables import check_shapes, check_variables, variable_key
 from moxing.engine.job.signature import ExportSignature, signature_def
 from moxing.errors import MoxRuntimeError
+from moxing.framework import owners
 from moxing.logs import TENSORFLOW
 
 _FILE = "saved_model.pb"
-_ABANDONED = 24 * 3600.0  # Seconds after which an unfinished export belongs to a dead process.
+UNFINISHED = ".unfinished-"  # The prefix of the names of directories of unfinished exports.
+# Seconds after which an unfinished export of another machine counts as that of a dead process.
+STALE_SECONDS = 24 * 3600.0
 SIGNATURE_KEYS = ("serving_default", "predict_object")
 
 
@@ -188,17 +189,12 @@ def _replace(path: str, message: Message) -> None:
 def _make_temporary(directory: str) -> str:
     """Makes an empty directory beside the destination, with the default permissions.
 
-    Old directories of exports whose processes died are removed.
+    Unfinished directories of killed processes are removed.
     """
-    parent, name = os.path.split(os.path.abspath(directory))
+    parent = os.path.dirname(os.path.abspath(directory))
     os.makedirs(parent, exist_ok=True)
-    unfinished = f".{name}.unfinished-"
-    for entry in os.scandir(parent):
-        if entry.name.startswith(unfinished) and time.time() - entry.stat().st_mtime > _ABANDONED:
-            shutil.rmtree(entry.path, ignore_errors=True)
-    temporary = os.path.join(parent, unfinished + secrets.token_hex(4))
-    os.mkdir(temporary)
-    return temporary
+    owners.sweep(parent, UNFINISHED, stale_seconds=STALE_SECONDS)
+    return owners.make_folder(parent, UNFINISHED)
 
 
 @contextlib.contextmanager

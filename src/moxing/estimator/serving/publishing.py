@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Mapping
 
 from moxing.engine import checkpoint
+from moxing.engine.export.write import STALE_SECONDS, UNFINISHED
 from moxing.errors import MoxRuntimeError, MoxValueError
-from moxing.framework import file
+from moxing.framework import file, owners
 from moxing.framework.file.publish import put
 
 _WHAT = "export_dir_base"
@@ -63,12 +63,15 @@ def publish(made: str, base: str) -> str:
         put(made, target, last=next(models, None))  # Servers look for this file.
         return target
     checkpoint.ensure_directory(base, _WHAT)
-    aside = os.path.join(base, f".unfinished-{secrets.token_hex(4)}")
+    aside = ""
     try:
-        shutil.copytree(made, aside)
+        owners.sweep(base, UNFINISHED, stale_seconds=STALE_SECONDS)
+        aside = owners.make_folder(base, UNFINISHED)
+        shutil.copytree(made, aside, dirs_exist_ok=True)
         return _renamed(aside, base)
     except (OSError, shutil.Error) as error:
-        shutil.rmtree(aside, ignore_errors=True)
+        if aside:
+            shutil.rmtree(aside, ignore_errors=True)
         raise MoxRuntimeError(
             f"Can't export into {_WHAT} {base!r}: {error}. The checkpoint is as it was: export it"
             " again once there is room."
