@@ -373,6 +373,11 @@ def test_errors_name_the_lines_of_the_file() -> None:
         "try:\n    import cPickle as pickle\nexcept ImportError:\n    import pickle\n",
         "from six.moves import xrange\nfor i in xrange(2): pass\n",
         "import sys\nif sys.version_info[0] < 3:\n    text = unicode\nelse:\n    text = str\n",
+        "from tools import is_py2\nif is_py2:\n    text = unicode('a')\n",
+        "def f(s):\n    if is_python3:\n        return s\n    return unicode(s)\n",
+        "import sys\nOLD = sys.version_info < (3,)\nkind = unicode if OLD else str\n",
+        "def f(s): return isinstance(s, str) or (_PY2 and isinstance(s, unicode))\n",
+        "def f(s):\n    for c in s:\n        if tools.IS_PY3: break\n        unichr(c)\n",
         "try:\n    xrange\nexcept NameError:\n    xrange = range\nprint(xrange(3))\n",
         "from utils import *\nfor i in xrange(2): pass\n",
         "def f(long): return long\n",
@@ -406,6 +411,20 @@ def test_names_that_python_3_lacks_show_python_2(source: str, sign: tuple[str, i
 
     assert ported is not None
     assert (ported.sign, ported.line) == sign
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if happy:\n    text = unicode('a')\n",
+        "def f(s):\n    if is_pypi3_mirror:\n        return s\n    return unicode(s)\n",
+        "def f(s):\n    if is_py3:\n        pass\n    return unicode(s)\n",
+        "def f(s): return isinstance(s, str) or isinstance(s, unicode)\n",
+        "def f(s): return unicode(s) and is_py2\n",
+    ],
+)
+def test_names_of_python_2_without_a_check_are_evidence(source: str) -> None:
+    assert port.port(source.encode(), "old.py") is not None
 
 
 def test_print_may_be_a_function_where_only_a_name_is_old() -> None:

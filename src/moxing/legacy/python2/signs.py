@@ -56,6 +56,9 @@ _ANY = re.compile(
 _SCRIPT = re.compile(rb"(?:\xef\xbb\xbf)?#![^\r\n]*\bpython[\d.]*(?=\s|$)")
 # Version checks in programs that run on both Pythons.
 _VERSIONS = frozenset(("version_info", "version", "PY2", "PY3", "hexversion", "hasattr"))
+_SURE = _VERSIONS - {"hasattr", "version"}
+# Names of a module's own for such a check: is_py2, IS_PYTHON3, _py3.
+_OWN_VERSION = re.compile(r"_*(?:is|in|on|using)?_?(?:py|python)_?[23]\d*k?_*", re.IGNORECASE)
 
 
 def is_script(source: bytes) -> bool:
@@ -80,8 +83,9 @@ def sign(tree: ast.Module) -> tuple[str, int] | None:
     # A method of such a name is the file's own, or that of a class which the file imports. Classes
     # of Python 2 have an `iteritems` of their own, which calls that of a dict.
     methods = _METHODS if is_new else made & {"has_key"}
-    found = next(_signs(tree, (known - _METHODS) | methods), None)
-    if found is None and not is_new and not any(map(_checks, ast.walk(tree))):
+    asks = _Asks(tree)
+    found = next(_signs(tree, (known - _METHODS) | methods, asks), None)
+    if found is None and not is_new and not any(map(asks.guards, ast.walk(tree))):
         found = next(lists.uses(tree, made), None)
     return found
 
@@ -140,8 +144,8 @@ def _made(tree: ast.Module) -> Iterator[str]:
                 yield (item.asname or item.name).partition(".")[0]
 
 
-def _signs(node: ast.AST, made: frozenset[str]) -> Iterator[tuple[str, int]]:
-    if isinstance(node, ast.If | ast.IfExp) and _asks(node.test):
+def _signs(node: ast.AST, made: frozenset[str], asks: _Asks) -> Iterator[tuple[str, int]]:
+    if asks.guards(node):
         return
     if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
         return
@@ -163,20 +167,48 @@ def _signs(node: ast.AST, made: frozenset[str]) -> Iterator[tuple[str, int]]:
         name = node.func.attr
         if name in _METHODS - made and len(node.args) == (name == "has_key") and not node.keywords:
             yield f".{name}()", node.lineno
-    for child in ast.iter_child_nodes(node):
-        yield from _signs(child, made)
+    for _, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _signs(child, made, asks)
+                if asks.leaves(child):
+                    break  # The statements behind it are those of one Python, too.
 
 
-def _asks(test: ast.expr) -> bool:
-    return any(
-        (part.id if isinstance(part, ast.Name) else part.attr) in _VERSIONS
-        for part in ast.walk(test)
+class _Asks:
+    """Which expressions of a file ask for the version of Python."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._names: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and _SURE & _read(node.value):
+                self._names.update(t.id for t in node.targets if isinstance(t, ast.Name))
+
+    def guards(self, node: ast.AST) -> bool:
+        """Whether a part of the node is for one Python only."""
+        if isinstance(node, ast.If | ast.IfExp):
+            return self._depends(node.test)
+        return isinstance(node, ast.BoolOp) and any(map(self._depends, node.values[:-1]))
+
+    def leaves(self, node: ast.AST) -> bool:
+        """Whether a statement ends its function or its loop on one Python."""
+        ends = ast.Return | ast.Raise | ast.Continue | ast.Break
+        return isinstance(node, ast.If) and self.guards(node) and isinstance(node.body[-1], ends)
+
+    def _depends(self, test: ast.expr) -> bool:
+        return any(
+            name in _VERSIONS or name in self._names or _OWN_VERSION.fullmatch(name)
+            for name in _read(test)
+        )
+
+
+def _read(node: ast.AST) -> set[str]:
+    """The names and attributes in an expression."""
+    return {
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in ast.walk(node)
         if isinstance(part, ast.Name | ast.Attribute)
-    )
-
-
-def _checks(node: ast.AST) -> bool:
-    return isinstance(node, ast.If | ast.IfExp) and _asks(node.test)
+    }
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
