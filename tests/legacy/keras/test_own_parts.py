@@ -152,3 +152,25 @@ def test_layers_are_applied_by_name(faces: Faces, keras: str) -> None:
         found = session.run([first, second, halved])
 
     assert [value.tolist() for value in found] == [[[3, 3]], [[3, 3]], [[1, 1, 1]]]
+
+
+def test_nodes_list_the_layers_before_them(faces: Faces) -> None:
+    keras = faces.load("keras")
+    with tf.Graph().as_default():
+        first = keras.layers.Input((3,))
+        second = keras.layers.Dense(2, name="second")(first)
+        both = keras.layers.add([second, keras.layers.Dense(2, name="third")(first)])
+        model = keras.models.Model(first, keras.layers.Activation("relu")(both))
+        copy = keras.models.clone_model(model)
+        chain = keras.models.Sequential(
+            [keras.layers.Dense(2, input_shape=(3,)), keras.layers.Dense(1)]
+        )
+        chain.pop()
+
+    node = model.layers[-1]._inbound_nodes[0]
+    assert [layer.name for layer in node.inbound_layers] == [model.layers[-2].name]
+    node = model.layers[-2]._inbound_nodes[0]
+    assert [layer.name for layer in node.inbound_layers] == ["second", "third"]
+    assert model.layers[0]._inbound_nodes[0].inbound_layers == []
+    assert [layer.name for layer in copy.layers] == [layer.name for layer in model.layers]
+    assert chain.output_shape == (None, 2)

@@ -37,6 +37,21 @@ def serve_bare() -> None:
         return outputs
 
     kind.__call__ = __call__
+    _list_layers()
+
+
+def _list_layers() -> None:
+    """Makes `node.inbound_layers` a list of one layer where tf_keras has the layer itself."""
+    from tf_keras.src.engine import node
+
+    kind: Any = node.Node
+    read = kind.inbound_layers.fget
+
+    def inbound_layers(self: Any) -> Any:
+        found = read(self)
+        return found if isinstance(found, list | tuple | dict) else [found]
+
+    kind.inbound_layers = property(inbound_layers, doc=kind.inbound_layers.__doc__)
 
 
 def _as_called(initializer: Any) -> Any:

@@ -14,7 +14,7 @@ from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import children, truth
-from moxing.legacy.sessions import dimensions, quiet
+from moxing.legacy.sessions import dimensions, private_names, quiet
 
 V1_PROGRAM = Dialect()
 
@@ -49,6 +49,7 @@ def show_v1_face(
             tf.disable_v2_behavior()
             truth.install()
             dimensions.install()
+            private_names.install()
             lenient.install()
             layouts.install()
     # This import warns when the program passes a URL to Python's own functions.
