@@ -46,6 +46,11 @@ TABLE = {
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "tensorflow.python.eager": "context monitoring",
     "tensorflow.python": "tf2",
+    "tensorflow.python.distribute": "collective_all_reduce_strategy distribute_lib input_lib",
+    "tensorflow.python.distribute.collective_all_reduce_strategy:CollectiveAllReduceExtended": (
+        "_initialize_multi_worker"
+    ),
+    "tensorflow.python.distribute.input_lib:DistributedIteratorBase": "get_next",
     "tensorflow.python.ops": (
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
     ),

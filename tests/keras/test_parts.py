@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxValueError
 from moxing.keras import shards
 from moxing.keras.building import names
 from moxing.legacy.program import modern
@@ -81,3 +82,31 @@ def test_flags_of_the_launcher_become_tf_config(monkeypatch: pytest.MonkeyPatch)
         "cluster": {"worker": ["a:1", "b:2"]},
         "task": {"type": "worker", "index": 1},
     }
+
+
+@pytest.mark.parametrize(
+    ("role", "index", "task"),
+    [
+        ("worker", 0, {"type": "chief", "index": 0}),
+        ("worker", 2, {"type": "worker", "index": 1}),
+        ("ps", 0, {"type": "ps", "index": 0}),
+    ],
+)
+def test_the_first_worker_coordinates_where_parameter_servers_need_it(
+    monkeypatch: pytest.MonkeyPatch, role: str, index: int, task: dict[str, object]
+) -> None:
+    monkeypatch.setenv("TF_CONFIG", "")
+    own = [f"--job_name={role}", f"--task_index={index}", "--worker_hosts=a:1,b:2,c:3"]
+
+    assert modern.take_cluster([*own, "--ps_hosts=p:4", "x"], coordinated=True) == ["x"]
+    assert json.loads(os.environ["TF_CONFIG"]) == {
+        "cluster": {"chief": ["a:1"], "worker": ["b:2", "c:3"], "ps": ["p:4"]},
+        "task": task,
+    }
+    assert modern.take_cluster(own, coordinated=True) == []  # Another strategy was meant.
+    assert "chief" not in json.loads(os.environ["TF_CONFIG"])["cluster"]
+
+
+def test_a_coordinator_needs_a_worker_beside_it() -> None:
+    with pytest.raises(MoxValueError, match="start at least two workers"):
+        modern.take_cluster(["--worker_hosts=a:1", "--ps_hosts=p:4"], coordinated=True)

@@ -99,3 +99,30 @@ def test_only_a_program_without_graphs_is_plain_keras_3(tmp_path: Path) -> None:
     graph = _of(tmp_path, _TF + "import keras\nkeras.ops.ones(3)\ntf.Session()\n")
     assert graph.keras == 3
     assert not dialect.is_plain_keras_3(graph)
+
+
+_PS = "tf.distribute.experimental.ParameterServerStrategy(resolver)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "coordinated", "preempted"),
+    [
+        (_TF + _PS, True, False),
+        (_TF + "tf.distribute.ParameterServerStrategy(resolver)\n", True, False),
+        (_TF + _PS + "tf.estimator.RunConfig()\n", False, False),
+        (_TF + "tf.distribute.MultiWorkerMirroredStrategy()\n", False, False),
+        (_TF + "tf.distribute.experimental.PreemptionCheckpointHandler(r, c)\n", False, True),
+        (
+            _TF
+            + "tf.function\ntf.keras.callbacks.BackupAndRestore(d, save_before_preemption=True)\n",
+            False,
+            True,
+        ),
+    ],
+)
+def test_who_coordinates_and_who_reads_sigterm(
+    tmp_path: Path, source: str, coordinated: bool, preempted: bool
+) -> None:
+    found = _of(tmp_path, source)
+
+    assert (found.coordinated, found.preempted) == (coordinated, preempted)

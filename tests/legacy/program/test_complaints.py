@@ -451,3 +451,49 @@ def test_integers_out_of_the_range_of_an_array_and_packages_with_successors() ->
     ]
     assert hints(OverflowError("too large"), ".", True) == []
     assert "import gymnasium as gym" in hints(gone, ".", True)[0]
+
+
+_GRPC = (
+    "\nAdditional GRPC error information from remote target /job:{task} while calling"
+    ' /tensorflow.WorkerService/RecvBuf:\n:UNKNOWN:Error {{grpc_message:"Socket closed"}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        (
+            "Collective ops is aborted by: recvmsg:Connection reset by peer"
+            + _GRPC.format(task="worker/replica:0/task:1"),
+            "worker 1 (b:2) ended, or can't be reached any more (recvmsg:Connection reset by peer)",
+        ),
+        (
+            _GRPC.format(task="ps/replica:0/task:0"),
+            "ps 0 ended, or can't be reached any more (Socket closed)",
+        ),
+        (
+            "Collective ops is aborted by: failed to connect to all addresses",
+            "another process of the cluster ended, or can't be reached any more (failed to connect",
+        ),
+    ],
+)
+def test_a_process_that_a_strategy_has_lost_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, text: str, who: str
+) -> None:
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1", "b:2"]}}')
+
+    told = run(f"import tensorflow as tf\nraise tf.errors.UnavailableError(None, None, {text!r})")
+
+    assert told.startswith(f"mox: error: {who}"), told
+    assert "DIR/train.py:2" in told
+    assert told.endswith("exit 143")
+
+
+def test_other_errors_of_unavailable_services_stay_as_they_are(run: Run) -> None:
+    told = run(
+        "import tensorflow as tf\n"
+        "raise tf.errors.UnavailableError(None, None, 'the store answers with 503')"
+    )
+
+    assert "UnavailableError: the store answers with 503" in told
+    assert told.endswith("exit 1")

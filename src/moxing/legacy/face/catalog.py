@@ -130,6 +130,11 @@ def current_spec(old_optimizers: bool = False) -> Spec:
             **({"optimizers": "face:tensorflow.keras.optimizers"} if old_optimizers else {}),
             "keras": keras_spec.of_tensorflow(eager=True, old_optimizers=old_optimizers),
             "estimator": _ESTIMATOR,
+            "distribute": Spec(
+                roots=("tensorflow.compat.v2.distribute",),
+                names={"Server": "moxing.legacy.distribute.servers:Server"},
+                deep=True,
+            ),
             "python": Spec(
                 roots=("tensorflow.python",), names={"keras": "face:tensorflow.keras"}, deep=True
             ),

@@ -41,6 +41,8 @@ def install() -> None:
     for layer in (base_layer.Layer, base_layer_v1.Layer):
         _add(layer, "apply", _apply)
     for kind in (training.Model, training_v1.Model):
+        if not hasattr(kind, "_graph"):
+            kind._graph = _Graph()
         _rename(kind, "fit", _FIT)
         for name in _OF_GENERATORS:
             _count_batches(kind, name)
@@ -55,6 +57,23 @@ def install() -> None:
 def _apply(self: Any, inputs: Any, *given: Any, **named: Any) -> Any:
     """Calls the layer, as layers of `tf.keras` did under this name in TensorFlow 1.x."""
     return self(inputs, *given, **named)
+
+
+class _Graph:
+    """`model._graph`: the graph that the model was built in, None in eager execution.
+
+    Programs of TensorFlow 1.x look up the tensors of their model in this graph.
+    """
+
+    def __get__(self, model: Any, kind: type) -> Any:
+        if model is None:
+            return self
+        import tensorflow.compat.v1 as tf
+
+        for output in tf.nest.flatten(getattr(model, "outputs", None) or []):
+            if isinstance(output, tf.Tensor):
+                return output.graph
+        return None if tf.executing_eagerly() else tf.get_default_graph()
 
 
 def _rename(kind: type, name: str, table: dict[str, str]) -> None:

@@ -26,6 +26,8 @@ _SESSIONS = ("Session", "InteractiveSession", "train.MonitoredTrainingSession")
 _ALSO_OF_V2 = ("estimator", "keras.estimator", "compat.v1.estimator", "python")
 # Calls of Keras 1 and 2 that Keras 3 no longer has.
 _CALLS_OF_2 = (".fit_generator", ".predict_generator", ".evaluate_generator", ".predict_classes")
+# Strategies whose training one process, the task "chief", coordinates.
+_COORDINATED = ("ParameterServerStrategy", "ParameterServerStrategyV2")
 _MARKS_OF_3 = ("keras_hub", "keras_cv", "keras_nlp")
 
 
@@ -42,6 +44,8 @@ class Dialect:
         horovod: whether the program imports horovod.
         graphs: whether there is evidence that the program builds graphs.
         old_optimizers: whether an eager program needs Keras' optimizers of before TensorFlow 2.11.
+        coordinated: whether one process of an eager program gives the others their work.
+        preempted: whether an eager program asks TensorFlow to tell it about SIGTERM.
     """
 
     eager: bool = False
@@ -52,6 +56,8 @@ class Dialect:
     graphs: bool = False
     horovod: bool = False
     old_optimizers: bool = False
+    coordinated: bool = False
+    preempted: bool = False
 
 
 @dataclass
@@ -67,11 +73,13 @@ def of(script: str) -> Dialect:
     """Reads a program and the modules beside it."""
     graph, session, switched, at_once, flow, strategy = False, False, False, False, False, ""
     estimators, bare, horovod = False, False, False
+    coordinated, preempted = False, False
     own, others, optimizers = _Marks(), _Marks(), Evidence()
     shows: dict[int, str] = {}
     for use in texts.uses(script, _ROOTS):
         first, _, rest = use.path.partition(".")
         optimizers.see(use)
+        preempted |= _reads_sigterm(use)
         if first == "keras":
             bare = True
             if (version := _keras_of(rest.split("."), use)) and version not in shows:
@@ -99,6 +107,7 @@ def of(script: str) -> Dialect:
             marks.surely_older |= short in _GRAPHS or "estimator" in rest
             if use.call is not None and rest.endswith("Strategy"):
                 strategy = str(use)
+                coordinated |= rest.endswith(_COORDINATED)
         elif use.path == ".numpy":
             at_once = True
         elif use.path in _CALLS_OF_2:
@@ -115,12 +124,32 @@ def of(script: str) -> Dialect:
     # OneFlow is as old as TensorFlow 2.0, with which its programs are commonly compared.
     eager = (switched and not session) or (not graph and (at_once or alone or flow))
     why, old = shows.get(keras, ""), eager and optimizers.is_old
-    return Dialect(eager, graph or not eager, keras, why, bare, graph, horovod, old)
+    return Dialect(
+        eager,
+        old_names=graph or not eager,
+        keras=keras,
+        why=why,
+        bare=bare,
+        graphs=graph,
+        horovod=horovod,
+        old_optimizers=old,
+        coordinated=eager and coordinated,
+        preempted=eager and preempted,
+    )
 
 
 def is_plain_keras_3(found: Dialect) -> bool:
     """Whether a program is written for Keras 3 alone, without graphs and Horovod."""
     return found.bare and found.keras == 3 and not found.graphs and not found.horovod
+
+
+def _reads_sigterm(use: Use) -> bool:
+    """Whether a program names what saves before a preemption: TensorFlow takes SIGTERM for it."""
+    if use.path.endswith(".PreemptionCheckpointHandler"):
+        return True
+    return use.call is not None and any(
+        word.arg == "save_before_preemption" for word in use.call.keywords
+    )
 
 
 def _of_graphs(use: Use) -> bool:

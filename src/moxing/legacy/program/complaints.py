@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from moxing.errors import MoxError
-from moxing.legacy.program import tracebacks
+from moxing.legacy.program import lost_peers, tracebacks
 from moxing.legacy.program.hints import hints
 from moxing.legacy.python2 import advice, parentheses
 
@@ -30,6 +30,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return INTERRUPTED
+    error = lost_peers.told(error)
     tracebacks.trim(error, script)
     users = tracebacks.came_from(error, owns)
     sentence = _sentence(error, users, owns)

@@ -61,7 +61,7 @@ def run(
             return modern.run(script, arguments, spec.name if spec else "")
         if found.eager:
             # The real strategies of tf.distribute read TF_CONFIG.
-            arguments = modern.take_cluster(arguments)
+            arguments = modern.take_cluster(arguments, found.coordinated)
         if found.keras == 2 or not found.eager:
             # TensorFlow reads this at its import; it selects the tf.keras and tf.layers of 1.x.
             os.environ["TF_USE_LEGACY_KERAS"] = "1"

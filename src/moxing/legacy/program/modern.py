@@ -12,7 +12,9 @@ import runpy
 import sys
 import types
 from collections.abc import Sequence
+from typing import Any
 
+from moxing.errors import MoxValueError
 from moxing.legacy.program import complaints, interrupts
 
 _PACKAGE = "moxing.keras"
@@ -64,11 +66,19 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
     return 0
 
 
-def take_cluster(arguments: Sequence[str]) -> list[str]:
+def take_cluster(arguments: Sequence[str], coordinated: bool = False) -> list[str]:
     """Converts the flags that describe a cluster to TF_CONFIG.
+
+    Args:
+        arguments: the program's command line.
+        coordinated: whether one task gives the others their work. With parameter servers, the first
+            worker then is the task "chief", which tf.distribute's coordinator must be.
 
     Returns:
         The other arguments.
+
+    Raises:
+        MoxValueError: there is only one worker, so that no worker is left beside the coordinator.
     """
     found: dict[str, str] = {}
     rest = []
@@ -83,5 +93,22 @@ def take_cluster(arguments: Sequence[str]) -> list[str]:
         cluster = {role: text.split(",") for role, text in hosts.items() if text}
         index = found.get("task_index", "0")
         task = {"type": found.get("job_name", "worker"), "index": int(index)}
+        if coordinated and "ps" in cluster:
+            _make_first_worker_chief(cluster, task)
         os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})
     return rest
+
+
+def _make_first_worker_chief(cluster: dict[str, list[str]], task: dict[str, Any]) -> None:
+    first, *others = cluster["worker"]
+    if not others:
+        raise MoxValueError(
+            "ParameterServerStrategy needs a worker beside the process that coordinates the"
+            " training, which is worker 0: start at least two workers, as in"
+            " `mox launch --workers=2 --ps=1`."
+        )
+    cluster.update(chief=[first], worker=others)
+    if task["type"] == "worker" and task["index"] == 0:
+        task["type"] = "chief"
+    elif task["type"] == "worker":
+        task["index"] -= 1

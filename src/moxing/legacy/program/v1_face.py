@@ -56,8 +56,10 @@ def show_v1_face(
     importlib.import_module("moxing.framework.file")
     if found.eager:
         from moxing.estimator import strategies
+        from moxing.legacy.distribute import strategies as of_2_4
 
         strategies.rename_master()
+        of_2_4.install(found.preempted)
     else:
         logs.take_over()
     users = importer.install(catalog.make_faces(command_line, dialect=found), named)

@@ -1,0 +1,67 @@
+"""Gives strategies of tf.distribute the behavior that programs of TensorFlow 2.0 to 2.4 rely on."""
+
+from __future__ import annotations
+
+import functools
+import signal
+import threading
+from typing import Any
+
+from tensorflow.python.distribute import (
+    collective_all_reduce_strategy,
+    distribute_lib,
+    input_lib,
+)
+
+
+def install(preempted: bool) -> None:
+    """Changes TensorFlow's strategies, for the whole process.
+
+    Args:
+        preempted: whether the program asks TensorFlow to tell it about SIGTERM, as programs since
+            TensorFlow 2.8 may.
+    """
+    if not preempted:
+        _end_at_sigterm()
+    _read_in_replicas()
+
+
+def _end_at_sigterm() -> None:
+    """Lets SIGTERM end a process of MultiWorkerMirroredStrategy, or call the program's handler.
+
+    TensorFlow's native code takes the signal when the processes meet. It then tells those parts of
+    TensorFlow that save before a preemption; without them, nothing happens at all.
+    """
+    extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    meet = extended._initialize_multi_worker
+    if hasattr(meet, "__wrapped__"):
+        return
+
+    @functools.wraps(meet)
+    def initialize(self: Any, *given: Any, **named: Any) -> None:
+        meet(self, *given, **named)
+        if threading.current_thread() is threading.main_thread():
+            # Python still knows its handler; setting it again puts it in front of TensorFlow's.
+            signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
+
+    extended._initialize_multi_worker = initialize
+
+
+def _read_in_replicas() -> None:
+    """Lets a function that runs in replicas call `next` of a distributed iterator.
+
+    TensorFlow 2.4 gave each replica its own batch of the step; today's refuses the call.
+    """
+    iterators = input_lib.DistributedIteratorBase
+    read = iterators.get_next
+    if hasattr(read, "__wrapped__"):
+        return
+
+    @functools.wraps(read)
+    def get_next(self: Any, name: str | None = None) -> Any:
+        replica = distribute_lib.get_replica_context()
+        if replica is None or replica.strategy is not self._strategy:
+            return read(self, name)
+        return replica.merge_call(lambda _: read(self, name))
+
+    iterators.get_next = get_next

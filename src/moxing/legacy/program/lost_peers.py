@@ -1,0 +1,51 @@
+"""Finds out that a program of tf.distribute ended because another process of its cluster is gone.
+
+TensorFlow's collectives and its remote calls then fail with an `UnavailableError`, whose text names
+the other process somewhere behind the operation that failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from moxing.cluster.cluster import named
+from moxing.cluster.failure import PeerFailureError
+
+_TARGET = re.compile(r"remote target /job:(\w+)(?:/replica:\d+)?/task:(\d+)")
+_REASON = re.compile(r"Collective ops is aborted by: ([^\n]+)|grpc_message:\"([^\"]+)\"")
+
+
+def told(error: BaseException) -> BaseException:
+    """Returns a `PeerFailureError` in place of TensorFlow's error about a lost process.
+
+    Args:
+        error: the error that ended the program. An error about something else is returned itself.
+    """
+    if type(error).__name__ != "UnavailableError":
+        return error
+    text = str(error)
+    target, reason = _TARGET.search(text), _REASON.search(text)
+    if target is None and "Collective ops is aborted" not in text:
+        return error
+    who = "another process of the cluster"
+    if target is not None:
+        who = named(f"{target[1]} {target[2]}", _address(target[1], int(target[2])))
+    why = f" ({reason[1] or reason[2]})" if reason else ""
+    lost = PeerFailureError(
+        f"{who} ended, or can't be reached any more{why}; its own output says why. Start all"
+        " processes again: those that restore a checkpoint at their start go on from there, and"
+        " `mox launch` starts them by itself."
+    )
+    lost.__cause__ = error
+    return lost.with_traceback(error.__traceback__)
+
+
+def _address(job: str, task: int) -> str:
+    """Returns a task's address by TF_CONFIG; an empty string if it is not listed there."""
+    try:
+        listed = json.loads(os.environ.get("TF_CONFIG", ""))["cluster"][job][task]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+    return listed if isinstance(listed, str) else ""
