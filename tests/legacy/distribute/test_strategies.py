@@ -16,7 +16,7 @@ from tensorflow.python.distribute import collective_all_reduce_strategy, input_l
 
 from moxing.legacy.distribute import strategies
 
-_EXTENDED = collective_all_reduce_strategy.CollectiveAllReduceExtended
+_EXTENDED: Any = collective_all_reduce_strategy.CollectiveAllReduceExtended
 
 
 @pytest.fixture(autouse=True)
