@@ -315,6 +315,24 @@ def test_no_port_is_open_outside(tmp_path: Path, rooms: Path, hidden: bool) -> N
     until_nothing_is_left(rooms)
 
 
+def test_a_machine_that_allows_no_network_namespace(tmp_path: Path, rooms: Path) -> None:
+    """The kernel itself refuses, by a limit of this user's that holds in this process alone."""
+    own_limit = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
+    alone = ["unshare", "--user", "--map-root-user", "sh", "-c", own_limit, "sh"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user may set limits of its own here")
+    (tmp_path / "talk.py").write_text(TALK)
+    words = [sys.executable, "-c", LAUNCHER, str(tmp_path / "talk.py"), str(tmp_path), "a,b"]
+    done = subprocess.run(
+        [*alone, *words], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 1
+    assert ": --private: this kernel or container allows no network namespace" in done.stderr
+    assert "what forbids it is user.max_net_namespaces=0 of sysctl." in done.stderr
+    assert "Starting all again" not in done.stderr
+    until_nothing_is_left(rooms)
+
+
 def test_the_folders_are_their_owners_alone(tmp_path: Path, rooms: Path) -> None:
     process = launched(tmp_path, SAVE)
     folders = list(rooms.iterdir())

@@ -7,20 +7,21 @@ in: this is the step between the two.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
+import selectors
 import signal
 import socket
 import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import NoReturn, cast
 
 _CHUNK = 1 << 18
 _BACKLOG = 1024
-_CONNECT_SECONDS = 10.0
+_CONNECT_SECONDS = 10
 _PAUSE = 0.02  # Seconds, before a further try.
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER, by which `close` resets a TCP connection.
 
@@ -48,10 +49,13 @@ def listener(at: Target) -> socket.socket:
 
 
 def start(ways: Mapping[socket.socket, Target]) -> None:
-    """Passes connections on in a thread of their own, for as long as this process lives.
+    """Passes connections on in threads, for as long as this process lives.
 
-    An error of that thread is printed, and ends this process as SIGTERM does: nobody else would
-    notice that the connections stand still.
+    Each direction of a connection has a thread that waits in the kernel: an event loop of Python
+    needs several times as long for a small message.
+
+    Should no connection be accepted any more, that is said, and this process ends as by SIGTERM:
+    nobody else would notice that the connections stand still.
 
     Args:
         ways: where the connections to each listener lead.
@@ -59,7 +63,7 @@ def start(ways: Mapping[socket.socket, Target]) -> None:
 
     def run() -> None:
         try:
-            asyncio.run(_serve(ways))
+            _accept(ways)
         except BaseException as error:
             print(f"The forwarding of connections has ended: {error!r}", file=sys.stderr)
             os.kill(os.getpid(), signal.SIGTERM)
@@ -67,91 +71,72 @@ def start(ways: Mapping[socket.socket, Target]) -> None:
     threading.Thread(target=run, daemon=True).start()
 
 
-async def _serve(ways: Mapping[socket.socket, Target]) -> None:
-    await asyncio.gather(*(_accept(near, target) for near, target in ways.items()))
+def _accept(ways: Mapping[socket.socket, Target]) -> NoReturn:
+    with selectors.DefaultSelector() as selector:
+        for near in ways:
+            selector.register(near, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                near = cast(socket.socket, key.fileobj)
+                try:
+                    connection, _ = near.accept()
+                    connection.setblocking(True)
+                    words = (connection, ways[near])
+                    threading.Thread(target=_carry, args=words, daemon=True).start()
+                except (OSError, RuntimeError):  # No descriptor or thread is free, or it has gone.
+                    time.sleep(_PAUSE)
 
 
-async def _accept(near: socket.socket, target: Target) -> None:
-    loop, carried = asyncio.get_running_loop(), set()
-    while True:
-        try:
-            connection, _ = await loop.sock_accept(near)
-        except OSError:  # No descriptor is free, or the other side has gone already.
-            await asyncio.sleep(_PAUSE)
-            continue
-        task = loop.create_task(_carry(connection, target))
-        carried.add(task)
-        task.add_done_callback(carried.discard)
-
-
-async def _carry(near: socket.socket, target: Target) -> None:
+def _carry(near: socket.socket, target: Target) -> None:
     """Connects one connection to its target, and passes bytes on until both sides have ended."""
     with near:
-        far = None
         try:
-            far = await _connected(target)
+            far = _connected(target)
+        except OSError:
+            if near.family == socket.AF_INET:
+                near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            return
+        # An error: one side has gone already, or no thread is free for the way back.
+        with far, contextlib.suppress(OSError, RuntimeError):
             for each in (near, far):
-                each.setblocking(False)
                 if each.family == socket.AF_INET:
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await _both_ways(near, far)
-        except OSError:
-            # A TCP end breaks off, too; a Unix socket can only end.
-            for each in (near, far):
-                if each is not None and each.family == socket.AF_INET:
-                    with contextlib.suppress(OSError):
-                        each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        finally:
-            if far is not None:
-                far.close()
+            back = threading.Thread(target=_copy, args=(far, near), daemon=True)
+            back.start()
+            _copy(near, far)
+            back.join()
 
 
-async def _both_ways(near: socket.socket, far: socket.socket) -> None:
-    ways = [asyncio.ensure_future(_copy(*pair)) for pair in ((near, far), (far, near))]
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    """Passes the bytes of one direction on, and then its end; what breaks ends both directions."""
+    buffer = memoryview(bytearray(_CHUNK))
     try:
-        await asyncio.gather(*ways)
-    except OSError:
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
-        raise
-
-
-async def _copy(source: socket.socket, sink: socket.socket) -> None:
-    loop, buffer = asyncio.get_running_loop(), memoryview(bytearray(_CHUNK))
-    while count := await loop.sock_recv_into(source, buffer):
-        await loop.sock_sendall(sink, buffer[:count])
-    with contextlib.suppress(OSError):  # The other side has ended, too.
+        while count := source.recv_into(buffer):
+            sink.sendall(buffer[:count])
         sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        for each in (source, sink):
+            with contextlib.suppress(OSError):  # It has ended already.
+                each.shutdown(socket.SHUT_RDWR)
 
 
-async def _connected(target: Target) -> socket.socket:
+def _connected(target: Target) -> socket.socket:
     """Returns a connection to the target.
 
     Raises:
         OSError: nothing listens there.
     """
-    loop, unix = asyncio.get_running_loop(), isinstance(target, str)
-    far = socket.socket(socket.AF_UNIX if unix else socket.AF_INET, socket.SOCK_STREAM)
-    far.setblocking(False)
+    family = socket.AF_UNIX if isinstance(target, str) else socket.AF_INET
+    far = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if unix:
-            await _until_taken(lambda: far.connect(target))
-        else:
-            await asyncio.wait_for(loop.sock_connect(far, target), _CONNECT_SECONDS)
+        # The kernel's own limit: under one of Python's, a Unix socket that has no room for the
+        # moment, as many others wait, is an error at once.
+        far.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _CONNECT_SECONDS, 0)
+        )
+        far.connect(target)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 0))
     except BaseException:
         far.close()
         raise
     return far
-
-
-async def _until_taken(connect: Callable[[], None]) -> None:
-    """Connects to a Unix socket, which has no room for a connection while many others wait."""
-    deadline = time.monotonic() + _CONNECT_SECONDS
-    while True:
-        try:
-            return connect()
-        except BlockingIOError:  # Not in progress, as for TCP: nothing has happened.
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(_PAUSE)
