@@ -129,7 +129,7 @@ def train(megabytes: int, steps: int) -> dict[str, float]:
 
     times: list[float] = []
 
-    class Clock(tf.train.SessionRunHook):
+    class Clock(mox.AggregativeSessionRunHook):
         def after_run(self, run_context, run_values) -> None:  # noqa: ANN001
             times.append(time.perf_counter())
 

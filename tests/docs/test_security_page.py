@@ -10,6 +10,7 @@ from moxing.cluster.rendezvous import files
 from moxing.engine.reporting.records import line
 from moxing.flags import TABLE, config_file
 from moxing.launch import gpus, hosts, plan, task
+from moxing.launch.private import job
 from moxing.tensorflow.datasets import labels
 from moxing.tensorflow.datasets.decoding import bitmap, decode
 from moxing.tensorflow.datasets.raw import multilabel
@@ -20,6 +21,7 @@ LIMITS = [
     f"{MOST_TASKS:,}",
     f"{hosts.MOST:,}",
     f"{plan.MOST:,}",
+    f"{job.MOST:,}",
     f"{gpus.MOST:,}",
     f"{addresses.LONGEST_HOST:,}",
     f"{secret._LEAST:,} to {secret._MOST:,}",

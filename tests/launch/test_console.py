@@ -11,6 +11,7 @@ import pytest
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.launch import plan as plans
+from moxing.launch import task
 from moxing.launch.gang import Limits
 from moxing.launch.plan import Plan
 from moxing.launch.supervise import supervise
@@ -104,6 +105,28 @@ def test_a_job_outlives_a_full_disk_behind_its_logs(
         f"mox: warning: the output of worker 0 is not kept in {log} any longer: No space left on"
         " device.\n"
     )
+
+
+@pytest.mark.parametrize("name", ["worker-0.log", "connection-b.log"])
+def test_a_link_in_a_shared_folder_of_logs_is_not_followed(tmp_path: Path, name: str) -> None:
+    """Another user could have what tasks print appended to any file of this one."""
+    own = tmp_path / "own"
+    own.write_text("mine")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    logs.chmod(0o777)
+    (logs / name).symlink_to(own)
+    with pytest.raises(MoxRuntimeError) as caught:
+        task.opened(logs / name)
+    assert str(caught.value) == (
+        f"the output of a task can't be kept in {logs}/{name}: it is a link, which others may have"
+        " made: remove it. --logs=DIR names another folder."
+    )
+    assert own.read_text() == "mine"
+    logs.chmod(0o700)  # A link in a folder of this user alone is the user's own.
+    with task.opened(logs / name) as file:
+        file.write(b" and theirs")
+    assert own.read_text() == "mine and theirs"
 
 
 def test_logs_that_can_not_be_kept_are_refused_with_the_flag_that_helps(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from io import FileIO
 from pathlib import Path
 
 from moxing.errors import MoxRuntimeError
+from moxing.framework import private
 from moxing.launch import console, show
 from moxing.launch.lifeline import die_with
 from moxing.launch.readable import has_data
@@ -45,7 +46,7 @@ class Task:
         self._rest = b""
         self._sieve = None if start.environ.get("MOX_DEBUG") == "1" else Sieve()
         self._kept = True
-        self._file = _opened(self.path)
+        self._file = opened(self.path)
         try:
             self.process = subprocess.Popen(
                 start.command,
@@ -169,9 +170,15 @@ class Task:
         console.put(sys.stdout, f"[{self.name}] {text}")
 
 
-def _opened(path: Path) -> FileIO:
+def opened(path: Path) -> FileIO:
+    """Opens a file for the output of a task, which is appended to it.
+
+    Raises:
+        MoxRuntimeError: the file can't be written, or another user may have put a link there.
+    """
     try:
-        return FileIO(path, "ab")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        return FileIO(private.open_to_write(str(path), flags), "ab")
     except OSError as error:
         raise MoxRuntimeError(
             f"the output of a task can't be kept in {path}: {error.strerror}. --logs=DIR names"

@@ -8,14 +8,15 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from moxing.errors import MoxRuntimeError
 from moxing.launch.hosts import SSH
 from moxing.launch.lifeline import die_with
 from moxing.launch.private.room import MARK, PROBE
 from moxing.launch.readable import has_data
+from moxing.launch.task import opened
 
 ROOM = (sys.executable, "-m", "moxing.launch.private.room")
 LOST = 255  # ssh's exit code without a connection.
@@ -40,8 +41,8 @@ class Carrier:
         self.folder = ""
         self.code: int | None = None
         self._control, self._said = control, b""
-        self._errors = _appended(self.path)
-        self._since = self._errors.tell()
+        self._errors = opened(self.path)
+        self._since = os.fstat(self._errors.fileno()).st_size
         there = f"cd {shlex.quote(str(directory))} && exec {shlex.join([*ROOM, PROBE])}"
         own = ("-M", "-S", control, "-o", "ControlPersist=no")
         self._process = _started([*SSH, *own, "--", host, there], self._errors, True)
@@ -101,7 +102,7 @@ def end(process: subprocess.Popen[bytes], seconds: float = _FAREWELL) -> None:
                 stream.close()
 
 
-def _started(words: Sequence[str], errors: BinaryIO, listens: bool) -> subprocess.Popen[bytes]:
+def _started(words: Sequence[str], errors: FileIO, listens: bool) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             words,
@@ -113,13 +114,3 @@ def _started(words: Sequence[str], errors: BinaryIO, listens: bool) -> subproces
         )
     except OSError as error:
         raise MoxRuntimeError(f"--private: ssh can't be started: {error}") from error
-
-
-def _appended(path: Path) -> BinaryIO:
-    try:
-        return path.open("ab")
-    except OSError as error:
-        raise MoxRuntimeError(
-            f"the output of ssh can't be kept in {path}: {error.strerror}. --logs=DIR names another"
-            " folder."
-        ) from error
