@@ -1,17 +1,20 @@
-"""The flow dialect beside bare TensorFlow: steps of AlexNet and LeNet, OFRecord reading, overlap.
+"""The flow dialect beside bare TensorFlow: steps of AlexNet, LeNet and BERT, OFRecord reading,
+overlap.
 
 Contestants, in processes of their own, taking turns:
 
 - alexnet, lenet: a train step on arrays from memory, `train(images, labels).get()`, beside the same
   network in a plain TensorFlow 1.x program (NHWC, `make_callable`); AlexNet with batch 12 of
   227x227, LeNet with batch 100 of 28x28;
+- bert: the same of an encoder of two layers with Adam, 16 texts of 64 tokens, which predicts each
+  token;
 - reading: batches of 32 images, decoded, resized to 227x227 and normalized, of OFRecord parts
   through `decode_ofrecord`, beside the same images in TFRecord files through a hand-tuned tf.data
   pipeline;
 - overlap: a caller that is busy elsewhere for as long as a LeNet step takes, with `.async_get`
   beside `.get()`; half the time is all that overlap can give.
 
-    python benchmarks/flow_step.py [--rounds N] [--only alexnet lenet reading overlap]
+    python benchmarks/flow_step.py [--rounds N] [--only alexnet lenet bert reading overlap]
 
 Compare CPU time where others use the machine.
 """
@@ -44,13 +47,18 @@ CONVOLUTIONS = {
 UNITS = {"alexnet": (4096, 4096), "lenet": (512,)}
 POOL = {"alexnet": (3, 2, "VALID"), "lenet": (2, 2, "SAME")}
 SHAPES = {"alexnet": ALEXNET, "lenet": LENET}
-STEPS = {"alexnet": 3, "lenet": 40, "reading": 40, "overlap": 40}
+STEPS = {"alexnet": 3, "lenet": 40, "bert": 20, "reading": 40, "overlap": 40}
+# Texts, tokens of each, words, width, heads, layers.
+TEXTS, LENGTH, WORDS, WIDTH, HEADS, LAYERS = 16, 64, 2000, 128, 2, 2
 READ_BATCH, READ_IMAGES, READ_PARTS = 32, 320, 4
 GRAIN = 12.0
 MEANS = (103.94, 116.78, 123.68)
 
 
 def data(network: str) -> tuple[np.ndarray, np.ndarray]:
+    if network == "bert":
+        words = np.random.default_rng(0).integers(0, WORDS, (TEXTS, LENGTH)).astype(np.int32)
+        return words, words.reshape(-1)
     batch, size, channels, classes = SHAPES[network]
     chance = np.random.default_rng(0)
     images = chance.normal(size=(batch, size, size, channels)).astype(np.float32)
@@ -126,12 +134,103 @@ def bare_step(network: str) -> Callable[..., Any]:
     return session.make_callable([losses, step], [images, labels])
 
 
+def flow_bert() -> Callable[..., Any]:
+    import moxing.flow as flow
+
+    initial = flow.truncated_normal(0.02)
+
+    def dense(x: Any, units: int, name: str, activation: Any = None) -> Any:
+        return flow.layers.dense(x, units, activation, True, initial, name=name)
+
+    def heads(x: Any, name: str) -> Any:
+        made = dense(x, WIDTH, name)
+        made = flow.reshape(made, (TEXTS, LENGTH, HEADS, WIDTH // HEADS))
+        return flow.transpose(made, (0, 2, 1, 3))
+
+    def layer(x: Any, name: str) -> Any:
+        query, key, value = (heads(x, f"{name}-{part}") for part in "qkv")
+        scores = flow.matmul(query, key, transpose_b=True)
+        weights = flow.nn.softmax(flow.math.multiply(scores, (WIDTH / HEADS) ** -0.5))
+        mixed = flow.transpose(flow.matmul(weights, value), (0, 2, 1, 3))
+        mixed = dense(flow.reshape(mixed, (-1, WIDTH)), WIDTH, f"{name}-o")
+        x = flow.layers.layer_norm(x + mixed, name=f"{name}-n1")
+        wide = dense(x, 4 * WIDTH, f"{name}-w", flow.keras.activations.gelu)
+        return flow.layers.layer_norm(x + dense(wide, WIDTH, f"{name}-m"), name=f"{name}-n2")
+
+    @flow.function
+    def train(
+        words: Any = flow.FixedTensorDef((TEXTS, LENGTH), flow.int32),  # noqa: B008
+        labels: Any = flow.FixedTensorDef((TEXTS * LENGTH,), flow.int32),  # noqa: B008
+    ) -> Any:
+        flow.config.train.primary_lr(RATE)
+        flow.config.train.model_update_conf({"adam_conf": {}})
+        table = flow.get_variable("table", (WORDS, WIDTH), initializer=initial)
+        x = flow.reshape(flow.gather(table, words), (-1, WIDTH))
+        for index in range(LAYERS):
+            x = layer(x, f"layer{index}")
+        logits = flow.matmul(x, table, transpose_b=True)
+        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        flow.losses.add_loss(loss)
+        return loss
+
+    flow.train.CheckPoint().init()
+    return train
+
+
+def bare_bert() -> Callable[..., Any]:
+    """A plain program of TensorFlow 1.x."""
+    import tensorflow.compat.v1 as tf
+
+    initial = tf.truncated_normal_initializer(0.0, 0.02)
+
+    def variable(name: str, *shape: int, first: Any = initial) -> Any:
+        return tf.get_variable(name, shape, initializer=first, use_resource=True)
+
+    def dense(x: Any, units: int, name: str) -> Any:
+        made = tf.matmul(x, variable(f"{name}w", int(x.shape[1]), units))
+        return tf.nn.bias_add(made, variable(f"{name}b", units, first=tf.zeros_initializer()))
+
+    def norm(x: Any, name: str) -> Any:
+        mean, variance = tf.nn.moments(x, [1], keepdims=True)
+        scale = variable(f"{name}g", WIDTH, first=tf.ones_initializer())
+        shift = variable(f"{name}b", WIDTH, first=tf.zeros_initializer())
+        return (x - mean) * tf.math.rsqrt(variance + 1e-5) * scale + shift
+
+    def heads(x: Any, name: str) -> Any:
+        made = tf.reshape(dense(x, WIDTH, name), [TEXTS, LENGTH, HEADS, WIDTH // HEADS])
+        return tf.transpose(made, [0, 2, 1, 3])
+
+    def layer(x: Any, name: str) -> Any:
+        query, key, value = (heads(x, f"{name}{part}") for part in "qkv")
+        weights = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * (WIDTH / HEADS) ** -0.5)
+        mixed = tf.reshape(tf.transpose(tf.matmul(weights, value), [0, 2, 1, 3]), [-1, WIDTH])
+        x = norm(x + dense(mixed, WIDTH, f"{name}o"), f"{name}n1")
+        wide = dense(x, 4 * WIDTH, f"{name}w")
+        wide = 0.5 * wide * (1 + tf.math.erf(wide * 0.5**0.5))
+        return norm(x + dense(wide, WIDTH, f"{name}m"), f"{name}n2")
+
+    with tf.Graph().as_default() as graph:
+        words = tf.placeholder(tf.int32, [TEXTS, LENGTH])
+        labels = tf.placeholder(tf.int32, [TEXTS * LENGTH])
+        table = variable("table", WORDS, WIDTH)
+        x = tf.reshape(tf.gather(table, words), [-1, WIDTH])
+        for index in range(LAYERS):
+            x = layer(x, f"layer{index}")
+        logits = tf.matmul(x, table, transpose_b=True)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        step = tf.train.AdamOptimizer(RATE).minimize(tf.reduce_mean(losses))
+        initialize = tf.global_variables_initializer()
+    session = tf.Session(graph=graph)
+    session.run(initialize)
+    return session.make_callable([losses, step], [words, labels])
+
+
 def steps(network: str, ours: bool) -> Callable[[], Any]:
     images, labels = data(network)
     if ours:
-        train = flow_job(network)
+        train = flow_bert() if network == "bert" else flow_job(network)
         return lambda: train(images, labels).get()
-    step = bare_step(network)
+    step = bare_bert() if network == "bert" else bare_step(network)
     return lambda: step(images, labels)
 
 
@@ -254,13 +353,13 @@ def contest(name: str, ours: bool, turns: rounds.Turns, folder: str) -> None:
 
 
 KINDS = {
-    "alexnet": ("flow", "bare TensorFlow"), "lenet": ("flow", "bare TensorFlow"),
+    **dict.fromkeys(("alexnet", "lenet", "bert"), ("flow", "bare TensorFlow")),
     "reading": ("decode_ofrecord", "TFRecord, tf.data"), "overlap": ("async_get", "get"),
 }  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", nargs="*", default=list(KINDS), choices=KINDS)
     parser.add_argument("--contestant", help=argparse.SUPPRESS)

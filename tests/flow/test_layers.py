@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -187,3 +188,38 @@ def test_groups_must_share_channels_and_filters_evenly(groups: int) -> None:
         f"flow.layers.conv2d c: groups={groups} must divide the 4 channels of the input and the 6"
         " filters."
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (
+            (None, 3),
+            r"not \(None, 3\): a None is a size that the job does not know, .* as a number",
+        ),
+        ((2, -1), r"variable 'w' needs a shape of whole numbers, not \(2, -1\)\.$"),
+        ((2.5, 1), r"variable 'w' needs a shape of whole numbers, not \(2.5, 1\)\.$"),
+        ((True,), r"variable 'w' needs a shape of whole numbers, not \(True,\)\.$"),
+        (("a", 1), r"variable 'w' needs a shape of whole numbers, not \('a', 1\)\.$"),
+        (3, r"variable 'w' needs a shape of whole numbers, not 3\.$"),
+        (None, r"variable 'w' needs a shape of whole numbers, not None\.$"),
+    ],
+)
+def test_a_shape_without_whole_numbers_is_refused(shape: Any, message: str) -> None:
+    @flow.function
+    def job() -> Any:
+        return flow.get_variable("w", shape, initializer=ONES)
+
+    with pytest.raises(MoxValueError) as caught:
+        flow.train.CheckPoint().init()
+    assert re.search(message, str(caught.value))
+
+
+@pytest.mark.parametrize("shape", [[2, 3], (np.int64(2), 3), (4 / 2, 3.0), np.array([2, 3])])
+def test_numbers_of_any_type_make_a_shape(shape: Any) -> None:
+    @flow.function
+    def job() -> Any:
+        return flow.get_variable("w", shape, initializer=ONES)
+
+    flow.train.CheckPoint().init()
+    np.testing.assert_array_equal(job().get(), np.ones((2, 3)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +122,26 @@ def _check_name(name: str) -> None:
         raise MoxValueError(f"{shown(name)} can't name a variable: it is not a name of a folder.")
 
 
+def _check_shape(own: str, shape: Any) -> None:
+    """Raises an error if a variable's shape is none of whole numbers."""
+    sizes = list(shape) if isinstance(shape, Iterable) else [None]
+    if isinstance(shape, list | tuple) and any(size is None for size in sizes):
+        raise MoxValueError(
+            f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}: a None is a size"
+            " that the job does not know, such as one of an input that may come smaller. Give the"
+            " size as a number."
+        )
+    if not all(_is_whole(size) for size in sizes):
+        raise MoxValueError(f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}.")
+
+
+def _is_whole(size: Any) -> bool:
+    if not isinstance(size, numbers.Real) or type(size) is bool:
+        return False
+    number = float(size)
+    return number >= 0 and number.is_integer()
+
+
 def get_variable(
     name: str,
     shape: Sequence[int] | None = None,
@@ -161,8 +182,8 @@ def get_variable(
                 f" {tuple(shape)}."
             )
         return known
-    if shape is None or any(type(size) is bool or int(size) < 0 for size in shape):
-        raise MoxValueError(f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}.")
+    _check_shape(own, shape)
+    assert shape is not None
     if initializer is None and "initializer" in trace.conf.values:
         initializer = initializers.from_conf(trace.conf.values["initializer"])
     initializer = initializers.given(initializer)
