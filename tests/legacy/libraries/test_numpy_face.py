@@ -30,6 +30,8 @@ def test_removed_names_are_back(old) -> None:
         assert np.isnan(old.NaN)
         assert old.product([2, 3]) == 6
         assert old.asscalar(np.array([3])) == 3
+        assert type(old.asscalar(np.float32(0.5))) is float
+        assert old.asscalar([[2]]) == 2
         assert old.alen([1, 2]) == 2
         assert old.asfarray([1, 2]).dtype == np.float64
         assert old.asfarray([1], dtype=np.float32).dtype == np.float32

@@ -298,6 +298,27 @@ def test_keys_that_the_program_encodes_are_those_that_it_reads() -> None:
     assert values["data"] == (b"a", b"b")
 
 
+def test_words_of_messages_are_text_and_pictures_are_bytes() -> None:
+    lists = types.SimpleNamespace(
+        value=["caf\xe9 one".encode(), b"\x89PNG", b"\xff\xd8", b"a\x00", b"", b"3\n"]
+    )
+    values = _run(
+        """
+        words = feature.bytes_list.value[0].split(' ')
+        items = [feature.bytes_list.value[i] for i in range(1, 6)]
+        first = feature.bytes_list.value[:2]
+        feature.bytes_list.value[0] = b'x'
+        print words
+        """,
+        feature=types.SimpleNamespace(bytes_list=lists),
+    )
+
+    assert values["words"] == ["café", "one"]
+    assert values["items"] == [b"\x89PNG", b"\xff\xd8", b"a\x00", "", "3\n"]
+    assert values["first"] == ["café one", b"\x89PNG"]
+    assert lists.value[0] == b"x"
+
+
 def test_pickles_of_python_2(tmp_path: Path) -> None:
     (tmp_path / "old.pkl").write_bytes(b"(dp0\nS'label'\np1\nS'caf\\xe9'\np2\ns.")
     values = _run(

@@ -47,7 +47,6 @@ _RENAMED = {
     "NaN": "nan",
     "PINF": "inf",
     "alltrue": "all",
-    "asscalar": "ndarray.item",
     "bool8": "bool_",
     "bytes0": "bytes_",
     "cfloat": "complex128",
@@ -95,6 +94,7 @@ def spec() -> Spec:
         PZERO=lambda: 0.0,
         alen=lambda: len,
         asfarray=lambda: asfarray,
+        asscalar=lambda: asscalar,
         get_numpy_include="numpy:get_include",
         in1d=lambda: in1d,
         compat=_compat,
@@ -173,6 +173,13 @@ def asfarray(a: Any, dtype: Any = None) -> Any:
 
     wanted = numpy.dtype(float if dtype is None else dtype)
     return numpy.asarray(a, wanted if numpy.issubdtype(wanted, numpy.inexact) else float)
+
+
+def asscalar(a: Any) -> Any:
+    """Returns the only element of an array, or a number of NumPy, as a number of Python."""
+    import numpy
+
+    return numpy.asarray(a).item()
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:

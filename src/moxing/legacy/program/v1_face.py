@@ -14,7 +14,7 @@ from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import children, truth
-from moxing.legacy.sessions import dimensions, private_names, quiet
+from moxing.legacy.sessions import dimensions, nested_datasets, private_names, quiet
 
 V1_PROGRAM = Dialect()
 
@@ -51,6 +51,7 @@ def show_v1_face(
             dimensions.install()
             private_names.install()
             lenient.install()
+            nested_datasets.install()
             layouts.install()
     # This import warns when the program passes a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")

@@ -8,6 +8,7 @@ import decimal
 import io
 import math
 import operator
+import re
 from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
@@ -26,6 +27,7 @@ __all__ = [
     "encode",
     "fdopen",
     "message",
+    "of_message",
     "open",
     "round",
     "text",
@@ -34,6 +36,7 @@ __all__ = [
 _ESCAPE = "surrogateescape"
 # Codecs of Python 2 from text to text.
 _OF_TEXT = ("hex", "base64", "zlib", "bz2", "rot13", "rot_13", "quopri", "uu", "string_escape")
+_UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _INTEGERS = (int, np.integer, np.bool_)
 
 
@@ -127,6 +130,20 @@ def _has_lost_bytes(value: str) -> bool:
 def text(value: Any, encoding: str = "ascii", errors: str = "strict") -> str:
     """Returns `unicode(value, encoding, errors)`."""
     return decode(value, encoding, errors)
+
+
+def of_message(value: Any) -> Any:
+    """Returns an item, or items, of a `tf.train.BytesList`: as text if people can read it.
+
+    Programs put words there as well as pictures, and pictures have bytes that are no text.
+    """
+    if isinstance(value, list):
+        return [of_message(item) for item in value]
+    try:
+        shown = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value
+    return value if _UNREADABLE.search(shown) else shown
 
 
 def message(error: BaseException) -> str:

@@ -39,6 +39,7 @@ def rewritten(text: str, division: bool) -> str:
             edits.division(node)
         edits.names(node)
         edits.methods(node, parents)
+        edits.messages(node)
         edits.sorting(node)
         edits.handlers(node)
         edits.imports(node)
@@ -168,6 +169,17 @@ class _Edits:
         place = self._sign(b".", self._end(owner), self._end(node.func))
         opening = self._sign(b"(", self._end(node.func), self._end(node))
         self._put(place, opening + 1, ", " if node.args or node.keywords else "")
+
+    def messages(self, node: ast.AST) -> None:
+        """Changes reads of an item of a message's `bytes_list`."""
+        if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+            return
+        items = node.value
+        if isinstance(items, ast.Attribute) and items.attr == "value":
+            owner = items.value
+            if isinstance(owner, ast.Attribute) and owner.attr == "bytes_list":
+                self._put(self._start(node), self._start(node), f"{_HELPER}.of_message(")
+                self._put(self._end(node), self._end(node), ")")
 
     def sorting(self, node: ast.AST) -> None:
         """Changes `sort` and `sorted` with a function that compares two values."""

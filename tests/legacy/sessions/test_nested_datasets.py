@@ -1,0 +1,49 @@
+"""Datasets inside functions of `tf.data` tell their types, as those of TensorFlow 1.x did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import tensorflow.compat.v1 as tf
+
+from moxing.legacy.sessions import nested_datasets
+
+
+@pytest.fixture(autouse=True)
+def installed() -> Iterator[None]:
+    nested_datasets.install()
+    nested_datasets.install()
+    yield
+    nested_datasets.uninstall()
+
+
+def test_windows_are_padded_to_the_shapes_that_they_tell() -> None:
+    told: list[Any] = []
+
+    def padded(key: Any, window: Any) -> Any:
+        told.extend([window.output_shapes, window.output_types, window.output_classes])
+        return window.padded_batch(2, window.output_shapes)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        numbers = tf.data.Dataset.from_tensor_slices(tf.constant([1, 2, 3, 4], tf.int64))
+        filled = numbers.map(lambda n: tf.fill([n], n))
+        grouped = tf.data.experimental.group_by_window(lambda row: row[0] % 2, padded, 2)
+        batch = tf.data.make_one_shot_iterator(filled.apply(grouped)).get_next()
+        rows = [session.run(batch).tolist() for _ in range(2)]
+
+    assert rows == [[[1, 0, 0], [3, 3, 3]], [[2, 2, 0, 0], [4, 4, 4, 4]]]
+    assert [told[0].as_list(), told[1], told[2]] == [[None], tf.int64, tf.Tensor]
+
+
+def test_uninstalling_leaves_tensorflow_as_it_was() -> None:
+    nested_datasets.uninstall()
+    with tf.Graph().as_default():
+        windows = tf.data.Dataset.range(4).window(2)
+        windows.flat_map(lambda window: _without_shapes(window))
+
+
+def _without_shapes(window: Any) -> Any:
+    assert not hasattr(window, "output_shapes")
+    return window
