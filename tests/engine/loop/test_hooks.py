@@ -137,3 +137,35 @@ def test_two_hooks_that_feed_one_tensor_are_refused(session: Any) -> None:
 def test_no_hooks_are_false() -> None:
     assert not HookChain([])
     assert HookChain([Recorder()])
+
+
+class Traced(tf.train.SessionRunHook):
+    """Asks for options at its second step."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+        self.values: list[Any] = []
+
+    def before_run(self, run_context: Any) -> Any:
+        return tf.train.SessionRunArgs(None, options=self.options if self.values else None)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        self.values.append(run_values)
+
+
+def test_hooks_get_the_traces_that_they_ask_for(session: Any) -> None:
+    product = tf.matmul(tf.random.uniform([2, 2]), tf.ones([2, 2]))
+    full = Traced(tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE))
+    parts = Traced(tf.RunOptions(output_partition_graphs=True, timeout_in_ms=60_000))
+    chain = HookChain([full, parts])
+
+    assert [chain.run(session, product).shape for _ in range(2)] == [(2, 2), (2, 2)]
+    assert [full.values[0].options, full.values[0].run_metadata] == [None, None]
+    options, metadata = full.values[1].options, full.values[1].run_metadata
+    assert options == parts.values[1].options
+    assert (options.trace_level, options.timeout_in_ms) == (tf.RunOptions.FULL_TRACE, 60_000)
+    names = {
+        node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats
+    }
+    assert product.op.name in names
+    assert metadata.partition_graphs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -60,19 +61,28 @@ class HookChain:
             The values of `fetches`.
         """
         context = tf.train.SessionRunContext(tf.train.SessionRunArgs(fetches), session)
-        wanted, feeds = self._ask(context)
+        wanted, feeds, options = self._ask(context)
         if earlier is not None:
             earlier(feeds)
-        values = self._run_noted(session, [fetches, wanted], feeds)
+        metadata = None if options is None else tf.RunMetadata()
+        run = functools.partial(self._run, session, [fetches, wanted], feeds)
+        if options is not None:
+            run = functools.partial(session.run, [fetches, wanted], feeds, options, metadata)
+        values = self._noted(run)
         for hook in self._hooks:
             results = values[1].get(str(id(hook)))
-            _call_late(hook, "after_run", context, tf.train.SessionRunValues(results, None, None))
+            given = tf.train.SessionRunValues(results, options, metadata)
+            _call_late(hook, "after_run", context, given)
         self.stop_requested |= context.stop_requested
         return values[0]
 
-    def _ask(self, context: tf.train.SessionRunContext) -> tuple[dict[str, Any], dict[Any, Any]]:
+    def _ask(
+        self, context: tf.train.SessionRunContext
+    ) -> tuple[dict[str, Any], dict[Any, Any], tf.RunOptions | None]:
+        """The fetches and feeds that the hooks ask for, and their options; None: there are none."""
         wanted: dict[str, Any] = {}
         feeds: dict[Any, Any] = {}
+        options: tf.RunOptions | None = None
         for hook in self._hooks:
             arguments = _call_late(hook, "before_run", context)
             if arguments is None:
@@ -80,6 +90,8 @@ class HookChain:
             _check_arguments(hook, arguments)
             if arguments.fetches is not None:
                 wanted[str(id(hook))] = arguments.fetches
+            if arguments.options is not None:
+                options = _joined(options or tf.RunOptions(), arguments.options)
             for tensor, value in (arguments.feed_dict or {}).items():
                 if tensor in feeds:
                     raise MoxValueError(
@@ -87,11 +99,12 @@ class HookChain:
                         " one hook feed a tensor."
                     )
                 feeds[tensor] = value
-        return wanted, feeds
+        return wanted, feeds, options
 
-    def _run_noted(self, session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> Any:
+    def _noted(self, run: Callable[[], Any]) -> Any:
+        """Runs a step; an error that fetches and feeds may have caused names the hooks."""
         try:
-            return self._run(session, fetches, feeds)
+            return run()
         except (TypeError, ValueError, KeyError, RuntimeError) as error:
             names = ", ".join(dict.fromkeys(type(hook).__name__ for hook in self._hooks))
             error.add_note(
@@ -109,6 +122,17 @@ class HookChain:
             made = session.make_callable(fetches, feed_list=list(feeds))
             self._callables[key] = _Held(made, fetches, tuple(feeds))
         return self._callables[key](*feeds.values())
+
+
+def _joined(options: tf.RunOptions, more: tf.RunOptions) -> tf.RunOptions:
+    """Returns the options under which two hooks both get what they ask for."""
+    joined = tf.RunOptions()
+    joined.CopyFrom(options)
+    for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
+        setattr(joined, name, max(getattr(options, name), getattr(more, name)))
+    joined.output_partition_graphs |= more.output_partition_graphs
+    joined.debug_options.MergeFrom(more.debug_options)
+    return joined
 
 
 class _Held:
