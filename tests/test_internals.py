@@ -38,6 +38,7 @@ TABLE = {
     "tensorflow.python.training.optimizer:Optimizer": (
         "_zeros_slot _create_non_slot_variable _get_non_slot_variable _call_if_callable"
     ),
+    "tensorflow.python.data.ops": "dataset_ops",
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
     "tensorflow.python.framework": (
