@@ -93,7 +93,7 @@ TABLE = {
     "tf_keras.src.backend": "_SEED_GENERATOR _GRAPH_LEARNING_PHASES _get_variables track_variable",
     "tf_keras.src.layers.core.lambda_layer:Lambda": "_check_variables",
     "tf_keras.src.engine": (
-        "functional sequential training training_v1 base_layer base_layer_utils base_layer_v1"
+        "functional node sequential training training_v1 base_layer base_layer_utils base_layer_v1"
         " training_utils_v1"
     ),
     "tf_keras.src.engine.base_layer_utils": "infer_init_val_and_dtype",
