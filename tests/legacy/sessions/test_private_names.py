@@ -34,6 +34,22 @@ def test_operations_and_tensors_know_their_neighbors() -> None:
     assert any(__file__ in str(frame) for frame in total.op._traceback)
 
 
+def test_losses_of_regularizers_are_averaged_like_others() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for name in ("first", "second"):
+            tf.get_variable(
+                name, initializer=[1.0, 2.0], regularizer=lambda w: tf.reduce_sum(w * w)
+            )
+        losses = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+        averages = tf.train.ExponentialMovingAverage(0.5)
+        update = averages.apply([*losses, tf.add_n(losses)])
+        session.run(tf.global_variables_initializer())
+        session.run(update)
+        found = session.run([averages.average(loss) for loss in losses])
+
+    assert found == [2.5, 2.5]
+
+
 def test_they_are_gone_again_behind_the_program() -> None:
     private_names.install()
     private_names.uninstall()

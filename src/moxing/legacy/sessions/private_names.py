@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -44,5 +45,14 @@ def uninstall() -> None:
 
 def _tables() -> list[tuple[Any, dict[str, Callable[[Any], Any]]]]:
     import tensorflow.compat.v1 as tf
+    from tensorflow.python.ops import variable_scope
+    from tensorflow.python.util import object_identity
 
-    return [(tf.Operation, _OF_OPERATIONS), (tf.Tensor, _OF_TENSORS), (tf.Graph, _OF_GRAPHS)]
+    # The loss of a `regularizer=` is no tensor, but programs average it beside their other losses.
+    of_losses = {"ref": lambda loss: functools.partial(object_identity.Reference, loss)}
+    return [
+        (tf.Operation, _OF_OPERATIONS),
+        (tf.Tensor, _OF_TENSORS),
+        (tf.Graph, _OF_GRAPHS),
+        (variable_scope._LazyEvalTensor, of_losses),
+    ]
