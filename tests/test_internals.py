@@ -54,6 +54,7 @@ TABLE = {
     "tensorflow.python.distribute.input_lib:DistributedIteratorBase": "get_next",
     "tensorflow.python.ops": (
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
+        " variable_scope"
     ),
     "tensorflow.python.client": "pywrap_tf_session session device_lib",
     "tensorflow.python.client.pywrap_tf_session": "TF_GetAllOpList TF_GetBuffer",
