@@ -14,6 +14,7 @@ import moxing.flow as flow
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError
 from moxing.flow.saving import storage
 from moxing.framework import file
+from moxing.runs.checkpoints import listing
 
 
 @pytest.fixture
@@ -94,6 +95,23 @@ def test_a_folder_without_a_whole_checkpoint_is_not_started_anew(
     assert text.startswith(f"no checkpoint in {tmp_path}/root is whole: ")
     assert all(name in text for name in names)
     assert text.endswith("to start over without them, remove the folders.")
+
+
+def test_checkpoints_are_listed_and_verified(three: Any, tmp_path: Path) -> None:
+    assert three.save_best("accuracy", 0.75)
+    root = tmp_path / "root"
+    names = three.list_checkpoints()
+    (best,) = [path.name for path in (root / "best").iterdir()]
+    _flip(root / names[0])
+    _lose(root / names[1])
+    found = {one.name: one for one in listing.listed(str(root), verified=True)}
+    assert set(found) == {*names, f"best/{best}"}
+    assert "the values of w are not those that were saved" in found[names[0]].fault
+    assert found[names[1]].fault == "the values of w are gone"
+    assert not found[names[2]].fault
+    assert found[names[2]].note == "of a flow program"
+    assert found[f"best/{best}"].note == "best accuracy: 0.75"
+    assert not any(one.fault for one in listing.listed(str(root)))
 
 
 def test_another_model_is_no_damage(three: Any) -> None:

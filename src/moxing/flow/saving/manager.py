@@ -136,13 +136,13 @@ class SimpleCheckPointManager:
         for name in _names(folder, self._prefix):
             if not _done(folder, name):
                 continue
-            try:
-                record = json.loads(file.read(f"{folder}/{name}/{_RECORD}"))
-                found.append(_Kept(name, str(record["metric"]), float(record["value"])))
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            record = record_of(f"{folder}/{name}")
+            if record is not None:
+                found.append(_Kept(name, *record))
+            else:
                 TENSORFLOW.warning(
-                    "%s/%s is not counted among the best: its %s can't be read (%s).",
-                    *(folder, name, _RECORD, error),
+                    "%s/%s is not counted among the best: its %s can't be read.",
+                    *(folder, name, _RECORD),
                 )
         return found
 
@@ -160,6 +160,15 @@ class _Kept:
     name: str
     metric: str
     value: float
+
+
+def record_of(path: str) -> tuple[str, float] | None:
+    """The metric and the value that a checkpoint is kept for; None: no record can be read."""
+    try:
+        record = json.loads(file.read(f"{path}/{_RECORD}"))
+        return str(record["metric"]), float(record["value"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _names(folder: str, prefix: str) -> list[str]:

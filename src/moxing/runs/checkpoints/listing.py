@@ -14,7 +14,7 @@ from moxing.engine.remote.fetch import listing as remote_listing
 from moxing.engine.remote.scratch import room
 from moxing.engine.reporting.records import checkpoints as committed
 from moxing.engine.wording import report
-from moxing.errors import MoxValueError, escaped
+from moxing.errors import CheckpointError, MoxValueError, escaped
 from moxing.framework import file
 from moxing.framework.file.configuration import tuning
 from moxing.runs.columns import aligned
@@ -22,6 +22,7 @@ from moxing.runs.table import minute
 
 _THREADS = 16
 _OUTLINE = (INDEX, MANIFEST)
+_FLOW_DONE = "snapshot_done"
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def listed(folder: str, verified: bool = False) -> list[Listed]:
             name = os.path.relpath(prefix, local)
             if name not in found:
                 found[name] = _foreign(prefix, name, verified, sized=local == folder or verified)
+        for name in _of_flow(local):
+            found[name] = _snapshot(local, name, verified)
     return sorted(found.values(), key=lambda one: (one.step or 0, one.name))
 
 
@@ -105,6 +108,38 @@ def _at_hand(folder: str, whole: bool) -> Iterator[str]:
 def _others(local: str) -> list[str]:
     best = os.path.join(local, BEST)
     return indexed_prefixes(local) + (indexed_prefixes(best) if os.path.isdir(best) else [])
+
+
+def _of_flow(local: str) -> list[str]:
+    """The names of the folders that are checkpoints of flow programs, in the folder and in best."""
+    best = os.path.join(local, BEST)
+    names = os.listdir(local)
+    names += [os.path.join(BEST, name) for name in os.listdir(best)] if os.path.isdir(best) else []
+    return [name for name in names if os.path.isfile(os.path.join(local, name, _FLOW_DONE))]
+
+
+def _snapshot(local: str, name: str, verified: bool) -> Listed:
+    # Importing flow takes time, and most folders have none of its checkpoints.
+    from moxing.flow.saving import manager, snapshot, storage
+
+    path, fault = os.path.join(local, name), ""
+    if verified:
+        gone = storage.lost(path)
+        fault = f"the values of {snapshot.listed(gone)} are gone" if gone else ""
+        try:
+            snapshot.verify(path, snapshot.names(path), path)
+        except CheckpointError as error:
+            fault = str(error)
+    kept = manager.record_of(path)
+    files = [os.path.join(base, one) for base, _, found in os.walk(path) for one in found]
+    return Listed(
+        name,
+        None,
+        sum(os.path.getsize(one) for one in files),
+        os.path.getmtime(os.path.join(path, _FLOW_DONE)),
+        f"best {kept[0]}: {kept[1]:.6g}" if kept else "of a flow program",
+        fault,
+    )
 
 
 def _committed(kept: committed.Kept, local: str, verified: bool) -> Listed:
