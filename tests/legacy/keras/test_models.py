@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
+import pytest
 import tensorflow.compat.v1 as tf
 import tf_keras
 
@@ -19,7 +23,6 @@ def test_a_model_knows_the_graph_that_it_was_built_in() -> None:
 
     assert inside is graph
     assert made  # The variables of the layer are in this graph.
-    assert tf_keras.Sequential._graph is not None
 
 
 def test_a_models_own_attribute_of_that_name_is_kept() -> None:
@@ -28,6 +31,58 @@ def test_a_models_own_attribute_of_that_name_is_kept() -> None:
     class Linked(tf_keras.Model):
         def __init__(self) -> None:
             super().__init__()
-            self._graph = "edges"
+            self._graph = tf_keras.layers.Dense(2)
 
-    assert Linked()._graph == "edges"
+    linked = Linked()
+    assert linked.layers == [linked._graph]
+
+
+def test_attributes_that_never_were_have_the_errors_of_python_and_keras() -> None:
+    models.install()
+    layer = tf_keras.layers.Dense(2)
+
+    with pytest.raises(AttributeError, match="'Dense' object has no attribute 'kernels'"):
+        _ = layer.kernels
+    with pytest.raises(AttributeError, match="no attribute '_graph'"):
+        _ = layer._graph
+    with pytest.raises(AttributeError, match="never been called"):
+        _ = layer.output_shape
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_the_layers_of_a_model_are_a_list_that_a_program_changes(graph: bool) -> None:
+    models.install()
+    with tf.Graph().as_default() if graph else contextlib.nullcontext():
+        model = tf_keras.Sequential([tf_keras.layers.Dense(2, input_shape=(3,), name="first")])
+        model.add(tf_keras.layers.Dense(1, name="second"))
+        names = [layer.name for layer in model._layers]
+        kept = model._layers.copy()
+        model._layers.clear()
+        emptied = model.layers
+        model._layers.extend(kept)
+
+    assert names[-2:] == ["first", "second"]  # An input layer stands before them.
+    assert emptied == []
+    assert [layer.name for layer in model.layers] == ["first", "second"]
+
+
+def test_a_layers_own_list_is_kept() -> None:
+    models.install()
+
+    class Stack(tf_keras.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self._layers = [tf_keras.layers.Dense(2), tf_keras.layers.Dense(3)]
+
+        def call(self, inputs: Any) -> Any:
+            for layer in self._layers:
+                inputs = layer(inputs)
+            return inputs
+
+    with tf.Graph().as_default():
+        stack = Stack()
+        output = stack(tf.zeros([1, 4]))
+
+    assert output.shape.as_list() == [1, 3]
+    assert len(stack._layers) == 2
+    assert len(stack.trainable_weights) == 4

@@ -191,7 +191,6 @@ GONE: dict[str, str] = {
     "constrained_optimization": "Add a penalty to the loss instead.",
     "decision_trees": _TREES,
     "ffmpeg": _SPEECH,
-    "gan": "Give mox.ModelSpec a list of losses and their var_scopes instead.",
     "gbdt": _TREES,
     "integrate": "Use scipy.integrate.odeint outside the graph, or steps of tf.while_loop.",
     "kernel_methods": "Multiply the inputs by a random matrix and take the cosine instead.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moxing.legacy.contrib import small
+from moxing.legacy.contrib.gan import names as gan_names
 from moxing.legacy.contrib.learn import names as learn_names
 from moxing.legacy.face.faces import Spec
 
@@ -310,6 +311,7 @@ CONTRIB = Spec(
         "estimator": f"{_ESTIMATOR}.contrib",
         "predictor": f"{_ESTIMATOR}.predictor",
         "framework": _FRAMEWORK,
+        "gan": gan_names.GAN,
         "graph_editor": _GRAPH_EDITOR,
         "image": Spec(
             roots=(f"{_HERE}.image",),

@@ -40,9 +40,8 @@ def install() -> None:
 
     for layer in (base_layer.Layer, base_layer_v1.Layer):
         _add(layer, "apply", _apply)
+        _restore_attributes(layer)
     for kind in (training.Model, training_v1.Model):
-        if not hasattr(kind, "_graph"):
-            kind._graph = _Graph()
         _rename(kind, "fit", _FIT)
         for name in _OF_GENERATORS:
             _count_batches(kind, name)
@@ -59,21 +58,37 @@ def _apply(self: Any, inputs: Any, *given: Any, **named: Any) -> Any:
     return self(inputs, *given, **named)
 
 
-class _Graph:
-    """`model._graph`: the graph that the model was built in, None in eager execution.
+def _graph(layer: Any) -> Any:
+    """The graph that a model was built in; None in eager execution."""
+    import tensorflow.compat.v1 as tf
 
-    Programs of TensorFlow 1.x look up the tensors of their model in this graph.
-    """
+    for output in tf.nest.flatten(getattr(layer, "outputs", None) or []):
+        if isinstance(output, tf.Tensor):
+            return output.graph
+    return None if tf.executing_eagerly() else tf.get_default_graph()
 
-    def __get__(self, model: Any, kind: type) -> Any:
-        if model is None:
-            return self
-        import tensorflow.compat.v1 as tf
 
-        for output in tf.nest.flatten(getattr(model, "outputs", None) or []):
-            if isinstance(output, tf.Tensor):
-                return output.graph
-        return None if tf.executing_eagerly() else tf.get_default_graph()
+def _layers(layer: Any) -> Any:
+    """The layers inside a layer or model: a list that programs also change."""
+    return layer._self_tracked_trackables
+
+
+# Attributes that Keras had until TensorFlow 2.4, and that programs read. tf_keras does not follow
+# what is assigned to a name that a class has, so these are no attributes of the class.
+_MISSING = {"_graph": _graph, "_layers": _layers}
+
+
+def _restore_attributes(kind: Any) -> None:
+    if "__getattr__" in kind.__dict__:
+        return
+
+    def __getattr__(self: Any, name: str) -> Any:
+        if name in _MISSING and (name == "_layers" or hasattr(type(self), "fit")):
+            return _MISSING[name](self)
+        # Again, for the error of a property of this name, or for Python's own.
+        return object.__getattribute__(self, name)
+
+    kind.__getattr__ = __getattr__
 
 
 def _rename(kind: type, name: str, table: dict[str, str]) -> None:

@@ -1,0 +1,1 @@
+"""`tf.contrib.gan`: a generator and a discriminator as one model, its losses and train steps."""
