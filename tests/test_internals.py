@@ -1,4 +1,4 @@
-"""The private names of TensorFlow, Keras and absl that the project uses: all of them, in one place.
+"""The private names of other libraries that the project uses: all of them, in one place.
 
 An upgrade of these libraries may take any of them away, some without an error: a lookup with a
 default then finds nothing, silently. `TABLE` names each, `PROBES` shows that what is relied on
@@ -45,6 +45,7 @@ TABLE = {
         "convert_to_constants importer meta_graph op_def_registry ops tensor tensor_util"
     ),
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
+    "numpy._core.numeric": "_frombuffer",
     "tensorflow.python.eager": "context monitoring",
     "tensorflow.python": "tf2",
     "tensorflow.python.distribute": "collective_all_reduce_strategy distribute_lib input_lib",
