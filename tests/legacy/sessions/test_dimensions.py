@@ -39,3 +39,28 @@ def test_other_numbers_are_not(size: object) -> None:
 def test_what_is_no_number_is_refused_as_ever() -> None:
     with pytest.raises(TypeError, match="Dimension value must be integer"):
         tf.TensorShape([object()])
+
+
+def test_sizes_are_numbers_beside_floats() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        size = tf.TensorShape([None, 4]).dims[1]
+        assert isinstance(size, tf.Dimension)
+        loss = tf.constant(6.0)
+        found = session.run([loss / size, loss * size, size - loss, 2 * tf.nn.l2_loss(loss) / size])
+        assert found == [1.5, 24.0, -2.0, 9.0]
+        assert (tf.constant([1.0], tf.float64) + size).dtype == tf.float64
+        assert tf.convert_to_tensor(size).dtype == tf.int32
+        assert (tf.constant(3) * size).dtype == tf.int32
+
+
+def test_unknown_sizes_are_no_numbers() -> None:
+    with tf.Graph().as_default():
+        size = tf.TensorShape([None]).dims[0]
+        with pytest.raises(ValueError, match="Cannot convert unknown Dimension"):
+            _ = tf.constant(6.0) / size
+
+
+def test_without_it_tensorflow_converts_sizes() -> None:
+    dimensions.uninstall()
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="must have the same dtype"):
+        _ = tf.constant(6.0) / tf.Dimension(4)

@@ -1,7 +1,8 @@
 """Lets static shapes hold what TensorFlow 1.x took for a size: `8 / 2`, `True` and `'3'`.
 
 Python 3 divides integers to floats, so sizes of programs are often whole floats; and programs
-count with truth values.
+count with truth values. Sizes are also numbers beside floats: programs that were written for the
+`tf.compat.v1` of TensorFlow 2, whose sizes are Python's integers, divide losses by them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def install() -> None:
 
     __init__.mox_strict = start  # type: ignore[attr-defined]
     tf.Dimension.__init__ = __init__
+    # The conversion stays after `uninstall`, which it asks for.
+    tf.register_tensor_conversion_function(tf.Dimension, _as_float, priority=99)
 
 
 def uninstall() -> None:
@@ -29,6 +32,16 @@ def uninstall() -> None:
     import tensorflow.compat.v1 as tf
 
     tf.Dimension.__init__ = getattr(tf.Dimension.__init__, "mox_strict", tf.Dimension.__init__)
+
+
+def _as_float(size: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+    """Converts a size to a tensor beside tensors of floats; TensorFlow converts all others."""
+    import tensorflow.compat.v1 as tf
+
+    installed = hasattr(tf.Dimension.__init__, "mox_strict")
+    if not installed or dtype is None or not dtype.is_floating or size.value is None:
+        return NotImplemented
+    return tf.constant(size.value, dtype, name=name or "shape_as_tensor")
 
 
 def _whole(value: Any) -> int:
