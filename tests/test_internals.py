@@ -78,7 +78,9 @@ TABLE = {
         "gradients_function implicit_grad implicit_val_and_grad make_vjp val_and_grad_function"
     ),
     "tensorflow.python.ops.resource_variable_ops": "ResourceVariable",
-    "tensorflow.python.ops.variable_scope": "EagerVariableStore _LazyEvalTensor",
+    "tensorflow.python.ops.variable_scope": (
+        "EagerVariableStore _LazyEvalTensor get_variable_scope_store"
+    ),
     "tensorflow.python.ops.lookup_ops": (
         "FastHashSpec HasherSpec IdTableWithHashBuckets KeyValueTensorInitializer LookupInterface"
         " StrongHashSpec TextFileIdTableInitializer TextFileIndex TextFileInitializer"

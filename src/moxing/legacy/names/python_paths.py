@@ -112,7 +112,13 @@ _OPS = {
     "seq2seq": "face:tensorflow.contrib.legacy_seq2seq",
     "spectral_ops": f"{_V1}.signal",
     "summary_ops": "face:tensorflow.summary",
-    "variable_scope": _module("ops.variable_scope", {"variable": f"{_MOVED_HERE}:variable"}),
+    "variable_scope": _module(
+        "ops.variable_scope",
+        {
+            "_VARSCOPE_KEY": "moxing.legacy.sessions.current_scope:KEY",
+            "variable": f"{_MOVED_HERE}:variable",
+        },
+    ),
 }
 
 _TRAINING = {

@@ -14,7 +14,7 @@ from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.program import children, truth
-from moxing.legacy.sessions import dimensions, nested_datasets, private_names, quiet
+from moxing.legacy.sessions import current_scope, dimensions, nested_datasets, private_names, quiet
 
 V1_PROGRAM = Dialect()
 
@@ -48,6 +48,7 @@ def show_v1_face(
         if not found.eager:
             tf.disable_v2_behavior()
             truth.install()
+            current_scope.install()
             dimensions.install()
             private_names.install()
             lenient.install()
