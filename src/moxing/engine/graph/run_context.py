@@ -29,6 +29,12 @@ class RunContext:
             dialects through `data.feed.repeats_after`; read where elements are read again.
         sample_indices: for each such operation, the tensor that numbers its samples. Written by
             readers through `data.feed.register`; read by augmentation for the seed of a sample.
+        reader_count: number of readers of samples so far, so that each has a seed of its own.
+            Written and read by the readers of `tensorflow.datasets`.
+        label_names: the class names of each reader that has some. Written by readers through
+            `tensorflow.datasets.labels`; read when a model is exported.
+        saveable_copies: the saveable objects of each replica after the first. Written by
+            `parallel.replicas` through `graph.saveables`; read when the saver is made.
         fusion_offers: tensors of readers that can take over a change. Written by readers through
             `data.fusion.offer`; read by `data.fusion.find` when the input graph is lifted.
         fusion_changes: changes of such tensors. Written by augmentation through
@@ -70,6 +76,9 @@ class RunContext:
     positioned: set[str] = field(default_factory=set)
     period: int = 0
     sample_indices: dict[str, tf.Tensor] = field(default_factory=dict)
+    reader_count: int = 0
+    label_names: list[tuple[str, ...]] = field(default_factory=list)
+    saveable_copies: list[tuple[Any, ...]] = field(default_factory=list)
     fusion_offers: list[tuple[tf.Tensor, Callable[..., Any]]] = field(default_factory=list)
     fusion_changes: list[tuple[tf.Tensor, object, tf.Tensor]] = field(default_factory=list)
     second_inputs: object = None

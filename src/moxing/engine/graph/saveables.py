@@ -8,8 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops.iterator_ops import _IteratorSaveable
 
-# The saveable objects of each replica after the first: see `keep_copies`.
-_COPIES = "openmox/saveable_copies"
+from moxing.engine.graph import run_context
 
 
 def of_graph() -> tuple[Any, ...]:
@@ -20,14 +19,14 @@ def of_graph() -> tuple[Any, ...]:
 
 def keep_copies(objects: Iterable[Any]) -> None:
     """Notes the saveable objects of a replica after the first, in the order of their making."""
-    tf.add_to_collection(_COPIES, tuple(objects))
+    run_context.current().saveable_copies.append(tuple(objects))
 
 
 def copies() -> dict[str, list[Any]]:
     """The objects of later replicas, by the name of the first replica's object."""
     found: dict[str, list[Any]] = {}
     first = [item for item in of_graph() if not is_iterator(item)]
-    for replica in tf.get_collection(_COPIES):
+    for replica in run_context.current().saveable_copies:
         # input_fn has made its objects before a model makes any.
         for item, copy in zip(first[len(first) - len(replica) :], replica, strict=False):
             found.setdefault(item.name, []).append(copy)

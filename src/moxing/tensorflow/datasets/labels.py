@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import run_context
 from moxing.errors import MoxValueError
 from moxing.framework import atomic
 from moxing.framework.classes import as_text, check_folders, parse
@@ -26,7 +27,6 @@ __all__ = [
     "write",
 ]
 
-_ANNOUNCED = "openmox/labels"
 _SHOWN = 10
 LARGEST = 64 << 20  # Bytes of a file of labels.
 
@@ -76,12 +76,12 @@ def describe(names: Sequence[str]) -> str:
 
 def announce(names: Sequence[str]) -> None:
     """Stores the names in the current graph, for `announced`."""
-    tf.add_to_collection(_ANNOUNCED, tuple(names))
+    run_context.current().label_names.append(tuple(names))
 
 
 def announced(graph: tf.Graph) -> tuple[str, ...] | None:
     """Returns the class names that the graph's readers share; None if there are none or several."""
-    found = set(graph.get_collection(_ANNOUNCED))
+    found = set(run_context.of_graph(graph).label_names)
     return found.pop() if len(found) == 1 else None
 
 

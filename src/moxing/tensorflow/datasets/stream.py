@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import feed, fusion
 from moxing.engine.data.fusion import Batch
+from moxing.engine.graph import run_context
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.datasets import seeded
 from moxing.tensorflow.datasets.decoding import guard
@@ -21,7 +22,6 @@ from moxing.tensorflow.datasets.decoding.problems import Problems
 from moxing.tensorflow.datasets.decoding.skipped import Skipped
 from moxing.tensorflow.datasets.order import Order, plain
 
-_READERS = "openmox/readers"
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: multiples of it are far apart.
 
 # Calls a program's function with tensors, so that its random numbers depend on the seed.
@@ -197,9 +197,9 @@ def _own_seeds(seed: int) -> tuple[int, int]:
 
     With equal seeds, two readers of one folder would always yield the same image.
     """
-    before = len(tf.get_collection(_READERS))
-    tf.add_to_collection(_READERS, before)
-    sample_seed = _int64(seed + before * _GOLDEN)
+    run = run_context.current()
+    sample_seed = _int64(seed + run.reader_count * _GOLDEN)
+    run.reader_count += 1
     return _int64(~sample_seed * _GOLDEN), sample_seed
 
 
