@@ -413,6 +413,44 @@ def test_all_flags_are_objects_to_programs_that_read_their_values(
     assert values["given"]() == ["n"]
 
 
+def test_all_flags_are_the_same_as_an_item_of_the_attributes(four: Any, tmp_path: Path) -> None:
+    old = _program(
+        four,
+        """
+        class Config:
+            n, rate = 0, 0.0
+        def fill(flags):
+            for key, given in flags.__dict__['__flags'].items():
+                if hasattr(Config, key):
+                    setattr(Config, key, given)
+            return Config
+        fill(FLAGS)
+        FLAGS.__dict__["__flags"]['n'] = 8
+        n = FLAGS.n
+        """,
+        tmp_path / "old_dict.py",
+    )
+    assert (old["Config"].n, old["Config"].rate, old["n"]) == (3, 0.5, 8)
+    new = _program(
+        four,
+        """
+        names = sorted(key for key in vars(FLAGS)['__flags'] if key in ('n', 'rate'))
+        def show():
+            for key, flag in FLAGS.__dict__['__flags'].items():
+                yield key, flag.value
+        """,
+        tmp_path / "new_dict.py",
+    )
+    assert new["names"] == ["n", "rate"]
+    assert dict(new["show"]())["n"] == 8
+
+
+def test_other_attributes_of_the_flags_are_those_of_absl(four: Any) -> None:
+    held = four.FLAGS.__dict__
+    held["mine"] = 5
+    assert four.FLAGS.__dict__["mine"] == 5
+
+
 def test_an_integer_default_of_a_float_flag_can_be_a_size(tf_flags: Make) -> None:
     flags = tf_flags(["--given=4"])
     flags.DEFINE_float("batch", 3, "")

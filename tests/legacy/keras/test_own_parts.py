@@ -1,4 +1,4 @@
-"""Layers, initializers and loops that a program wrote for the package `keras`."""
+"""Layers, initializers, models and loops that a program wrote for the package `keras`."""
 
 from __future__ import annotations
 
@@ -174,3 +174,45 @@ def test_nodes_list_the_layers_before_them(faces: Faces) -> None:
     assert model.layers[0]._inbound_nodes[0].inbound_layers == []
     assert [layer.name for layer in copy.layers] == [layer.name for layer in model.layers]
     assert chain.output_shape == (None, 2)
+
+
+def test_node_0_of_a_model_is_its_own_whether_it_was_called_or_not(faces: Faces) -> None:
+    keras = faces.load("keras")
+    with tf.Graph().as_default():
+        model = keras.models.Sequential()
+        model.add(keras.layers.Dense(3, input_shape=(4,)))
+        model.add(keras.layers.Activation("softmax"))
+        own = (model.input, model.output)
+        assert (model.get_input_at(0), model.get_output_at(-1)) == own
+        assert (model.get_input_shape_at(0), model.get_output_shape_at(0)) == ((None, 4), (None, 3))
+
+        fed = keras.layers.Input(batch_shape=(5, 4))
+        made = model(fed)
+        assert (model.get_input_at(0), model.get_output_at(0)) == own
+        assert (model.get_input_at(1), model.get_output_at(1)) == (fed, made)
+        assert (model.get_input_at(-2), model.get_output_at(-1)) == (own[0], made)
+        assert (model.get_input_shape_at(1), model.get_output_shape_at(1)) == ((5, 4), (5, 3))
+        with pytest.raises(ValueError, match="at node 2, but it has 2 nodes"):
+            model.get_output_at(2)
+        # The layers of one model make another one.
+        inner = [layer.get_output_at(0) for layer in model.layers]
+        other = keras.models.Model(model.get_input_at(0), inner)
+        first, last = other.predict(np.ones([2, 4], np.float32))
+    assert (first.shape, last.sum(1).round(5).tolist()) == ((2, 3), [1.0, 1.0])
+
+
+def test_a_model_of_several_tensors_lists_them(faces: Faces) -> None:
+    keras = faces.load("keras")
+    with tf.Graph().as_default():
+        one, two = keras.layers.Input((2,)), keras.layers.Input((3,))
+        both = keras.layers.concatenate([one, two])
+        model = keras.models.Model([one, two], both)
+        assert model.get_input_at(0) == [one, two]
+        assert model.get_input_shape_at(0) == [(None, 2), (None, 3)]
+        assert model.get_output_at(0) is both
+
+
+def test_a_model_that_knows_no_input_yet_says_so(faces: Faces) -> None:
+    model = faces.load("keras").models.Sequential()
+    with pytest.raises(RuntimeError, match="never been called"):
+        model.get_input_at(0)

@@ -1,5 +1,7 @@
 """`FLAGS.__flags`: all flags by name, as a program's version of TensorFlow had them.
 
+The flags are also an item of the attributes: `FLAGS.__dict__["__flags"]`.
+
 TensorFlow before 1.5 had the values there; since then absl has its flag objects there, from which
 programs read `value`. Which of the two a program means, the text behind the access shows.
 """
@@ -14,6 +16,8 @@ from typing import Any
 
 _OF_OBJECTS = re.compile(r"\.(_?value|default|present|serialize|boolean)\b")
 
+_KEY = re.compile(r"""["']__flags["']""")
+
 
 def asked_for_objects(frame: types.FrameType) -> bool:
     """Whether the program reads flag objects where it has just read `__flags`.
@@ -23,6 +27,12 @@ def asked_for_objects(frame: types.FrameType) -> bool:
     """
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     return any(_OF_OBJECTS.search(line) for line in _behind(lines[frame.f_lineno - 1 :]))
+
+
+def named(frame: types.FrameType) -> bool:
+    """Whether the line that a frame is at names `__flags` as a key."""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+    return _KEY.search(line) is not None
 
 
 def _behind(lines: list[str]) -> Iterator[str]:

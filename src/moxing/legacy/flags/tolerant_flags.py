@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from moxing.legacy.flags import all_flags, flag_tokens
 from moxing.legacy.flags.command_line import CommandLine
 
 _HELP = frozenset(("--help", "-help", "-h", "--helpshort", "--helpfull"))
+_DICT: Any = vars(absl_flags.FlagValues)["__dict__"]
 _EXPECTED = {"bool": "true or false", "string": "text"}
 
 
@@ -30,12 +32,23 @@ class TolerantFlags(absl_flags.FlagValues):
     ) -> None:
         """Args: command_line: the program's command line. flags: the flags behind this view."""
         # FlagValues keeps everything in __dict__ and guards plain assignment.
-        object.__setattr__(self, "__dict__", flags.__dict__)
+        _DICT.__set__(self, flags.__dict__)
         object.__setattr__(self, "_command_line", command_line)
         object.__setattr__(self, "_applied", {})
         object.__setattr__(self, "_own", {})
         object.__setattr__(self, "_verified", set())
         self.mark_as_parsed()
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """The attributes, where a program finds `__flags` as it does on the flags."""
+        found: dict[str, Any] = _DICT.__get__(self)
+        frame = sys._getframe(1)
+        if str(frame.f_globals.get("__name__")).startswith(("absl.", "moxing.")):
+            return found
+        if not all_flags.named(frame):
+            return found
+        return {**found, "__flags": _as_asked(self, frame)}
 
     def __setitem__(self, name: str, flag: Any) -> None:
         old = self._flags().get(name)
@@ -166,7 +179,11 @@ class TolerantFlags(absl_flags.FlagValues):
 
 def _all_flags(self: TolerantFlags) -> Any:
     """All flags by name, see `all_flags`."""
-    if all_flags.asked_for_objects(sys._getframe(1)):
+    return _as_asked(self, sys._getframe(1))
+
+
+def _as_asked(self: TolerantFlags, frame: types.FrameType) -> Any:
+    if all_flags.asked_for_objects(frame):
         return self._flags()
     return all_flags.Values(self, {name: self._flags()[name].value for name in self._own})
 

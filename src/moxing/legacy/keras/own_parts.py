@@ -1,4 +1,4 @@
-"""Layers and initializers that a program wrote for the package `keras`, as Keras 2 called them."""
+"""Layers, initializers and models of a program for the package `keras`, as Keras 2 had them."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def serve_bare() -> None:
 
     kind.__call__ = __call__
     _list_layers()
+    _count_own_nodes()
 
 
 def _list_layers() -> None:
@@ -52,6 +53,41 @@ def _list_layers() -> None:
         return found if isinstance(found, list | tuple | dict) else [found]
 
     kind.inbound_layers = property(inbound_layers, doc=kind.inbound_layers.__doc__)
+
+
+def _count_own_nodes() -> None:
+    """Makes node 0 of a model, as `get_input_at` and its kin count, the model itself.
+
+    A model's calls on other tensors are the nodes behind it, so that programs find the model's own
+    input whether the model has been called or not. tf_keras counts the calls only.
+    """
+    from tf_keras.src.engine import functional
+
+    for part in ("input", "output"):
+        for name in (f"get_{part}_at", f"get_{part}_shape_at"):
+            original = getattr(functional.Functional, name)
+            setattr(functional.Functional, name, _counting_own(original, part))
+
+
+def _counting_own(original: Callable[..., Any], part: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def method(self: Any, node_index: int) -> Any:
+        own = getattr(self, f"{part}s", None)
+        if not own:  # A Sequential model that does not know its input yet.
+            return original(self, node_index)
+        calls = len(self.inbound_nodes)
+        if not -calls <= node_index + 1 <= calls + 1:
+            raise ValueError(
+                f"Asked to get the {part} of model {self.name} at node {node_index}, but it has"
+                f" {calls + 1} nodes: its own and {calls} calls."
+            )
+        if node_index % (calls + 1):
+            return original(self, node_index % (calls + 1) - 1)
+        is_shape = original.__name__.endswith("shape_at")
+        found = [_shape(each) for each in own] if is_shape else list(own)
+        return found if len(found) > 1 else found[0]
+
+    return method
 
 
 def _as_called(initializer: Any) -> Any:
