@@ -47,6 +47,7 @@ TABLE = {
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "numpy._core.numeric": "_frombuffer",
     "tensorflow.python.eager": "context monitoring",
+    "tensorflow.python.eager.context:Context": "_initialize_physical_devices",
     "tensorflow.python": "tf2",
     "tensorflow.python.distribute": "collective_all_reduce_strategy distribute_lib input_lib",
     "tensorflow.python.distribute.collective_all_reduce_strategy:CollectiveAllReduceExtended": (

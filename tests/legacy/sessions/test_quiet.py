@@ -1,4 +1,4 @@
-"""`mox run` prints no line of native code that TensorFlow 1.x did not print."""
+"""`mox run` prints no line of native code that its TensorFlow did not print."""
 
 from __future__ import annotations
 
@@ -30,9 +30,34 @@ PROGRAM = """
 """
 
 
+# In the manner of TensorFlow 2.0: devices are first used by an operation, or when they are listed.
+EAGER = """
+    import tensorflow as tf
+
+    @tf.function
+    def double(x):
+        return 2 * x
+
+    print(int(double(tf.constant(3))), len(tf.config.experimental.list_physical_devices('CPU')))
+"""
+LISTED = """
+    import tensorflow as tf
+
+    for gpu in tf.config.experimental.list_physical_devices('GPU'):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    with tf.GradientTape() as tape:
+        x = tf.Variable(3.0)
+        y = x * x
+    print(tape.gradient(y, x).numpy())
+"""
+
+
 @pytest.mark.slow
-def test_queues_end_without_a_word(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(textwrap.dedent(PROGRAM))
+@pytest.mark.parametrize(
+    ("program", "printed"), [(PROGRAM, "the end\n"), (EAGER, "6 1\n"), (LISTED, "6.0\n")]
+)
+def test_native_code_says_nothing(tmp_path: Path, program: str, printed: str) -> None:
+    (tmp_path / "train.py").write_text(textwrap.dedent(program))
     environment = {name: value for name, value in os.environ.items() if "MIN_LOG" not in name}
 
     done = subprocess.run(
@@ -45,5 +70,5 @@ def test_queues_end_without_a_word(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert (done.returncode, done.stdout) == (0, "the end\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
     assert [line for line in done.stderr.splitlines() if "WARNING:tensorflow" not in line] == []

@@ -7,6 +7,7 @@ errors always are.
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -23,23 +24,30 @@ def before_tensorflow() -> None:
 
 
 def install() -> None:
-    """From now on the first session says nothing of drivers that are not there."""
+    """From now on nothing is said of drivers that are not there, when devices are first used.
+
+    Until then, the program may choose its devices.
+    """
     from tensorflow.python.client import session
+    from tensorflow.python.eager import context
 
-    start: Any = session.BaseSession.__init__
-    if hasattr(start, "mox_before"):
+    _quiet_once(session.BaseSession, "__init__")
+    _quiet_once(context.Context, "_initialize_physical_devices")  # Lists the devices.
+    _quiet_once(context.Context, "ensure_initialized")
+
+
+def _quiet_once(kind: type, name: str) -> None:
+    """Lets the first call of a method drop such lines; later calls are the method itself."""
+    method: Any = getattr(kind, name)
+    if hasattr(method, "mox_before"):
         return
-    first = True
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        nonlocal first
-        if not first:
-            start(self, *args, **kwargs)
-            return
-        first = False
-        # The program may have chosen its devices until now.
+    @functools.wraps(method)
+    def quiet(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(kind, name) is quiet:  # Else another thread has called it first.
+            setattr(kind, name, method)
         with native_noise.dropped():
-            start(self, *args, **kwargs)
+            return method(self, *args, **kwargs)
 
-    __init__.mox_before = start  # type: ignore[attr-defined]
-    session.BaseSession.__init__ = __init__
+    quiet.mox_before = method  # type: ignore[attr-defined]
+    setattr(kind, name, quiet)
