@@ -87,7 +87,7 @@ TABLE = {
         " StrongHashSpec TextFileIdTableInitializer TextFileIndex TextFileInitializer"
         " TextFileStringTableInitializer index_table_from_file index_to_string_table_from_file"
     ),
-    "tensorflow.python.data.ops.dataset_ops": "DatasetV1Adapter",
+    "tensorflow.python.data.ops.dataset_ops": "DatasetV1 DatasetV2 DatasetV1Adapter",
     "tensorflow.python.ops.summary_ops_v2": (
         "all_v2_summary_ops always_record_summaries audio create_file_writer eval_dir flush generic"
         " graph histogram image import_event initialize never_record_summaries"
@@ -114,6 +114,8 @@ TABLE = {
     "matplotlib.font_manager": "_load_fontmanager",
     "tf_keras.src.layers": "merging serialization deserialize_from_json",
     "tf_keras.src.layers.serialization": "deserialize_from_json",
+    "tf_keras.src.saving": "saving_api",
+    "tf_keras.src.saving.saving_api": "get_save_format",
     "tf_keras.src.saving.legacy": "hdf5_format model_config",
     "tf_keras.src.saving.legacy.hdf5_format": "preprocess_weights_for_loading",
     "tf_keras.src.saving.legacy.model_config": "model_from_config",

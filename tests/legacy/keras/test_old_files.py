@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError
 from moxing.legacy.keras import arrival
@@ -276,3 +278,30 @@ def test_what_is_gone_is_named_and_own_classes_stay() -> None:
         converted(function, {})
     new = dense("dense_1", 3, "relu", 4)
     assert converted(new, {}) == new
+
+
+def test_a_graph_writes_hdf5_to_a_path_that_ends_in_keras(tmp_path: Path) -> None:
+    from tf_keras import layers, models
+
+    path, x = str(tmp_path / "model.keras"), np.ones([2, 4], np.float32)
+    with tf.Graph().as_default(), tf.Session().as_default():
+        model: Any = models.Sequential([layers.Dense(3, input_shape=(4,))])
+        model.compile("rmsprop", "mse")
+        model.fit(x, np.ones([2, 3], np.float32), verbose=0)
+        model.save(path)
+        wanted = model.predict(x)
+    assert h5py.is_hdf5(path)
+    with tf.Graph().as_default(), tf.Session().as_default():
+        read: Any = models.load_model(path)
+        assert np.allclose(read.predict(x), wanted)
+        assert read.optimizer is not None
+
+
+def test_eager_execution_writes_the_archive_of_today(tmp_path: Path) -> None:
+    from tf_keras import layers, models
+
+    path = str(tmp_path / "model.keras")
+    if not tf.executing_eagerly():
+        pytest.skip("another test has left eager execution for good")
+    models.Sequential([layers.Dense(3, input_shape=(4,))]).save(path)
+    assert zipfile.is_zipfile(path)

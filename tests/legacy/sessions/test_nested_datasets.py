@@ -1,4 +1,4 @@
-"""Datasets inside functions of `tf.data` tell their types, as those of TensorFlow 1.x did."""
+"""Datasets tell their types inside functions, and take int32, as in TensorFlow 1.x."""
 
 from __future__ import annotations
 
@@ -37,9 +37,22 @@ def test_windows_are_padded_to_the_shapes_that_they_tell() -> None:
     assert [told[0].as_list(), told[1], told[2]] == [[None], tf.int64, tf.Tensor]
 
 
+@pytest.mark.parametrize("kind", [tf.int32, tf.int64])
+def test_the_number_of_parallel_calls_is_a_tensor_of_either_type(kind: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        numbers = tf.data.Dataset.range(5)
+        by_name = numbers.map(lambda n: n + 1, num_parallel_calls=tf.constant(2, kind))
+        by_place = by_name.map(lambda n: n * 2, tf.constant(2, kind))
+        by_place = by_place.map_with_legacy_function(lambda n: -n, tf.constant(2, kind))
+        batch = tf.data.make_one_shot_iterator(by_place.batch(5)).get_next()
+        assert session.run(batch).tolist() == [-2, -4, -6, -8, -10]
+
+
 def test_uninstalling_leaves_tensorflow_as_it_was() -> None:
     nested_datasets.uninstall()
     with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="int64"):
+            tf.data.Dataset.range(4).map(lambda n: n, tf.constant(2))
         windows = tf.data.Dataset.range(4).window(2)
         windows.flat_map(lambda window: _without_shapes(window))
 

@@ -1,5 +1,7 @@
 """Lets tf_keras read the model files of Keras 1: `.h5` files and the JSON text of a model.
 
+In a graph, `model.save("model.keras")` writes HDF5, as in TensorFlow 1.x.
+
 A file of Keras 1 describes its layers by the arguments of that time, which are converted before
 tf_keras reads the description. Weights are as they were; tf_keras itself converts those.
 """
@@ -37,16 +39,30 @@ def install() -> None:
     """Makes tf_keras read files of Keras 1 too, from now on."""
     from tf_keras.src import layers
     from tf_keras.src.layers import serialization
+    from tf_keras.src.saving import saving_api
     from tf_keras.src.saving.legacy import hdf5_format, model_config
 
     if getattr(model_config.model_from_config, "reads_old_files", False):
         return
+    saving_api.get_save_format = _of_graphs(saving_api.get_save_format)
     model_config.model_from_config = _of_config(model_config.model_from_config)
     from_json = _of_json(serialization.deserialize_from_json)
     serialization.deserialize_from_json = layers.deserialize_from_json = from_json
     hdf5_format.preprocess_weights_for_loading = _of_weights(
         hdf5_format.preprocess_weights_for_loading
     )
+
+
+def _of_graphs(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The archive that `.keras` names today can be written in eager execution only."""
+    import tensorflow.compat.v1 as tf
+
+    @functools.wraps(original)
+    def get_save_format(filepath: Any, save_format: str | None) -> str:
+        found: str = original(filepath, save_format)
+        return "h5" if found == "keras" and not tf.executing_eagerly() else found
+
+    return get_save_format
 
 
 def _of_config(original: Callable[..., Any]) -> Callable[..., Any]:

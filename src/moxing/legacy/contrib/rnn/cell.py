@@ -44,8 +44,10 @@ def unbuilt(cell: Any) -> Any:
             held = getattr(layer, name, None)
             if held:
                 memo[id(held)] = type(held)()
-        # Neither can be copied: the call makes new ones.
-        kept = [*layer.weights, *(vars(layer)[name] for name in _SCOPES if name in vars(layer))]
+        # Neither can be copied: the call makes new ones. A cell whose class does not call the base
+        # class's __init__ has no list of variables.
+        variables = getattr(layer, "weights", [])
+        kept = [*variables, *(vars(layer)[name] for name in _SCOPES if name in vars(layer))]
         memo.update({id(value): value for value in kept})
     copied = copy.deepcopy(cell, memo)
     for layer in _layers(copied):
