@@ -133,6 +133,35 @@ def test_numbers_of_arrays_with_one_element(program: Any) -> None:
     assert [type(value) for value in values["wrapped"]] == [np.uint8, np.int8, np.uint8]
 
 
+def test_classes_of_types_are_types_of_arrays(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np
+        class own:
+            integer = 'kept'
+            @staticmethod
+            def full(value, kind=None): return value, kind
+        made = [
+            np.empty(2, dtype=np.integer), np.zeros(2, np.signedinteger),
+            np.ones((1, 2), dtype=np.unsignedinteger), np.array([1.5]).astype(np.integer),
+            np.asarray([1], dtype=np.floating), np.arange(3, dtype=np.number),
+            np.array([1], np.complexfloating), np.full(2, 7, dtype=np.inexact),
+        ]
+        kinds = [a.dtype.name for a in made] + [np.dtype(np.integer).name]
+        asked = np.issubdtype(np.int8, np.integer), isinstance(np.int8(1), np.integer)
+        others = own.full(own.integer, kind=own.integer)
+        """
+    )
+    whole, real = "int64", "float64"
+    assert values["kinds"] == [
+        *(whole, whole, "uint64", whole),
+        *(real, real, "complex128", real, whole),
+    ]
+    assert values["made"][3].tolist() == [1]
+    assert values["asked"] == (True, True)
+    assert values["others"] == ("kept", "kept")
+
+
 def test_integers_out_of_the_range_of_an_array(program: Any) -> None:
     values = program(
         """

@@ -39,6 +39,20 @@ _OPERATORS = {
 _UFUNCS = frozenset(
     ("add", "bitwise_and", "bitwise_or", "divide", "maximum", "minimum", "multiply", "subtract")
 )
+# Classes of NumPy's types, and the functions that took these classes for types until NumPy 2.
+_ABSTRACT = frozenset(
+    (
+        *("complexfloating", "floating", "inexact", "integer", "number", "signedinteger"),
+        "unsignedinteger",
+    )
+)
+_MAKERS = frozenset(
+    (
+        *("arange", "array", "asanyarray", "asarray", "astype", "dtype", "empty", "empty_like"),
+        *("eye", "frombuffer", "fromiter", "full", "full_like", "identity", "ones", "ones_like"),
+        *("zeros", "zeros_like"),
+    )
+)
 _Node = TypeVar("_Node", bound=ast.AST)
 _VALUE, _OWNER, _PLACE, _ERROR = (
     f"__mox_{name}__" for name in ("value", "owner", "place", "error")
@@ -172,11 +186,20 @@ class _Changes(ast.NodeTransformer):
                     return self._help(_NUMBERS[node.func.id], value, at=node)
             elif isinstance(node.func, ast.Attribute) and node.func.attr in _SCALARS:
                 return self._help("scalar", node.func, value, at=node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _MAKERS:
+            node.args = [self._concrete(value) for value in node.args]
+            for word in node.keywords:
+                word.value = self._concrete(word.value)
         self._without_u(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNCS:
             two = len(node.args) == 2 and not node.keywords
             if two and any(map(_is_wide, node.args)):
                 return self._help("widened", node.func, *node.args, at=node)
+        return node
+
+    def _concrete(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Attribute) and node.attr in _ABSTRACT:
+            return self._help("concrete", node, at=node)
         return node
 
     def _without_u(self, node: ast.Call) -> None:

@@ -126,6 +126,23 @@ def to_int(value: Any) -> int:
     return int(value.item()) if _is_single(value) else int(value)
 
 
+# The types that NumPy 1 made of classes of types.
+_CONCRETE = {
+    np.integer: np.int_,
+    np.signedinteger: np.int_,
+    np.unsignedinteger: np.uint,
+    np.number: np.float64,
+    np.inexact: np.float64,
+    np.floating: np.float64,
+    np.complexfloating: np.complex128,
+}
+
+
+def concrete(kind: Any) -> Any:
+    """Returns the type of arrays that a class of types such as `np.integer` stands for."""
+    return _CONCRETE.get(kind, kind) if isinstance(kind, type) else kind
+
+
 def formatted(text: str, values: Any) -> str:
     """Returns `text % values`, even if `%d` or `%f` gets an array with one element."""
     try:
