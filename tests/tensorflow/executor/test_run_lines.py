@@ -127,10 +127,8 @@ def test_line_of_a_training_that_is_done_already(run: Run, said: Said, tmp_path:
         assert (result.global_step, result.steps) == (3, 0)
 
 
-def test_versions_are_said_once_a_process(
-    run: Run, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hello, "_said", False)
+def test_versions_are_said_once_a_process(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    hello._say_versions.cache_clear()
     with caplog.at_level(logging.INFO):
         run()
         run()
