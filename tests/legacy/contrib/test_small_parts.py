@@ -378,7 +378,6 @@ def test_distributions_say_what_to_install_or_are_those_of_probability(faces: Fa
         ("tensor_forest", "scikit-learn"),
         ("boosted_trees", "scikit-learn"),
         ("tensorrt", "NVIDIA"),
-        ("gan", "mox.ModelSpec"),
     ],
 )
 def test_what_cannot_be_had_says_what_to_do(faces: Faces, name: str, advice: str) -> None:
