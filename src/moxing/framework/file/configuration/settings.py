@@ -79,8 +79,14 @@ class Settings:
     limits: tuple[tuple[str, float], ...] = ()
 
 
-# The arguments of `set_auth`. The mapping is replaced as a whole, so that threads need no lock.
-_given: dict[str, Any] = {}
+@dataclass
+class _Given:
+    """The arguments of `set_auth`. The mapping is replaced as a whole: threads need no lock."""
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+_GIVEN = _Given()
 
 
 def set_auth(
@@ -137,13 +143,14 @@ def set_auth(
         name = next(iter(unknown))
         raise MoxTypeError(f"set_auth() has no argument {name!r}.{near_matches(name, given)}")
     changes = {name: value for name, value in given.items() if value is not None}
-    _build({**_given, **changes})
-    _given.update(changes)
+    merged = {**_GIVEN.arguments, **changes}
+    _build(merged)
+    _GIVEN.arguments = merged
 
 
 def reset_auth() -> None:
     """Discards all settings of `set_auth`, so that only the environment applies."""
-    _given.clear()
+    _GIVEN.arguments = {}
 
 
 def current() -> Settings:
@@ -152,7 +159,7 @@ def current() -> Settings:
     Raises:
       MoxValueError: the value of an environment variable is invalid.
     """
-    return _build(_given)
+    return _build(_GIVEN.arguments)
 
 
 def needs_endpoint(settings: Settings, url: object) -> None:
