@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import random
 import runpy
@@ -146,6 +147,18 @@ def _write_flowers(folder: Path) -> None:
                     color = chance.integers(0, 60, (*size, 3)) + np.array([40 * label, 90, 150])
                     jpeg = encode(color.astype(np.uint8))
                     (folder / split / name / f"{number}.jpg").write_bytes(jpeg)
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[str], list[str]]]:
+    """`said("step:")`: the messages of TensorFlow's logger so far that hold this text."""
+
+    def messages(text: str = "") -> list[str]:
+        found = [record for record in caplog.records if record.name == "tensorflow"]
+        return [record.getMessage() for record in found if text in record.getMessage()]
+
+    with caplog.at_level(logging.INFO, "tensorflow"):
+        yield messages
 
 
 @pytest.fixture

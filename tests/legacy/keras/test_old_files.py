@@ -14,6 +14,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError
+from moxing.keras.building.trace import eager_mode
 from moxing.legacy.keras import arrival
 from moxing.legacy.keras.old_files import converted
 
@@ -301,7 +302,6 @@ def test_eager_execution_writes_the_archive_of_today(tmp_path: Path) -> None:
     from tf_keras import layers, models
 
     path = str(tmp_path / "model.keras")
-    if not tf.executing_eagerly():
-        pytest.skip("another test has left eager execution for good")
-    models.Sequential([layers.Dense(3, input_shape=(4,))]).save(path)
+    with eager_mode():
+        models.Sequential([layers.Dense(3, input_shape=(4,))]).save(path)
     assert zipfile.is_zipfile(path)
