@@ -51,7 +51,7 @@ class Startable(Protocol):
 
 
 class Failed(Protocol):
-    """What has ended a job: a task, or a connection that all depend on."""
+    """A task that has ended its job, or a connection on which all tasks depend."""
 
     @property
     def name(self) -> str: ...
@@ -67,7 +67,7 @@ class Failed(Protocol):
 
 
 class Network:
-    """What connects the tasks of one start of a job: here, the machines' own network."""
+    """The connections between the tasks of one start of a job: here, the machines' own network."""
 
     def open(self, logs: Path, stop: StopRequest, say: Callable[[str], None]) -> None:
         """Connects the machines before the tasks start, unless a signal asks to stop."""

@@ -48,16 +48,16 @@ class Metric:
     """
 
     def __init__(self, ranking: Ranking) -> None:
-        self._ranking, self._missed = ranking, False
+        self._ranking, self._settled = ranking, False
 
     def value_in(self, values: Mapping[str, Any]) -> float | None:
         """The value of the metric; None: it is not among the values, which is said once."""
         metric = self._ranking.metric
         if metric in values:
-            self._missed = True
+            self._settled = True
             return float(values[metric])
-        if not self._missed:
-            self._missed = True
+        if not self._settled:  # The first evaluation tells whether the name is right.
+            self._settled = True
             TENSORFLOW.warning(
                 "%s names the metric %r, which this evaluation does not have: it has %s.%s No"
                 " checkpoint is kept as the best until an evaluation has it.",

@@ -1,4 +1,4 @@
-"""Which checkpoints of a run are its best ones.
+"""Says by which metric a run keeps its best checkpoints.
 
 No TensorFlow here: flags are read without it.
 """

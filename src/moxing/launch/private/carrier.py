@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 
 from moxing.errors import MoxRuntimeError
-from moxing.launch.hosts import SSH
+from moxing.launch.hosts import SSH, address
 from moxing.launch.lifeline import die_with
 from moxing.launch.private.room import MARK, PROBE
 from moxing.launch.readable import has_data
@@ -37,7 +37,7 @@ class Carrier:
 
     def __init__(self, host: str, directory: Path, control: str, logs: Path) -> None:
         self.host, self.name = host, f"the connection to {host}"
-        self.path = logs / f"connection-{host.rpartition('@')[2]}.log"
+        self.path = logs / f"connection-{address(host)}.log"
         self.folder = ""
         self.code: int | None = None
         self._control, self._said = control, b""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
+from moxing import signals
 from moxing.launch.private.inside import probe
 
 MARK = "mox-room: "  # Before the path: a shell's start-up files may print lines of their own.
@@ -31,10 +32,9 @@ def main(words: Sequence[str]) -> int:
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         del frame
-        sys.exit(128 + number)
+        sys.exit(signals.EXIT_BASE + number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, end)
+    signals.install(dict.fromkeys((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), end))
     if PROBE in words and (problem := probe()):
         print(problem, file=sys.stderr)
         return 1

@@ -1,1 +1,1 @@
-"""What programs of TensorFlow 2.0 to 2.4 expect of `tf.distribute` that it does no longer."""
+"""Restores behavior of `tf.distribute` on which programs of TensorFlow 2.0 to 2.4 rely."""

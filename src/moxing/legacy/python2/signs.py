@@ -176,7 +176,7 @@ def _signs(node: ast.AST, made: frozenset[str], asks: _Asks) -> Iterator[tuple[s
 
 
 class _Asks:
-    """Which expressions of a file ask for the version of Python."""
+    """Finds the expressions of a file that ask for the version of Python."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._names: set[str] = set()
