@@ -1,4 +1,4 @@
-"""The public names that are imported at first use, and documented names that are missing."""
+"""The public names that are imported at first use."""
 
 from __future__ import annotations
 
@@ -30,13 +30,9 @@ LAZY: Final = {
     "OptimizerWrapperKeys": "moxing.tensorflow.optimizer",
     "get_optimizer_wrapper_fn": "moxing.tensorflow.optimizer",
     "auto": "moxing.tensorflow.auto",
+    "InputSpec": "moxing.tensorflow.executor.input_spec",
     "cache": "moxing.tensorflow.executor.cache",
     "file": "moxing",
-}
-MISSING: Final = {
-    "InputSpec": "every device takes a batch of its own, so return one sample (auto_batch=True) or"
-    " one device's batch from input_fn. Where it gave batches to be split over the devices"
-    " (split_to_device), divide their size by mox.get_flag('num_gpus')",
 }
 # The names in LAZY that are modules.
 _MODULES: Final = ("auto",)
@@ -50,11 +46,9 @@ def load(name: str, public: list[str]) -> Any:
         public: all public names.
 
     Raises:
-        MoxAttributeError: the name is missing in this version, or is not part of the API.
+        MoxAttributeError: the name is not part of the API.
     """
     if name in LAZY:
         module = importlib.import_module(LAZY[name])
         return module if name in _MODULES else getattr(module, name)
-    if name in MISSING:
-        raise MoxAttributeError(f"mox.{name} is not part of openmox: {MISSING[name]}.")
     raise MoxAttributeError(f"mox has no {name!r}.{near_matches(name, public)}")

@@ -14,6 +14,8 @@ import tensorflow.compat.v1 as tf
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, generated  # noqa: E402
 
+from moxing.engine.graph import blame  # noqa: E402
+
 
 def note(input_fn: Callable[[str], Any]) -> str:
     """The last note of the error that ends a run."""
@@ -73,6 +75,18 @@ def test_a_broken_image_is_told_with_its_operation() -> None:
 
     told = note(input_fn)
     assert ", by 'DecodeJpeg' in a function of the input's pipeline: jpeg::Uncompress" in told
+
+
+def test_the_first_of_several_errors_is_told() -> None:
+    several = (
+        "2 root error(s) found.\n  (0) INVALID_ARGUMENT: assertion failed: [too few]\n\t"
+        " [[{{node Assert}}]]\n  (1) INVALID_ARGUMENT: assertion failed: [others]"
+    )
+    error = tf.errors.InvalidArgumentError(None, None, several)
+    told = blame.about(error, tf.Graph(), "in step 0")
+    assert told.endswith(
+        "by 'Assert' in a function of the input's pipeline: assertion failed: [too few]."
+    )
 
 
 def test_an_element_of_a_generator_that_tensorflow_refuses() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.data import feed, order, step_groups
+from moxing.engine.data import feed, order, step_groups, whole_batch
 from moxing.engine.data.fusion import Batch
 from moxing.engine.data.lift import CannotLiftError, Lifted, lift, uses_python
+from moxing.engine.data.whole_batch import WholeBatch
 from moxing.engine.graph import saveables, structure
 from moxing.engine.graph.rewrites import arrays, fused_sums
 from moxing.engine.job.job import TRAIN
@@ -39,6 +40,7 @@ class Inputs:
         cut: the user's iterator operations that the pipeline replaced: a session that runs them
             takes elements that the models then miss.
         positioned: whether the input starts where `feed.Feed.start` says.
+        shared: whether a step takes one element, a batch that the devices share.
     """
 
     structures: tuple[list[Any] | dict[str, Any], ...]
@@ -48,6 +50,7 @@ class Inputs:
     cut: tuple[tf.Operation, ...] = ()
     positioned: bool = False
     real: tuple[tf.Tensor, ...] = ()
+    shared: bool = False
 
     @property
     def structure(self) -> list[Any] | dict[str, Any]:
@@ -107,12 +110,16 @@ def build(
         make_batches: whether `input_fn` returns single samples to be batched here. In TRAIN every
             batch is full, so that its size is static; other modes also get the rest.
         may_lift: False keeps the tensors that `input_fn` returned wherever possible.
-        devices: number of devices; each device's model takes one element per step.
+        devices: number of devices; each device's model takes one element per step, or a part of the
+            step's element if `input_fn` returns a `WholeBatch`.
     """
     with tf.device("/cpu:0"):
         with arrays.out_of_graph():
             result = user_calls.call("input_fn", input_fn, mode, about=f"mode {mode}")
         initializers: list[tf.Operation] = []
+        # Batches that are made here have the size of one device's batch.
+        shared = isinstance(result, WholeBatch) and not make_batches and devices > 1
+        result = result.inputs if isinstance(result, WholeBatch) else result
         if structure.is_dataset(result):
             structure.check_dataset(result)
             iterator = tf.data.make_initializable_iterator(result)
@@ -123,15 +130,29 @@ def build(
             order.fix(demand.order, demand.shard)
         inputs = structure.normalize(result)
         names, tensors = zip(*structure.leaves(inputs), strict=True)
-        batches = _Batches(mode, batch_size if make_batches else None, devices)
+        batches = _Batches(mode, batch_size if make_batches else None, 1 if shared else devices)
         if batches.size is not None:
             _check_batchable(names, tensors, batches.size)
         made = _of_devices(inputs, initializers, batches, may_lift)
+        if shared:
+            made = _shared(made, devices, batches.full)
         return dataclasses.replace(
             made,
             structures=tuple(_single_outputs(element) for element in made.structures),
             positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True)),
         )
+
+
+def _shared(made: Inputs, devices: int, full: bool) -> Inputs:
+    """Returns the inputs of one device as those of devices that share each batch."""
+    parts = whole_batch.share(made.structure, devices, full)
+    return dataclasses.replace(
+        made,
+        structures=tuple(structure.replace(made.structure, part.tensors) for part in parts),
+        counts=tuple(part.count for part in parts),
+        real=tuple(part.real for part in parts if part.real is not None),
+        shared=True,
+    )
 
 
 def _single_outputs(inputs: Any) -> Any:

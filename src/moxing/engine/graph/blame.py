@@ -24,6 +24,8 @@ _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
 
 # In front of what a dataset's function raised.
 _PASSED_ON = re.compile(r"^Error in .*? with iterator: \S+: ")
+# The heading of several errors, and what is in front of each of them.
+_SEVERAL = re.compile(r"^\d+ root error\(s\) found\.\n\s*\(\d+\) [A-Z_]+: ")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Iteration|Warning)\b")
 
@@ -97,7 +99,8 @@ def _in_pipeline(error: tf.errors.OpError) -> str:
     names = [found[1] for found in _NAMED.finditer(message) if found[1]]
     if not names:
         return ""
-    words = _PASSED_ON.sub("", message.splitlines()[0]).strip().rstrip(".")
+    first = _SEVERAL.sub("", message).splitlines()[0]
+    words = _PASSED_ON.sub("", first).strip().rstrip(".")
     return f", by {names[0]!r} in a function of the input's pipeline: {words}"
 
 

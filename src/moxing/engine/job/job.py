@@ -57,11 +57,14 @@ class Data:
         input_fn: takes the mode; returns the tensors of one sample or one batch, or a Dataset.
         batch_size: samples per batch; None: the input decides.
         make_batches: whether the engine batches single samples.
+        shared: whether a step takes one batch, which the devices of the process share. Known when
+            `input_fn` was called: see `Job.with_inputs`.
     """
 
     input_fn: Callable[[str], Any]
     batch_size: int | None = None
     make_batches: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,7 +286,11 @@ class Job:
         data = self.data
         batches = 1 if self.optimization.updating.parts else self.batches
         size = data.batch_size if data.make_batches and data.batch_size else 1
-        return self.devices * batches * size
+        return (1 if data.shared else self.devices) * batches * size
+
+    def with_inputs(self, shared: bool) -> Job:
+        """The same job, of which is known whether devices share each batch of the input."""
+        return self if not shared else replace(self, data=replace(self.data, shared=True))
 
     def starting_from(self, checkpoint_path: str | None) -> Job:
         """The same job with another `restoring.checkpoint_path`."""

@@ -131,6 +131,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
             job = trial.choose(job, team)
         place = team.place(job.placement)
         built = program.build(job, Taken(found.taken, found.input_steps), found.order, place)
+        job = job.with_inputs(built.inputs.shared)
         if at_end is not None and start is not None:
             TENSORFLOW.info("%s", at_end)
             return _only_exported(job, built, start)

@@ -40,6 +40,7 @@ from moxing.tensorflow.executor import (
     meeting,
 )
 from moxing.tensorflow.executor.callables import positional, presented_as
+from moxing.tensorflow.executor.input_spec import Groups
 from moxing.tensorflow.executor.keys import ModeKeys
 from moxing.tensorflow.executor.spec import ModelSpec, describe
 
@@ -73,10 +74,11 @@ def run(
 
     Args:
         input_fn: a function of the mode that returns a tensor, a list, tuple or dict of tensors,
-            or a tf.data Dataset. It returns single samples with auto_batch, else batches.
+            a tf.data Dataset or a mox.InputSpec. It returns single samples with auto_batch, else
+            batches.
         output_fn: a function of a list of output_info values, one dict of arrays per step.
-        model_fn: a function of the inputs (always a list or dict) and the mode that returns a
-            ModelSpec.
+        model_fn: a function of the inputs (a list or dict, or the InputSpec) and the mode that
+            returns a ModelSpec.
         optimizer_fn: a function that returns a tf.train.Optimizer, or a list of such functions,
             one per loss.
         run_mode: mox.ModeKeys.TRAIN, EVAL or PREDICT.
@@ -124,17 +126,22 @@ def run(
     exporting = arguments.check_export(export_model, directory, mode)
     placed = placement()
     verbosity = flags.get_flag("summary_verbosity")
+    groups = Groups()
     job = Job(
         mode=mode,
         data=Data(
             label_file.kept_beside(
                 None if dry or wanted is not None else directory,
-                positional("input_fn", arguments.check_callable("input_fn", input_fn), 1),
+                groups.from_input_fn(
+                    positional("input_fn", arguments.check_callable("input_fn", input_fn), 1)
+                ),
             ),
             batch,
             make_batches=arguments.check_flag("auto_batch", auto_batch) and batch is not None,
         ),
-        model_fn=_model_fn(arguments.check_callable("model_fn", model_fn), output_fn, inter_mode),
+        model_fn=_model_fn(
+            arguments.check_callable("model_fn", model_fn), groups, output_fn, inter_mode
+        ),
         optimization=Optimization(
             _optimizers(arguments.check_optimizers(optimizer_fn, mode), batch, placed),
             flags.patterns("trainable_include_patterns"),
@@ -247,8 +254,8 @@ def _output_every(output_fn: Any, every: Any) -> int:
     return count
 
 
-def _model_fn(model_fn: Callable[..., Any], output_fn: Any, inter_mode: Any) -> Any:
-    call = positional("model_fn", model_fn, 2)
+def _model_fn(model_fn: Callable[..., Any], groups: Groups, output_fn: Any, inter_mode: Any) -> Any:
+    call = groups.to_model_fn(positional("model_fn", model_fn, 2))
     evaluates = inter_mode is not None
 
     def build(inputs: Any, mode: str) -> Model:
