@@ -19,8 +19,8 @@ from typing import Any
 class MoxError(Exception):
     """Base class: the message is complete and addressed to the user.
 
-    Codes that steer a terminal, which names of files and other text from outside may have, are
-    escaped in it; its own line ends and tabs are not.
+    Control codes for the terminal, which file names and other text from outside may contain, are
+    escaped in the message; line ends and tabs are not.
     """
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class MoxTypeError(MoxError, TypeError):
 
 
 class MoxKeyError(MoxError, KeyError):
-    """A name that is not among those known."""
+    """A name that is not among the known names."""
 
 
 class MoxAttributeError(MoxError, AttributeError):

@@ -24,8 +24,8 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 class _StderrHandler(logging.StreamHandler):
     """Writes to the current `sys.stderr`, so that the live line can put itself in between.
 
-    Names of files and other text from outside get no way to the terminal's codes by lines that
-    openmox logs. Lines of the program stay as they are: it may color them.
+    In lines that openmox logs, control codes for the terminal from file names and other text from
+    outside are escaped. Lines that the program logs stay as they are: the program may color them.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Who has not the job's secret joins no job, ends none, and is told why."""
+"""Processes without the job's secret can't join or end a job, and are told why."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def test_who_lacks_the_secret_is_told_and_ends_nobody_s_job(ports, caplog, wrong
     else:
         assert type(lost.error) is MissingPeerError
         assert str(lost.error) == (
-            f"What answers in place of worker 0, the chief ({address}) has not the job's secret"
-            " that this task has: it is no task of this job, or was started without the same"
-            " MOX_JOB_SECRET or MOX_JOB_SECRET_FILE."
+            f"The program that answers in place of worker 0, the chief ({address}) does not have"
+            " this task's secret of the job: it is no task of this job, or was"
+            " started without the same MOX_JOB_SECRET or MOX_JOB_SECRET_FILE."
         )
     dropped = [text for text in caplog.messages if text.startswith("Dropped the connection")]
     assert 1 <= len(dropped) <= 3
@@ -163,7 +163,7 @@ def test_a_secret_in_one_task_only_ends_both_with_a_sentence(ports):
         " without."
     )
     assert str(chief.error) == reason
-    assert "has not the job's secret that this task has: " in str(worker.error)
+    assert "does not have this task's secret of the job: " in str(worker.error)
     assert str(worker.error).endswith(f" It says: {shown(reason)}")
 
 

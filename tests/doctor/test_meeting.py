@@ -126,9 +126,9 @@ ONE, OTHER = Secret(b"a secret of sixteen or more"), Secret(b"another secret of 
     ("mine", "theirs", "text"),
     [
         (ONE, ONE, r"answers; its clock is \d+\.\d\d s .*"),
-        (ONE, OTHER, "answers, but its secret of the job is another than this one's"),
-        (ONE, None, "answers, but it has no secret of the job, and this one has"),
-        (None, ONE, "answers, but it has a secret of the job, and this one has none"),
+        (ONE, OTHER, "answers, but its secret of the job is not the secret that this task has"),
+        (ONE, None, "answers, but it has no secret of the job, and this task has one"),
+        (None, ONE, "answers, but it has a secret of the job, and this task has none"),
     ],
 )
 def test_secrets_are_compared_and_not_told(

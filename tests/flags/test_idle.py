@@ -37,9 +37,9 @@ def test_each_is_told_once_with_what_to_do(caplog: pytest.LogCaptureFixture) -> 
     texts = told(caplog, *argv)
     assert texts == [
         "--warmup_steps, a flag of MoXing, does nothing in openmox: give the optimizer a learning"
-        " rate that rises. Should the program read it itself, all is well.",
+        " rate that rises. If the program reads the flag itself, all is well.",
         "--var_dtype, a flag of MoXing, does nothing in openmox: see --use_fp16 and --use_bf16."
-        " Should the program read it itself, all is well.",
+        " If the program reads the flag itself, all is well.",
     ]
     assert told(caplog, *argv) == texts
 

@@ -126,7 +126,7 @@ def test_images_go_through_every_format_in_a_store(
     )
     file.write(f"s3://bucket/of/{publish.MARK}1", '["part-0"]')
     assert cli.main(["s3://bucket/of", "s3://bucket/new", "--to=folders"]) == 1
-    assert "s3://bucket/of is not whole: it is being" in capsys.readouterr().err
+    assert "s3://bucket/of is not complete: it is being" in capsys.readouterr().err
     # The next conversion to there takes the place of what was left.
     (store / "bucket" / "of" / "labels.txt").unlink()
     assert cli.main([str(tree), "s3://bucket/of", "--to=ofrecord"]) == 0

@@ -100,7 +100,7 @@ def test_what_forbids_it_is_said(
     assert str(caught.value) == (
         "--private: this kernel or container allows no network namespace here (Operation not"
         " permitted). Run without --private on a private network, or let an administrator allow"
-        " it: what forbids it is "
+        " it: it is forbidden by "
         + (f"{', '.join(said)} of sysctl." if said else "a container's own rules, as it seems.")
     )
 

@@ -11,8 +11,8 @@ from moxing.legacy.plain import arming
 
 _DESCRIPTION = """\
 on: from now on, in this Python environment, `python SCRIPT.py` runs a program that imports moxing
-or oneflow as `mox run SCRIPT.py` does; other programs notice nothing. on --all: so also one that
-uses what TensorFlow 2.x no longer has. off: no longer. status: which of them it is."""
+or oneflow as `mox run SCRIPT.py` does; other programs do not change. on --all: also programs that
+use names which TensorFlow 2.x no longer has. off: ends this. status: tells whether it is on."""
 
 
 def main(arguments: Sequence[str]) -> int:

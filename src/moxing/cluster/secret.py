@@ -125,7 +125,7 @@ def _content(path: str) -> bytes:
 def _problem(found: os.stat_result) -> str:
     """Says why a file is not safe for a secret; "" if it is."""
     if not stat.S_ISREG(found.st_mode):
-        return "this is no file, which the job's secret would be in. Make one"
+        return "this is not a file, and so can't hold the job's secret. Make one"
     if found.st_uid not in (os.geteuid(), 0):
         return (
             f"the file of the job's secret belongs to the user with the number {found.st_uid}, who"

@@ -143,12 +143,12 @@ def _secrets_differ(
 ) -> str:
     """Words how another task's secret differs from this one's; "" if it does not."""
     if secret is None:
-        return "it has a secret of the job, and this one has none" if "proof" in theirs else ""
+        return "it has a secret of the job, and this task has none" if "proof" in theirs else ""
     if "proof" not in theirs:
-        return "it has no secret of the job, and this one has"
+        return "it has no secret of the job, and this task has one"
     nonces = str(mine.get("nonce")), str(theirs.get("nonce"))
     same = secret.proves(theirs["proof"], _KIND, *nonces)
-    return "" if same else "its secret of the job is another than this one's"
+    return "" if same else "its secret of the job is not the secret that this task has"
 
 
 def _compared(

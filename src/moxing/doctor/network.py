@@ -49,8 +49,8 @@ def findings(
         yield Finding(
             NOTE,
             "not compared",
-            "the clocks, versions and lists of hosts of the other tasks: mox doctor --cluster"
-            " --meet=60, on all machines within a minute, does that",
+            "the clocks, versions and lists of hosts of the other tasks; mox doctor --cluster"
+            " --meet=60, run on all machines within a minute, compares them",
         )
 
 

@@ -57,7 +57,7 @@ def _try(url: str) -> None:
     text = "Written by mox doctor, which deletes it again.\n"
     file.write(place, text)
     if file.read(place) != text:
-        raise MoxError(f"{place} holds something else than was just written to it")
+        raise MoxError(f"{place} does not hold the text that was just written to it")
     try:
         file.remove(place)
     except MoxError as error:

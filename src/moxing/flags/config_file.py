@@ -13,8 +13,8 @@ _PROGRAM = "program"
 # The launcher sets these for each task.
 _OF_TASKS = ("--job_name", "--task_index", "--worker_hosts", "--ps_hosts")
 _LARGEST = 1 << 20  # Characters; a larger file is no file of flags.
-_BITS = 1024  # Of an integer; a float has numbers as large as that.
-# What YAML's reader raises for `!!bool x`, `!!timestamp x` and `!!int ""`.
+_BITS = 1024  # Bits of an integer; floats reach numbers of that size.
+# The errors that YAML's reader raises for `!!bool x`, `!!timestamp x` and `!!int ""`.
 _MALFORMED = (AttributeError, KeyError, TypeError, IndexError)
 
 

@@ -47,8 +47,8 @@ def warn(argv: Sequence[str] | None = None) -> None:
         _told.add(name)
         if name not in absl_flags.FLAGS:
             TENSORFLOW.warning(
-                "--%s, a flag of MoXing, does nothing in openmox: %s. Should the program read it"
-                " itself, all is well.",
+                "--%s, a flag of MoXing, does nothing in openmox: %s. If the program reads the"
+                " flag itself, all is well.",
                 name,
                 IDLE[name],
             )

@@ -51,7 +51,7 @@ def profile_steps(text: str | None, log_dir: str | None) -> tuple[int, int] | No
 
 
 def also() -> tuple[str, ...]:
-    """Returns what MOX_LOG_ALSO adds to the log lines of a training.
+    """Returns the names of the values that MOX_LOG_ALSO adds to the log lines of a training.
 
     Raises:
         MoxValueError: there is no such value.

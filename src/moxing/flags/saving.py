@@ -16,7 +16,7 @@ KEEP_BEST: Final = "MOX_KEEP_BEST"
 
 
 def hours() -> float | None:
-    """Returns the hours after which another checkpoint is kept for good; None: none is.
+    """Returns the hours after which another checkpoint is kept for good; None: no checkpoint is.
 
     Raises:
         MoxValueError: the number is not above 0.
@@ -38,7 +38,7 @@ def in_step() -> bool:
 
 
 def best(argument: object = None, name: str = "keep_best") -> Ranking | None:
-    """Returns the metric whose best checkpoints are kept; None: none is.
+    """Returns the metric whose best checkpoints are kept; None: there is none.
 
     Args:
         argument: the program's own setting, which MOX_KEEP_BEST overrides.

@@ -164,8 +164,8 @@ def overridden(**values: Any) -> Iterator[None]:
 def register() -> None:
     """Makes the flags visible in absl's global FLAGS, which is `tf.flags.FLAGS`.
 
-    A flag that the program defines itself, before or after, is its own: it gets the command line's
-    value from its own parser, and openmox gets it from this one.
+    A flag that the program defines itself, before or after, stays the program's. The program's
+    parser and openmox's each read its value from the command line.
     """
     for spec in TABLE:
         if spec.name not in absl_flags.FLAGS:

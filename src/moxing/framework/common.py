@@ -3,7 +3,8 @@
 from moxing.errors import MoxImportError
 
 raise MoxImportError(
-    "moxing.framework.common, a part of MoXing, is not part of openmox. What programs took of it"
-    " is in moxing.framework.file (files and stores), moxing.framework.util and Python's logging.",
+    "moxing.framework.common, a part of MoXing, is not part of openmox. The parts that programs"
+    " used are in moxing.framework.file (files and stores), moxing.framework.util and Python's"
+    " logging.",
     name=__name__,
 )

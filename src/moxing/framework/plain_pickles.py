@@ -1,7 +1,7 @@
 """Reads pickles of plain data: numbers, text, lists, dicts and NumPy's arrays of them.
 
-A pickle names functions and classes to call, and may name any. Here it may only name those that
-plain data needs, so that no code runs that the file chooses. Anything else is refused by its name.
+A pickle names functions and classes to call, and may name any. This module accepts only those that
+plain data needs, so that a file can't choose code to run. An error names any other.
 """
 
 from __future__ import annotations
@@ -98,10 +98,11 @@ def load(file: IO[bytes], encoding: str = "ASCII") -> Any:
 
     Args:
         file: an open file, at the start of the pickle.
-        encoding: how Python 2's `str` are text; `"bytes"` leaves them bytes.
+        encoding: the encoding of Python 2's `str`; `"bytes"` leaves them bytes.
 
     Raises:
-        MoxValueError: the pickle names what plain data does not need. The message says what.
+        MoxValueError: the pickle names an object that plain data does not need; the message has its
+            name.
         Exception: whatever `pickle.load` raises for a damaged file.
     """
     return _Unpickler(file, encoding=encoding).load()

@@ -16,12 +16,12 @@ def folder(parent: str, name: str) -> str:
     """Returns the folder `NAME-UID` in a parent folder, which is made for this user alone.
 
     Args:
-        parent: the folder to make it in, which is made where it lacks; others may write to it.
-        name: what the folder is for.
+        parent: the folder that contains it, made if it does not exist; others may write to it.
+        name: the purpose of the folder.
 
     Raises:
         MoxRuntimeError: there is such a folder already and it is another user's, or others may
-            write to it: what it holds can't be trusted.
+            write to it: its content can't be trusted.
         OSError: the folder can't be made.
     """
     path = os.path.join(parent, f"{name}-{os.geteuid()}")

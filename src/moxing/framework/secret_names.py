@@ -1,4 +1,4 @@
-"""Tells by its name whether a variable or a flag holds a secret."""
+"""Tells from the name of a variable or a flag whether it holds a secret."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 
 _WORDS = {"SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL", "CREDENTIALS", "APIKEY"}
 _ENDS = ("ACCESS_KEY", "API_KEY", "PRIVATE_KEY", "ACCOUNT_KEY")
-_PLACES = ("FILE", "PATH", "DIR", "URI", "URL")  # Say where a secret is, and are none.
+# The value of such a name is the place of a secret, and is no secret.
+_PLACES = ("FILE", "PATH", "DIR", "URI", "URL")
 
 
 def is_secret(name: str) -> bool:

@@ -33,7 +33,7 @@ class Limits:
             report the error that caused the death.
         stop: the time between SIGTERM and SIGKILL, in which tasks save a step and end an upload.
         ps: how long parameter servers may go on after the last worker has ended.
-        quiet: the first part of `stop`, after which a line names the tasks that are waited for.
+        quiet: the time after SIGTERM until a line names the tasks that have not ended.
     """
 
     explain: float = 5.0
@@ -63,8 +63,8 @@ class Outcome:
 
     Attributes:
         ends: code by task, in the order in which they ended.
-        cause: the first task that failed by itself, not for want of another task; None if all did
-            their work, or a signal stopped them.
+        cause: the first task that failed by itself, and not because it lost another task; None if
+            all did their work, or a signal stopped them.
         last_lines: the last lines that `cause` printed.
         path: the file with the whole output of `cause`.
     """
@@ -95,7 +95,7 @@ def run(
         stop: signals that this process got.
         limits: the limits of waiting.
         say: prints one of the launcher's own lines.
-        network: connects the tasks; is open.
+        network: connects the tasks; it is open already.
 
     Raises:
         MoxRuntimeError: a task can't be started.
@@ -114,7 +114,7 @@ def run(
 
 
 def failure(failed: Failed, ends: Mapping[str, int]) -> Outcome:
-    """Words the end of a job by what has failed, with the ends of its tasks."""
+    """Returns the outcome of a job that `failed` has ended, with the ends of its tasks."""
     ends = {failed.name: failed.code or 0, **ends}
     return Outcome(ends, failed.name, tuple(failed.last), failed.path)
 

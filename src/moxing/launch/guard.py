@@ -2,7 +2,7 @@
 
 With `--secret` before the command, the first line of the input is the secret of the job, which the
 command gets in its environment: no list of processes shows it, and no file keeps it. With
-`--private` and a place after that, the command runs in a network of its own.
+`--private` and a description of the task's place, the command runs in a network of its own.
 
 ssh passes no signals on, and a program that it started lives on when the connection is lost. So the
 launcher writes the numbers of signals, a line each, to this program's input. The end of that input

@@ -157,7 +157,7 @@ def addresses_of(job: Spread) -> dict[Task, str]:
 
 
 def address(host: str) -> str:
-    """Returns the name of a machine without the user that ssh goes there as."""
+    """Returns the name of a machine without the user name for ssh."""
     return host.rpartition("@")[2]
 
 

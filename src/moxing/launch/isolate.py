@@ -70,8 +70,8 @@ def _refused(option: str, reason: str) -> MoxNotSupportedError:
     settings = f"{', '.join(found)} of sysctl" if found else "a container's own rules, as it seems"
     return MoxNotSupportedError(
         f"{option}: this kernel or container allows no network namespace here ({reason}). Run"
-        f" without {option} on a private network, or let an administrator allow it: what forbids it"
-        f" is {settings}."
+        f" without {option} on a private network, or let an administrator allow it: it is"
+        f" forbidden by {settings}."
     )
 
 

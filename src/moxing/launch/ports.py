@@ -27,7 +27,7 @@ def free_ports(count: int) -> list[int]:
         count: how many ports.
 
     Raises:
-        MoxRuntimeError: there are not so many.
+        MoxRuntimeError: too few ports are free.
     """
     found: list[int] = []
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
@@ -59,8 +59,8 @@ def _is_kept(port: int) -> bool:
 def _locks() -> int | None:
     """Returns the file of locks, which stays open: closing it would give up all locks.
 
-    None: the machine has no place for such a file. Ports are then chosen without it, and a port
-    that another process takes first is named when the task opens it.
+    None: the machine has no place for such a file. Ports are then chosen without locks; if another
+    process takes a port first, the error of the task that opens it names the port.
     """
     with contextlib.suppress(OSError, MoxRuntimeError):
         folder = private.folder(tempfile.gettempdir(), "moxing-ports")

@@ -26,7 +26,7 @@ def on_request(act: Callable[[], Any]) -> Iterator[None]:
 
 
 def show_stacks(process: int) -> bool:
-    """Has a process print its stacks; whether it can: others would end by the signal."""
+    """Makes a process print its stacks; returns whether it can: the signal would end others."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -34,7 +34,7 @@ def show_stacks(process: int) -> bool:
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
     if not int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1:
         return False
-    # Not its group: a child that runs another program has no handler.
+    # The signal is not for the group: a child that runs another program has no handler.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGUSR1)
     return True

@@ -23,15 +23,15 @@ _SCRIPT = """\
 #SBATCH --open-mode=append
 # After the death of a node, or to make room for another job, Slurm starts all of this again.
 #SBATCH --requeue
-# So many seconds before the time limit the tasks save their step and end with 143. B: this shell
-# is told, and tells them, so that it knows which 143 it has asked for.
+# {grace} seconds before the time limit the tasks save their step and end with 143. B: Slurm signals
+# only this shell, which tells the tasks, so that it knows which 143 it has asked for.
 #SBATCH --signal=B:TERM@{grace}
 
-# What runs on each node: the program, which is told to stop once, however many signals come. This
-# shell sends USR2, again and again. Slurm itself sends TERM: to this process alone, or to all that
-# it started, as ProctrackType says; whether the canary is dead tells which.
-# srun returns the highest code of all its tasks. One that has lost a partner ends with 143, and
-# must not hide the error of that partner: the program's own codes, 1 to 94, become 161 to 254.
+# The shell that runs the program on each node. It tells the program to stop once, however many
+# signals come. The script around it sends USR2 repeatedly. Slurm itself sends TERM: to this shell
+# alone, or also to its children, as ProctrackType says; a dead canary shows that they got it.
+# srun returns the highest code of all its tasks. A task that has lost another task ends with 143,
+# and must not hide the error of that task: the program's own codes, 1 to 94, become 161 to 254.
 # bash forgets a process that ends in the moment in which a signal ends `wait`: the next `wait`
 # lasts as long as there is another child, here the canary, and returns 0. The task then ends with
 # 143: after a restart, a program that had finished says so and ends with 0.
@@ -74,9 +74,10 @@ exit "$code"'
 stopped=0 running= telling= pausing=
 trap 'stopped=$((stopped + 1)); tell_tasks; kill $pausing 2>/dev/null' TERM INT
 
-# Not by a signal to srun, which would kill the tasks. A signal that comes before they run is lost,
-# so it is sent until srun has ended. Not at once: at the end of a job Slurm tells the tasks too,
-# and a second SIGTERM would cut their save.
+# Tells the tasks to stop. A signal to srun would kill them, so scancel signals the tasks
+# themselves. A signal that comes before they run is lost, so it is repeated until srun has ended.
+# The first signal waits a second: at the end of a job Slurm tells the tasks too, and a second
+# SIGTERM would cut their save.
 tell_tasks() {{
   if [ -z "$running" ] || [ -n "$telling" ]; then return; fi
   while sleep 1 && kill -0 "$running"; do
@@ -86,7 +87,7 @@ tell_tasks() {{
   telling=$!
 }}
 
-# A signal ends `wait`, and not the process that is waited for. If that process ended in the same
+# A signal ends `wait`, and not the process for which it waits. If that process ended in the same
 # moment, bash may have forgotten its end, and would wait for it without limit.
 await() {{
   if [ "$stopped" -gt 0 ]; then tell_tasks; fi
@@ -107,12 +108,12 @@ export MOX_JOB_SECRET=
 unset MOX_JOB_SECRET_FILE
 pause=1
 for restarts in $(seq 0 {max_restarts}); do
-  # Who has not this secret joins no task; another start has another. Not in a command line, which
-  # every user of the machine may see.
+  # A process without this secret can't join the tasks; each start has a new secret. It is in no
+  # command line, which every user of the machine may see.
   MOX_JOB_SECRET=$(od -vAn -N32 -tx1 /dev/urandom | tr -d ' \n')
-  # Every task finds the others in Slurm's variables. After a death the others end within seconds;
-  # one that hangs is killed --wait seconds after the first end. It is this long as the first worker
-  # may upload what it saved when the others are done.
+  # Every task finds the others in Slurm's variables. After a death the others end within seconds; a
+  # task that hangs is killed --wait seconds after the first end. The wait is this long because the
+  # first worker may still upload its checkpoint when the others are done.
   srun --distribution=block --kill-on-bad-exit=0 --wait={wait} --label bash -c "$task" task \\
     {command} &
   running=$!
@@ -120,11 +121,12 @@ for restarts in $(seq 0 {max_restarts}); do
   if [ "$stopped" -gt 0 ]; then exit 143; fi
   if [ "$code" -eq 255 ]; then exit 255; fi
   if [ "$code" -gt 160 ]; then exit $((code - 160)); fi
-  # Up to 128 it is srun's own. A signal, or 143 that nobody asked for: tasks died or lost others.
+  # Codes up to 128 are srun's own. Others are of a signal, or 143 that nobody asked for: tasks died
+  # or lost others.
   if [ "$code" -le 128 ] || [ "$restarts" -eq {max_restarts} ]; then exit "$code"; fi
   if scontrol show job "$job" 2>/dev/null | grep -q "PreemptTime=[0-9]"; then
     echo "srun ended with $code; another job gets the nodes" >&2
-    pause=3600  # Slurm ends this shell, and starts it again where it said so.
+    pause=3600  # Slurm ends this shell, and requeues the job if it is to be started again.
   else
     echo "srun ended with $code; starting again in $pause s" >&2
   fi

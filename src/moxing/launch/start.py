@@ -73,8 +73,8 @@ class Network:
         """Connects the machines before the tasks start, unless a signal asks to stop."""
 
     def lost(self) -> Failed | None:
-        """Returns what has failed, if the tasks can't reach each other any more."""
+        """Returns the connection that failed, if the tasks can't reach each other any more."""
         return None
 
     def close(self) -> None:
-        """Takes back all that `open` made."""
+        """Removes everything that `open` made."""

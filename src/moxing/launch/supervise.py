@@ -80,7 +80,7 @@ def supervise(
 def _once(
     job: Startable, folder: Path, stop: StopRequest, limits: Limits, network: Network
 ) -> Outcome:
-    """Runs all tasks once, with what connects them."""
+    """Runs all tasks once, with the network that connects them."""
     own = partial(say, job)
     try:
         network.open(folder, stop, own)

@@ -33,7 +33,7 @@ class Task:
         name: such as `worker 1`.
         path: the file that keeps its whole output.
         last: its last lines, without TensorFlow's lines that call for no action.
-        code: as a shell has it, 128 + number for a signal; None while it runs.
+        code: its exit code, 128 + number for a signal as in a shell; None while it runs.
         ended: the time at which its end was noticed, by `time.monotonic()`.
     """
 

@@ -183,5 +183,5 @@ def test_a_missing_vocabulary(fed: list[Any]) -> None:
     tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, words)
     assert _refused(ExportSignature({"x": fed[0]}, {"y": fed[0]}), fed) == (
         "The exported model needs the file '/nowhere/words.txt', which does not exist. It is copied"
-        " beside the model when that is exported."
+        " beside the model when the model is exported."
     )

@@ -87,8 +87,8 @@ def test_random_outputs_are_not_compared(tmp_path: Path, caplog: pytest.LogCaptu
     with caplog.at_level(logging.INFO, "tensorflow"):
         _export(tmp_path, lambda x: {"y": x * _weight(), "noise": x + tf.random_uniform([])})
     assert [line for line in caplog.messages if "not compared" in line] == [
-        "The exported output 'noise' is not compared with the checkpoint's: it is another one at"
-        " each call, as with random operations."
+        "The exported output 'noise' is not compared with the checkpoint's: it differs from call to"
+        " call, as with random operations."
     ]
     assert (tmp_path / "1" / "saved_model.pb").is_file()
 
@@ -146,8 +146,8 @@ def test_where_no_input_works_the_log_says_why(
         _export(tmp_path, strict)
     (line,) = [line for line in caplog.messages if "not compared" in line]
     assert line.startswith(
-        "The exported model is not compared with the checkpoint: no generated input is one that it"
-        " takes (assertion failed: [too small]"
+        "The exported model is not compared with the checkpoint: it accepts none of the generated"
+        " inputs (assertion failed: [too small]"
     )
     assert (tmp_path / "1" / "saved_model.pb").is_file()
 

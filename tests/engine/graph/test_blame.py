@@ -95,5 +95,8 @@ def test_an_element_of_a_generator_that_tensorflow_refuses() -> None:
         yield "text"
 
     told = note(generated(generator))
-    assert "what Python code of the input gave is refused: TypeError: `generator` yielded" in told
+    assert (
+        "TensorFlow refuses a value that Python code of the input gave: TypeError: `generator`"
+        " yielded" in told
+    )
     assert told.endswith("the yielded element was text.")

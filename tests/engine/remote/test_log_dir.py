@@ -298,7 +298,7 @@ def test_a_full_local_disk_is_not_taken_for_a_full_store(cache_dir: Path) -> Non
         raise CheckpointError(f"Could not save checkpoint {local}/model.ckpt-5: [Errno 28] Full.")
     assert str(error.value) == (
         "Could not save checkpoint s3://bucket/out/model.ckpt-5: [Errno 28] Full. s3://bucket/out"
-        f" stands in {cache_dir} meanwhile; MOX_FILE_CACHE_DIR moves it."
+        f" is kept in {cache_dir} until it is uploaded; MOX_FILE_CACHE_DIR moves it."
     )
     with pytest.raises(CheckpointError) as error, standing("s3://bucket/out", local):
         raise CheckpointError(f"No checkpoint in {local}.")

@@ -95,7 +95,7 @@ def test_what_never_arrives_is_kept_and_told(
         runs.execute(log_dir=f"{bucket}/out", model_fn=model_fn)
     text = str(caught.value)
     kept = next(cache_dir.glob("moxing-kept-*"))
-    assert f"not uploaded to {bucket}/out: nothing could be for 2 s (" in text
+    assert f"not uploaded to {bucket}/out: no upload has succeeded for 2 s (" in text
     assert text.endswith(
         f"What the run made is kept in {kept}: copy it with mox.file.copy_parallel when the store"
         " can be written again."
@@ -127,7 +127,7 @@ def test_the_wait_at_the_end_shows_progress(
         f"Waiting for the upload to {folder_bucket}/out: The rest is under way. The run ends when"
         " it is there, or when nothing has been uploaded for 600 s."
     )
-    assert runs.messages(log)[-1] == f"All of the run is in {folder_bucket}/out."
+    assert runs.messages(log)[-1] == f"The whole run is in {folder_bucket}/out."
 
 
 def test_the_store_never_holds_a_manifest_without_its_files(

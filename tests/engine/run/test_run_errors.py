@@ -140,7 +140,8 @@ def test_a_queue_that_fails_behind_the_last_step_is_a_warning(
     lines = [line for line in messages(log) if line.startswith("An input thread")]
     assert len(lines) == 1
     assert lines[0].startswith(
-        f"An input thread failed behind the data that was needed: {tmp_path}/missing; No such file"
+        f"An input thread failed after it had read all data that was needed: {tmp_path}/missing;"
+        " No such file"
     )
 
 

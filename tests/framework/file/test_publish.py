@@ -54,8 +54,8 @@ def test_what_a_killed_process_left_is_refused_and_then_replaced(
     with pytest.raises(MoxValueError) as caught:
         publish.refuse_part(url)
     assert str(caught.value) == (
-        f"{url} is not whole: it is being written, or what wrote it was cut short. Write it again,"
-        f" or delete {url}/{mark} if all is there."
+        f"{url} is not complete: it is being written, or the process that wrote it was killed."
+        f" Write it again, or delete {url}/{mark} if all its files are there."
     )
 
     file.write(f"{url}/other", "kept")

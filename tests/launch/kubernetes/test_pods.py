@@ -136,8 +136,8 @@ def test_a_pod_s_own_disk_is_warned_of(
 ) -> None:
     _, told = emitted(capsys, "--volume=claim:/data", arguments=arguments)
     assert told == (
-        f"mox: warning: {where} is each pod's own disk: what is saved there is gone with the pod,"
-        " and no restart goes on from it. Use a store (s3://...), or --volume=CLAIM:/path.\n"
+        f"mox: warning: {where} is each pod's own disk: files saved there are lost with the pod,"
+        " and no restart goes on from them. Use a store (s3://...), or --volume=CLAIM:/path.\n"
         if where
         else ""
     )

@@ -328,7 +328,7 @@ def test_a_machine_that_allows_no_network_namespace(tmp_path: Path, rooms: Path)
     )
     assert done.returncode == 1
     assert ": --private: this kernel or container allows no network namespace" in done.stderr
-    assert "what forbids it is user.max_net_namespaces=0 of sysctl." in done.stderr
+    assert "it is forbidden by user.max_net_namespaces=0 of sysctl." in done.stderr
     assert "Starting all again" not in done.stderr
     until_nothing_is_left(rooms)
 
@@ -358,7 +358,7 @@ def test_the_folders_are_their_owners_alone(tmp_path: Path, rooms: Path) -> None
         ),
         (
             ["--private", "--hosts=a,b", "--ssh", "--workers=200", "--ps=57"],
-            "--private with 257 tasks: 256 is the most, as all that they say to other machines"
+            "--private with 257 tasks: 256 is the most, as all that they send to other machines"
             " passes through this one.",
         ),
     ],

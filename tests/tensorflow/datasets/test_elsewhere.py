@@ -153,7 +153,7 @@ def test_a_split_in_a_store(make_tree: Any, store: Path, monkeypatch: pytest.Mon
         patch.setattr(dataset_utils, "copy_files", lambda _: (_ for _ in ()).throw(OSError("gone")))
         with pytest.raises(OSError, match="gone"):
             split_image_classification_dataset("part:1", base, Path("s3://bucket"))
-    with pytest.raises(MoxError, match="s3://bucket/part is not whole: it is being written"):
+    with pytest.raises(MoxError, match="s3://bucket/part is not complete: it is being written"):
         ImageClassificationRawMetadata("s3://bucket/part")
 
 

@@ -112,7 +112,7 @@ def test_another_metric_takes_the_place_with_a_warning(tmp_path: Path, said: Sai
     assert weight_of(tmp_path / "best") == 4.0
     assert said("keeps the best by loss") == [
         f"{tmp_path}/best/model.ckpt-2 is the best by accuracy, and this run keeps the best by"
-        " loss: its first evaluation takes the place of it."
+        " loss: the checkpoint of its first evaluation replaces it."
     ]
 
 

@@ -68,12 +68,12 @@ METHODS: dict[str, tuple[str, Callable[..., Any], str]] = {
     "fetches an unknown name": (
         "before_run",
         lambda context: Args("nothing:0"),
-        "raised by what the hooks of this run fetch or feed (Mine).",
+        "raised by the fetches or feeds of this run's hooks (Mine).",
     ),
     "fetches another graph's": (
         "before_run",
         lambda context: Args(elsewhere()),
-        "raised by what the hooks of this run fetch or feed (Mine).",
+        "raised by the fetches or feeds of this run's hooks (Mine).",
     ),
     "fetches None": ("before_run", lambda context: Args([None]), "fetch or feed (Mine)."),
     "fetches a number": ("before_run", lambda context: Args(1.5), "fetch or feed (Mine)."),
@@ -200,5 +200,5 @@ def test_feed_that_changes_to_a_wrong_shape(
     model_fn = model_with(hooks=lambda x, loss: [Growing({holder(shape=[2]): [1.0, 2.0]})])
     refused(
         lambda: run(model_fn=model_fn, log_dir="out"),
-        "raised by what the hooks of this run fetch or feed (Growing).",
+        "raised by the fetches or feeds of this run's hooks (Growing).",
     )

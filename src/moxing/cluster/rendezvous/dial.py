@@ -132,7 +132,7 @@ class _Dialer:
         self._unproven_since = self._unproven_since or time.monotonic()
         reason = message.get("reason") if message["kind"] == "refused" else None
         self._claim = f" It says: {shown(reason)}" if isinstance(reason, str) else ""
-        link.lost = "it has not the job's secret"
+        link.lost = "it does not have the job's secret"
         return False
 
     def _note(self, message: Mapping[str, Any]) -> None:
@@ -164,9 +164,9 @@ class _Dialer:
         now = time.monotonic()
         if self._unproven_since is not None and now - self._unproven_since >= _FOREIGN_SECONDS:
             raise MissingPeerError(
-                f"What answers in place of {self._chief} has not the job's secret that this task"
-                f" has: it is no task of this job, or was started without the same {VARIABLE} or"
-                f" {FILE_VARIABLE}.{self._claim}"
+                f"The program that answers in place of {self._chief} does not have this task's"
+                " secret of the job: it is no task of this job, or was started without the same"
+                f" {VARIABLE} or {FILE_VARIABLE}.{self._claim}"
             )
         waits_for = f"{self._chief}: {self._state}"
         if self._missing:

@@ -41,7 +41,7 @@ class Ranked:
 
 
 class Metric:
-    """Reads the metric of the best checkpoints from what evaluations give.
+    """Reads the metric of the best checkpoints from the values of evaluations.
 
     Args:
         ranking: the metric.
@@ -88,7 +88,7 @@ class BestFolder:
         self._sign = 1.0 if ranking.grows else -1.0
         self._damaged: set[tuple[str, int]] = set()
         self.kept = self._known(whole)
-        if self.kept:  # An earlier run may have been killed before it removed one.
+        if self.kept:  # An earlier run may have been killed before it removed a surplus checkpoint.
             self.settle()
 
     @property
@@ -149,8 +149,8 @@ class BestFolder:
         if others and not found:
             prefix, record = others[0]
             TENSORFLOW.warning(
-                "%s is the best by %s, and this run keeps the best by %s: its first evaluation"
-                " takes the place of it.",
+                "%s is the best by %s, and this run keeps the best by %s: the checkpoint of its"
+                " first evaluation replaces it.",
                 prefix,
                 record.extra[_BEST].get("metric"),
                 self.ranking.metric,
@@ -167,7 +167,7 @@ class BestFolder:
         return sorted(found, key=lambda one: (-self._sign * one.value, one.step))
 
     def _records(self) -> list[tuple[str, Manifest]]:
-        """The checkpoints that are kept for a value, of any metric."""
+        """The checkpoints of the folder that are kept for the value of any metric."""
         found = manifest.manifests(self.directory)
         return [(p, r) for p, r in found if isinstance(r.extra.get(_BEST), dict)]
 

@@ -17,7 +17,7 @@ from moxing.engine.graph import ancestry, run_context
 
 
 class Taken(NamedTuple):
-    """The elements that earlier runs took from an input, of all processes, and their steps."""
+    """How many elements all processes took from an input in earlier runs, and in how many steps."""
 
     elements: int = 0
     steps: int = 0
@@ -52,7 +52,7 @@ class Feed:
     def behind(
         cls, taken: Taken, shard: int, shards: int, seed: int | None, order: int | None
     ) -> Feed:
-        """The feed of a process that goes on behind the elements that all processes took."""
+        """The feed of a process that goes on after the elements that all processes took."""
         start = own_start(taken.elements, shard, shards)
         return cls(start, shard, shards, seed, order, taken.elements, taken.steps)
 

@@ -229,7 +229,7 @@ def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
         return None
     demand = feed.current()
     if not feed.is_positioned(tensors):
-        # This input can't start at an element; the session moves it to its place later.
+        # This input can't start at a given element; the session moves it to its place later.
         demand = dataclasses.replace(demand, start=0)
     try:
         return lift(tensors, demand, batch)

@@ -111,7 +111,7 @@ def _batches(
 
 
 def _choose(places: Sequence[int]) -> Any:
-    """The function that picks some parts of an element; TensorFlow runs it without a call."""
+    """A function that picks parts of an element, which TensorFlow inlines."""
     return tf.autograph.experimental.do_not_convert(
         lambda *element: tuple(element[place] for place in places)
     )
@@ -272,7 +272,7 @@ def _function(
 
     @tf.autograph.experimental.do_not_convert
     def body(number: tf.Tensor, *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        # Not strict: without iterators the arguments hold a count that stands for no element.
+        # Not strict: without iterators the only argument is a count, which belongs to no tensor.
         given = {old.name: new for old, new in zip(elements, arguments, strict=False)}
         given |= {
             name: tf.stack([tf.constant(key, tf.int64), number]) for name, key in seeds.items()

@@ -77,7 +77,7 @@ class Pipeline:
         self._functions = list(self._reached())
 
     def refusal(self) -> str | None:
-        """Why the iterator can't be saved; None: nothing speaks against it."""
+        """Why the iterator can't be saved; None: it can, as far as its datasets tell."""
         for kind, filename in self._datasets():
             if kind == "GeneratorDataset":
                 return "TensorFlow can't save a Python generator"

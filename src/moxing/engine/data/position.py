@@ -185,7 +185,7 @@ class Position:
         self._writing.start()
         self._writing.join(_SECONDS)
         if self._writing.is_alive():
-            self._count_instead(f"its state was not to be had within {_SECONDS:.0f} seconds")
+            self._count_instead(f"its state could not be read within {_SECONDS:.0f} seconds")
             return None
         self._writing = None
         if isinstance(result[0], BaseException):

@@ -53,7 +53,7 @@ def check_assets(graph: tf.Graph) -> None:
         if path is not None and not tf.gfile.Exists(path.item()):
             raise MoxValueError(
                 f"The exported model needs the file {os.fsdecode(path.item())!r}, which does not"
-                " exist. It is copied beside the model when that is exported."
+                " exist. It is copied beside the model when the model is exported."
             )
 
 

@@ -56,8 +56,8 @@ def check(session: tf.Session, signature: ExportSignature, directory: str) -> No
                 " a random initial value. Make it a variable of model_fn (tf.get_variable)."
             )
         TENSORFLOW.info(
-            "The exported output %r is not compared with the checkpoint's: it is another one at"
-            " each call, as with random operations.",
+            "The exported output %r is not compared with the checkpoint's: it differs from call to"
+            " call, as with random operations.",
             name,
         )
 
@@ -72,8 +72,8 @@ def _first_that_works(
         except (tf.errors.OpError, ValueError, TypeError) as error:
             reason = _reason(error)
     TENSORFLOW.info(
-        "The exported model is not compared with the checkpoint: no generated input is one that it"
-        " takes (%s).",
+        "The exported model is not compared with the checkpoint: it accepts none of the generated"
+        " inputs (%s).",
         reason,
     )
     return None

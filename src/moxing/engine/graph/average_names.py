@@ -19,7 +19,7 @@ def is_average(name: str) -> bool:
 
 
 def lacking(prefix: str) -> CheckpointError:
-    """The error where averages are asked for, and a checkpoint has none."""
+    """The error of a run that asks for averages which its checkpoint does not have."""
     return CheckpointError(
         f"--use_ema is given, but {prefix} has no moving averages of the model's variables. Train"
         " with --ema_decay=0.999, or leave --use_ema out."

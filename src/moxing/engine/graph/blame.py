@@ -22,7 +22,7 @@ _LIBRARIES = (
 # TensorFlow names the operation only in its message; its single-threaded executor never does.
 _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
 
-# In front of what a dataset's function raised.
+# The words before the error of a dataset's function.
 _PASSED_ON = re.compile(r"^Error in .*? with iterator: \S+: ")
 # The heading of several errors, and what is in front of each of them.
 _SEVERAL = re.compile(r"^\d+ root error\(s\) found\.\n\s*\(\d+\) [A-Z_]+: ")
@@ -88,7 +88,10 @@ def _python_error(message: str) -> str | None:
     if not raised:
         return None
     if not frames:  # Such as a generator, of which TensorFlow refuses an element.
-        return f"what Python code of the input gave is refused: {raised[-1].strip().rstrip('.')}"
+        return (
+            "TensorFlow refuses a value that Python code of the input gave:"
+            f" {raised[-1].strip().rstrip('.')}"
+        )
     file, line, function = frames[-1]
     return f"{function} ({os.path.basename(file)}:{line}) raised {raised[-1].strip().rstrip('.')}"
 

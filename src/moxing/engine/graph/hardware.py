@@ -76,8 +76,8 @@ def copies(machine: Machine, asked: bool | None) -> bool:
     """Whether each device has a copy of the variables: by the choice of the user, or by speed.
 
     Args:
-        machine: logical devices on a CPU share its memory, and compute faster with one set of
-            variables.
+        machine: the devices. Logical devices on a CPU share its memory, and compute faster with one
+            set of variables.
         asked: the choice of the user; None: the user made none.
     """
     return machine.gpus > 0 if asked is None else asked

@@ -53,8 +53,8 @@ class RunContext:
             loop when it begins.
         settling: operations by which processes agree on the optimizers' state. Written by
             optimizers; run by `run.runner` after the last step.
-        updating: what happens to gradients. Written by `model.clipping.offer` before the train op
-            is built; read by optimizers in apply_gradients.
+        updating: the limits and changes of gradients. Written by `model.clipping.offer` before the
+            train op is built; read by optimizers in apply_gradients.
         averages: moving averages of variables. Written by `model.averages.keep` while the train op
             is built; read when the restorer is made.
         average_swap: operations that put averages into variables. Written by

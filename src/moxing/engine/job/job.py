@@ -96,7 +96,7 @@ class Saving:
         cached: whether files are written to a local cache first; always so if log_dir is remote.
         in_step: whether each save is written before the next step. Otherwise a process that trains
             alone copies large saves, and writes them beside the next steps.
-        best: the metric whose best checkpoints are kept, beside these; None: none is.
+        best: the metric whose best checkpoints are kept beside the newest; None: there is none.
     """
 
     every_secs: float | None = 60.0

@@ -52,11 +52,11 @@ class Placement:
 
     Attributes:
         group: the processes that train together.
-        copied: whether each device has a copy of the variables; None: if the devices are GPUs.
+        copied: whether each device has a copy of the variables; None: only GPUs have copies.
         on_servers: whether variables are placed on the cluster's parameter servers.
         trial: whether to choose `copied` and `on_servers` by measuring which is fastest.
         together: whether gradients of copied variables are summed in one group of all devices of
-            all processes; None: if the devices are GPUs.
+            all processes; None: only those of GPUs are.
         compressed: whether gradients are sent between processes as float16.
     """
 

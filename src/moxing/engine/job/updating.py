@@ -18,7 +18,7 @@ class Updating:
         accumulate: the number of batches that each device takes in a step.
         average_decay: the decay of exponential moving averages of the trained variables; None: the
             run keeps no averages.
-        parts: whether these batches are parts of one batch of the input.
+        parts: whether the batches of a step are parts of one batch of the input.
         recompute: whether back-propagation computes activations again instead of keeping them.
     """
 

@@ -108,7 +108,7 @@ class HookChain:
         except (TypeError, ValueError, KeyError, RuntimeError) as error:
             names = ", ".join(dict.fromkeys(type(hook).__name__ for hook in self._hooks))
             error.add_note(
-                f"openmox: raised by what the hooks of this run fetch or feed ({names})."
+                f"openmox: raised by the fetches or feeds of this run's hooks ({names})."
             )
             raise
 

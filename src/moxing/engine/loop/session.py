@@ -33,7 +33,7 @@ class Initialization:
         restorer: restores the other variables; None: there are no others.
         complete: function called after that, which gives copies of variables their values.
         inputs: operations that initialize inputs, run after the variables have values.
-        objects: restores tables and the positions of iterators, behind all that; None: none are.
+        objects: restores tables and the positions of iterators, last of all; None: restores none.
     """
 
     variables: tf.Operation
@@ -87,7 +87,9 @@ def open_session(
         raise
     fault = _end(session, coordinator, threads, team)
     if fault is not None:
-        TENSORFLOW.warning("An input thread failed behind the data that was needed: %s", fault)
+        TENSORFLOW.warning(
+            "An input thread failed after it had read all data that was needed: %s", fault
+        )
 
 
 @contextmanager

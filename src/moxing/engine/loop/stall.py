@@ -21,7 +21,7 @@ _STEP = ("_step", "_plain_steps")  # The functions of the loop in which a thread
 
 @contextmanager
 def told(job: Job, progress: Progress) -> Iterator[None]:
-    """While the block runs a job's steps, logs steps that last long, again each time that doubles.
+    """While the block runs a job's steps, logs each long step, and again when its time has doubled.
 
     Args:
         job: the job, whose `stall_timeout` is the limit. Among several processes this limit ends

@@ -37,7 +37,7 @@ def logged(names: Sequence[str], taken: Mapping[str, Any]) -> dict[str, tf.Tenso
         made = makers[name]()
         if not made:
             TENSORFLOW.warning(
-                "%s is not in the log lines: openmox doesn't know it of this optimizer.", name
+                "%s is not in the log lines: openmox can't read it from this optimizer.", name
             )
         found |= {key: value for key, value in made.items() if key not in taken}
     return found

@@ -59,7 +59,7 @@ class Place:
 
     Args:
         together: whether the gradients of copied variables are summed in one group of all devices;
-            None: if the devices are GPUs.
+            None: only those of GPUs are.
     """
 
     index = 0
@@ -125,8 +125,8 @@ class CollectivePlace(Place):
         index: the worker's number.
         size: the number of workers.
         compressed: whether gradients travel as float16.
-        together: whether gradients are summed in one group of all devices; None: if the devices
-            are GPUs.
+        together: whether gradients are summed in one group of all devices; None: only those of GPUs
+            are.
     """
 
     def __init__(

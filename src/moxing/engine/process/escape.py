@@ -13,9 +13,9 @@ from moxing import leaving
 from moxing.cluster.failure import PeerFailureError
 from moxing.logs import TENSORFLOW
 
-_OWN_END_SECONDS = 1.0  # Until a step ends by itself after a process was lost.
-_BREAK_SECONDS = 10.0  # Until a step ends once its session was closed.
-_SAVE_SECONDS = 600.0  # Until a save ends by itself, which does not wait for other processes.
+_OWN_END_SECONDS = 1.0  # Seconds that a step has to end by itself after a process was lost.
+_BREAK_SECONDS = 10.0  # Seconds that a step has to end once its session was closed.
+_SAVE_SECONDS = 600.0  # Seconds that a save has to end, which does not wait for other processes.
 _TURN_SECONDS = 0.1
 
 
@@ -55,7 +55,7 @@ class Escape:
 
     @contextlib.contextmanager
     def last(self, work: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, this way out does not end the process before `work` is done."""
+        """While the block runs, this process is not ended before `work` is done."""
         self._last.append(work)
         try:
             yield

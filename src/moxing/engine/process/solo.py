@@ -23,7 +23,7 @@ class Left:
     """The end of a run whose last step still waits for data: all processes leave this step.
 
     Attributes:
-        step: the global step before it.
+        step: the global step before the step that waits.
         saved: whether that global step is saved.
     """
 

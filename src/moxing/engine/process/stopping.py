@@ -82,7 +82,7 @@ def _heard_by_a_thread(request: StopRequest) -> Iterator[None]:
             yield
         finally:
             signal.set_wakeup_fd(before)
-            mouth.close()  # The listener reads the end.
+            mouth.close()  # The listener reads the end of its input, and ends.
             listener.join(timeout=_PATIENCE)
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from moxing.signals import StopRequest
 
 _LEADER = "/job:worker/replica:0/task:0"
-_REASON_SECONDS = 5.0  # Until the reason arrives for which a step failed.
+_REASON_SECONDS = 5.0  # Seconds to wait for the reason of a failed step.
 _DRAIN_SECONDS = 1.0
-_PEER_SECONDS = 1.0  # Until a step ends by itself after another process's data ended.
+_PEER_SECONDS = 1.0  # Seconds that a step has to end by itself after another process's data ended.
 _PATIENCE = 5.0  # Seconds of waiting for the chief before a log line says so.
 
 _INPUT_ENDED = "input_ended"

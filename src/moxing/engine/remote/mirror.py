@@ -18,7 +18,7 @@ from moxing.framework import file
 KEEP = 5  # Checkpoints of a directory elsewhere that are not here, and were not made by this run.
 PLAIN_SECONDS = 30.0
 _MODEL = "saved_model.pb"
-_SHARE = 20  # Uploads of a growing file take at most one part in so many of the time.
+_SHARE = 20  # Uploads of a growing file take at most this fraction of the time: 1 / _SHARE.
 
 _Stamp = tuple[int, int]  # Size and time of the last change.
 

@@ -38,7 +38,10 @@ def standing(name: str, local: str) -> Iterator[None]:
     except MoxError as error:
         # An error of the operating system is about the local disk, which the user's name does not
         # show.
-        here = f" {name} stands in {tuning.staging_dir()} meanwhile; MOX_FILE_CACHE_DIR moves it."
+        here = (
+            f" {name} is kept in {tuning.staging_dir()} until it is uploaded; MOX_FILE_CACHE_DIR"
+            " moves it."
+        )
         error.args = tuple(
             part.replace(local, name) + (here if local in part and "[Errno " in part else "")
             if isinstance(part, str)

@@ -56,7 +56,7 @@ class Uploader:
                 self._give_up = True
                 raise MoxRuntimeError(self._failure())
         if time.monotonic() - began >= _PROGRESS_SECONDS:
-            TENSORFLOW.info("All of the run is in %s.", self._mirror.remote)
+            TENSORFLOW.info("The whole run is in %s.", self._mirror.remote)
 
     def _serve(self) -> None:
         failures = 0
@@ -109,8 +109,8 @@ class Uploader:
     def _failure(self) -> str:
         waiting = self._waiting
         return (
-            f"{_amount(waiting, 'was', 'were')} not uploaded to {self._mirror.remote}: nothing"
-            f" could be for {self._limit:g} s ({waiting.reason or 'the store is too slow'})."
+            f"{_amount(waiting, 'was', 'were')} not uploaded to {self._mirror.remote}: no upload"
+            f" has succeeded for {self._limit:g} s ({waiting.reason or 'the store is too slow'})."
         )
 
 

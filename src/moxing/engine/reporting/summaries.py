@@ -107,7 +107,7 @@ class SummaryWriter:
     def logged(self, step: int, values: Mapping[str, SupportsFloat]) -> None:
         """Writes the numbers of a log line that `op` does not write at this step.
 
-        A tag of the program's own summaries is the program's.
+        Tags of the program's own summaries are left to the program.
         """
         automatic = self._merged.automatic if self.due(step) else frozenset()
         shown = [

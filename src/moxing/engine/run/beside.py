@@ -121,7 +121,7 @@ class Beside:
                 if waited >= PATIENCE_UNSAVED and not self._team.escape.saves:
                     self._end(number, report.stopped_before(name(number)))
             elif not stall.in_step(self._main):
-                began = time.monotonic()  # It saves, or evaluates between two steps.
+                began = time.monotonic()  # The main thread saves, or evaluates between two steps.
             elif self._team.apart and not self._team.is_chief:
                 if waited >= self._patience:
                     self._stand_aside(number, steps)
@@ -164,7 +164,7 @@ class Beside:
         except PeerFailureError:
             return  # Another thread ends this process.
         except Exception as error:
-            # Where the step has gone on meanwhile, the main thread saves it, or says the same.
+            # If the step has gone on meanwhile, the main thread saves it, or logs that it can't.
             if not self._over.wait(1.0):
                 TENSORFLOW.error("Step %d could not be saved: %s", step, error)
                 newest = self._commits.newest

@@ -139,7 +139,7 @@ class Commits:
         """Copies the values and begins to write them.
 
         Returns:
-            Whether it did so: not if the values are few, or can't be copied.
+            Whether the values were copied: they are not if they are few, or can't be copied.
         """
         assert self._saver is not None
         with self._lock:

@@ -140,8 +140,8 @@ def _execute_here(job: Job, team: Solo) -> Result:
             recorder = stack.enter_context(recording(job))
             begun = Start(found, start, held, built.inputs.positioned)
             run = Runner(job, built, begun, place, team, recorder)
-            # The export runs after this block. A signal may cut the export off, which appears whole
-            # or not at all.
+            # The export runs after this block, where a signal may cut it off: an export appears
+            # whole or not at all.
             stacks.print_on_request()
             with stop_on_signals() as stop:
                 progress = run.run(stop)

@@ -57,7 +57,7 @@ class Runner:
     Args:
         job: the job of the program.
         built: the program; its graph is made final here.
-        start: where the run starts.
+        start: the state from which the run starts.
         place: where the graph's variables are.
         team: the processes that train together.
         recorder: keeps the records of the run.
@@ -180,7 +180,8 @@ class Runner:
         job = self._job
         first = self.commits.first = int(opened.run(self._program.global_step))
         if self._team.apart:
-            # A worker that trains before another has read the step takes steps away from it.
+            # If a worker trained before another worker has read the step, that worker would lose
+            # steps.
             self._team.barrier("first", None)
         self._check_first(first)
         self.commits.goes_on = self._go_on(opened, stop)

@@ -181,7 +181,7 @@ def _batch(built: Program) -> list[tf.Tensor]:
     behind = ancestry.behind([built.step_op], fed=batch)
     fed = [op.name for op in behind if op.type in ancestry.PLACEHOLDERS]
     if fed:
-        name = min(fed, key=len)  # The first device's name.
+        name = min(fed, key=len)  # Names of the first device have no prefix.
         raise MoxNotSupportedError(
             f"a step needs the value of {name}, which a hook feeds in training only."
         )

@@ -111,8 +111,8 @@ def remove_files(urls: Sequence[str]) -> None:
 def rename(src_url: PathLike, dst_url: PathLike) -> None:
     """Renames a file or directory, also from a store to the local disk and back.
 
-    What is renamed across stores, or within one, is copied whole before anything of it is removed.
-    A file at the destination is replaced.
+    Outside of the local disk a rename is a copy: all of it is copied before any of it is removed. A
+    file at the destination is replaced.
 
     Raises:
       MoxFileNotExistsException: there is no `src_url`.

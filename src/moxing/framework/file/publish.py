@@ -110,8 +110,9 @@ def refuse_part(folder: str, names: Collection[str] | None = None) -> None:
     marks = _marks(folder) if names is None else [n for n in names if n.startswith(MARK)]
     if marks:
         raise MoxValueError(
-            f"{folder} is not whole: it is being written, or what wrote it was cut short. Write it"
-            f" again, or delete {folder.rstrip('/')}/{marks[0]} if all is there."
+            f"{folder} is not complete: it is being written, or the process that wrote it was"
+            f" killed. Write it again, or delete {folder.rstrip('/')}/{marks[0]} if all its files"
+            " are there."
         )
 
 

@@ -52,7 +52,11 @@ class _Told:
     def repeat(self) -> None:
         """Logs the warning at the end of the program."""
         local = [name for name in ("s3:", "obs:") if os.path.isdir(name)]
-        lies = f" What was written lies in {' and '.join(local)} in {os.getcwd()}." if local else ""
+        lies = (
+            f" The files that were written are in {' and '.join(local)} in {os.getcwd()}."
+            if local
+            else ""
+        )
         logging.getLogger().warning(
             "%d call(s) took URLs of an object store for paths on this machine, the first was"
             " %s.%s %s.",

@@ -117,8 +117,9 @@ def lost(arguments: Sequence[str], given: Pods) -> list[str]:
         mounted = (_is_below(path, place) for _, place in given.volumes)
         if name in _WRITTEN and path and not is_remote(path) and not any(mounted):
             sentences.append(
-                f"--{name}={path} is each pod's own disk: what is saved there is gone with the pod,"
-                " and no restart goes on from it. Use a store (s3://...), or --volume=CLAIM:/path."
+                f"--{name}={path} is each pod's own disk: files saved there are lost with the pod,"
+                " and no restart goes on from them. Use a store (s3://...), or"
+                " --volume=CLAIM:/path."
             )
     return sentences
 

@@ -30,9 +30,9 @@ class Carrier:
 
     Attributes:
         name: for messages.
-        path: the file that keeps what ssh and the other end say.
-        folder: the folder there; "" until the other end has told it.
-        code: the exit code of ssh, as a shell has it, and never 0; None while it runs.
+        path: the file that keeps the output of ssh and of the other end.
+        folder: the folder on that machine; "" until the other end has reported it.
+        code: the exit code of ssh, as a shell counts it, and never 0; None while ssh runs.
     """
 
     def __init__(self, host: str, directory: Path, control: str, logs: Path) -> None:
@@ -48,7 +48,7 @@ class Carrier:
         self._process = _started([*SSH, *own, "--", host, there], self._errors, True)
 
     def poll(self) -> int | None:
-        """Returns the exit code, if the connection has ended; notes the folder when it is told."""
+        """Returns the exit code, if the connection has ended; reads the folder's path."""
         assert self._process.stdout is not None
         while not self.folder and has_data(self._process.stdout.fileno()):
             data = os.read(self._process.stdout.fileno(), 1024)
@@ -60,18 +60,19 @@ class Carrier:
                 break
         code = self._process.poll()
         if code is not None:
-            # As a shell has it. The other end must not end by itself, not even with 0.
+            # 128 + number after a signal, as in a shell. The other end must not end by itself, so
+            # its code 0 is a failure, too.
             self.code = LOST if code == 0 else code if code > 0 else 128 - code
         return self.code
 
     def forward(self, ways: Sequence[str]) -> subprocess.Popen[bytes]:
-        """Starts to have these ways (`-L` or `-R`, and two paths) added to the connection."""
+        """Starts to add forwardings (`-L` or `-R`, and two paths) to the connection."""
         words = [*SSH, "-S", self._control, "-O", "forward", *ways, "--", self.host]
         return _started(words, self._errors, False)
 
     @property
     def last(self) -> list[str]:
-        """The last lines that ssh and the other end said."""
+        """The last lines that ssh and the other end printed."""
         with contextlib.suppress(OSError), self.path.open("rb") as file:
             file.seek(max(self._since, os.fstat(file.fileno()).st_size - _LAST_BYTES))
             return file.read().decode(errors="replace").splitlines()[-_LAST_LINES:]
@@ -90,7 +91,7 @@ class Carrier:
 
 
 def end(process: subprocess.Popen[bytes], seconds: float = _FAREWELL) -> None:
-    """Waits for the end of a process, and kills it if that takes longer than some seconds."""
+    """Waits for the end of a process, and kills it after `seconds`."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

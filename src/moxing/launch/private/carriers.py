@@ -20,7 +20,7 @@ from moxing.launch.private.room import MARK
 from moxing.launch.start import Network
 from moxing.signals import StopRequest
 
-_OPEN_SECONDS = 60.0  # For all machines to answer, and again for all that they forward.
+_OPEN_SECONDS = 60.0  # Limit for all machines to answer, and again for all forwardings.
 _TICK = 0.02
 _NAMED = 4  # Machines that one line names.
 
@@ -31,7 +31,7 @@ class Carriers(Network):
     Args:
         places: the machine of each task, in the tasks' order.
         directory: where Python starts on each machine.
-        addresses: of each machine, inside the private network; for a line that tells them.
+        addresses: the address of each machine inside the private network, for a log line.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Carriers(Network):
         return {host: carrier.folder for host, carrier in self._carriers.items()}
 
     def open(self, logs: Path, stop: StopRequest, say: Callable[[str], None]) -> None:
-        """Connects to all machines, unless a signal asks to stop; `lost` tells one that failed.
+        """Connects to all machines, unless a signal asks to stop; see `lost` for failures.
 
         Raises:
-            MoxRuntimeError: a machine does not answer, or refuses for a reason that stays.
+            MoxRuntimeError: a machine does not answer, or refuses for a lasting reason.
         """
         if not self._told:
             named = [f"{host} is {at}" for host, at in self._addresses.items()]
@@ -87,7 +87,7 @@ class Carriers(Network):
             self._own = None
 
     def _open_own(self) -> None:
-        """Makes the folder here; a child removes it should this process be killed."""
+        """Makes the folder here; a child process removes the folder if this process is killed."""
         self._own = subprocess.Popen(
             ROOM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
@@ -98,7 +98,7 @@ class Carriers(Network):
         self._own_folder = line.removeprefix(MARK)
 
     def _forward(self, stop: StopRequest) -> None:
-        """Has each machine's tasks reached from here, and those of the others from there."""
+        """Forwards the sockets of each machine's tasks to here, and of all others to there."""
         asked = {}
         for host, carrier in self._carriers.items():
             ways: list[str] = []

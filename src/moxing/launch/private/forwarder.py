@@ -1,8 +1,8 @@
 """Passes connections on between TCP ports inside a network of its own and Unix sockets.
 
-A Unix socket with a path is reached from every network of its machine, a port only from its own.
-OpenSSH forwards Unix sockets to other machines, but opens none in a network that it does not run
-in: this is the step between the two.
+Every network of a machine can reach a Unix socket with a path, but a TCP port only from within its
+own network. OpenSSH forwards Unix sockets to other machines, but can't open ports in a network in
+which it does not run: this module connects the two.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Target = str | tuple[str, int]  # The path of a Unix socket, or the host and the
 
 
 def listener(at: Target) -> socket.socket:
-    """Returns a socket that listens at a path, which nothing has yet, or at a TCP address.
+    """Returns a socket that listens at a path that does not exist yet, or at a TCP address.
 
     Raises:
         OSError: something is there already, or the process has too many open files.
@@ -54,8 +54,8 @@ def start(ways: Mapping[socket.socket, Target]) -> None:
     Each direction of a connection has a thread that waits in the kernel: an event loop of Python
     needs several times as long for a small message.
 
-    Should no connection be accepted any more, that is said, and this process ends as by SIGTERM:
-    nobody else would notice that the connections stand still.
+    If no connection can be accepted any more, this process says so and ends as by SIGTERM: nobody
+    else would notice that the connections stand still.
 
     Args:
         ways: where the connections to each listener lead.
@@ -83,7 +83,8 @@ def _accept(ways: Mapping[socket.socket, Target]) -> NoReturn:
                     connection.setblocking(True)
                     words = (connection, ways[near])
                     threading.Thread(target=_carry, args=words, daemon=True).start()
-                except (OSError, RuntimeError):  # No descriptor or thread is free, or it has gone.
+                except (OSError, RuntimeError):
+                    # No descriptor or thread is free, or the other side has gone.
                     time.sleep(_PAUSE)
 
 
@@ -96,7 +97,7 @@ def _carry(near: socket.socket, target: Target) -> None:
             if near.family == socket.AF_INET:
                 near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             return
-        # An error: one side has gone already, or no thread is free for the way back.
+        # Errors mean that one side has gone already, or that no thread is free for the way back.
         with far, contextlib.suppress(OSError, RuntimeError):
             for each in (near, far):
                 if each.family == socket.AF_INET:
@@ -108,7 +109,7 @@ def _carry(near: socket.socket, target: Target) -> None:
 
 
 def _copy(source: socket.socket, sink: socket.socket) -> None:
-    """Passes the bytes of one direction on, and then its end; what breaks ends both directions."""
+    """Passes on the bytes of one direction, and then its end; an error ends both directions."""
     buffer = memoryview(bytearray(_CHUNK))
     try:
         while count := source.recv_into(buffer):
@@ -116,7 +117,7 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
     except OSError:
         for each in (source, sink):
-            with contextlib.suppress(OSError):  # It has ended already.
+            with contextlib.suppress(OSError):  # This socket has ended already.
                 each.shutdown(socket.SHUT_RDWR)
 
 
@@ -129,8 +130,8 @@ def _connected(target: Target) -> socket.socket:
     family = socket.AF_UNIX if isinstance(target, str) else socket.AF_INET
     far = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # The kernel's own limit: under one of Python's, a Unix socket that has no room for the
-        # moment, as many others wait, is an error at once.
+        # The kernel limits the wait. With a timeout of Python's, connecting to a Unix socket whose
+        # queue is full for the moment would fail at once.
         far.setsockopt(
             socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _CONNECT_SECONDS, 0)
         )

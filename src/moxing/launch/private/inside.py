@@ -17,7 +17,7 @@ from moxing.launch.private import forwarder
 from moxing.launch.private.forwarder import Target
 
 OPTION = "--private"
-# A proxy is outside, and nothing leads there.
+# A proxy is outside of the private network, where nothing leads.
 _PROXIES = ("grpc_proxy", "http_proxy", "https_proxy", "all_proxy")
 _FILES_EACH = 64  # Open files for the connections to one task, beside its listener.
 
@@ -27,9 +27,10 @@ class Place:
     """Says where a task is in a private network.
 
     Attributes:
-        folder: on the task's machine: the Unix socket N in it leads to task N, wherever that runs.
+        folder: the folder on the task's machine whose Unix socket N leads to task N, wherever task
+            N runs.
         task: the number of this task among all.
-        addresses: of all tasks, inside each namespace.
+        addresses: the addresses of all tasks, inside each namespace.
     """
 
     folder: str
@@ -47,7 +48,7 @@ class Place:
 
         Raises:
             MoxNotSupportedError: the kernel, or the container, does not allow it.
-            MoxRuntimeError: an address can't be listened at.
+            MoxRuntimeError: this process can't listen at an address.
         """
         _allow_files(len(self.addresses) * _FILES_EACH)
         isolate(OPTION)

@@ -12,7 +12,7 @@ from moxing.launch.private.carriers import Carriers
 from moxing.launch.private.inside import Place
 from moxing.launch.start import Start
 
-MOST = 256  # Tasks: all that they say to other machines passes through the launcher's.
+MOST = 256  # Most tasks: all that they send to other machines passes through the launcher's.
 _BLOCK = 250  # Machines whose addresses differ in the last number only.
 
 
@@ -55,15 +55,15 @@ def private(spread: Spread) -> Private:
     tasks = places(spread)
     if len(tasks) > MOST:
         raise MoxValueError(
-            f"--private with {shown(len(tasks))} tasks: {MOST} is the most, as all that they say to"
-            " other machines passes through this one."
+            f"--private with {shown(len(tasks))} tasks: {MOST} is the most, as all that they send"
+            " to other machines passes through this one."
         )
     hosts = _hosts(spread)
     return Private(spread, Carriers(list(tasks.values()), spread.directory, hosts))
 
 
 def _hosts(spread: Spread) -> dict[str, str]:
-    """Returns the address of each machine in the private network: all are loopback's there."""
+    """Returns the address of each machine in the private network, a loopback address."""
     return {
         host: f"127.1.{number // _BLOCK}.{number % _BLOCK + 1}"
         for number, host in enumerate(spread.hosts)
@@ -71,9 +71,9 @@ def _hosts(spread: Spread) -> dict[str, str]:
 
 
 def _addresses(spread: Spread) -> dict[Task, str]:
-    """Returns where each task listens: no two have one port, as servers take it on all addresses.
+    """Returns where each task listens: no two share a port, as servers open it on all addresses.
 
-    Tasks of one machine have one address, by which programs count the processes of a machine.
+    The tasks of a machine share an address, by which programs count the processes of a machine.
     """
     hosts = _hosts(spread)
     return {

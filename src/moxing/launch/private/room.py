@@ -1,10 +1,10 @@
 """A folder for sockets, for as long as the launcher lives: `python -m moxing.launch.private.room`.
 
-It is the command at the far end of a connection of ssh, and a child of the launcher on the
-launcher's own machine. Prints the path of a new folder that only this user may enter, and removes
-it when the input ends: then no launcher waits any more, however it ended.
+This command runs at the far end of each ssh connection, and as a child of the launcher on the
+launcher's own machine. It prints the path of a new folder that only this user may enter, and
+removes the folder when its input ends: then no launcher waits any more, however the launcher ended.
 
-With `--probe` it first finds out whether tasks can have networks of their own here.
+With `--probe` the command first finds out whether tasks can have networks of their own here.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_a_conversion_to_a_store_that_is_killed_looks_unfinished(
         patch.setattr(trees, "copy_files", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             to_tfrecord(base, url)
-    with pytest.raises(MoxValueError, match="s3://bucket/out is not whole: it is being written"):
+    with pytest.raises(MoxValueError, match="out is not complete: it is being written"):
         ImageClassificationTFRecordMetadata(url, "*.tfrecord")
     assert to_tfrecord(base, url).files == (f"{url}/images-00000-of-00001.tfrecord",)
     assert ImageClassificationTFRecordMetadata(url, "*.tfrecord").total_num_samples == 2

@@ -44,8 +44,8 @@ class Filter:
     def line_excluding(self, bad: Sequence[str], good: Sequence[str]) -> str:
         """The command-line flag that also skips the variables in `bad`, and none in `good`.
 
-        The flag keeps the exclude patterns of this filter. It skips the head of a published
-        classifier, a scope such as `logits`, as a whole.
+        The flag keeps the exclude patterns of this filter. Where variables in the head of a
+        published classifier are bad, it skips the whole scope of the head, such as `logits`.
         """
         known = [pattern.pattern for pattern in self.exclude]
         patterns = ",".join([*known, *_cover(list(bad), list(good))])

@@ -62,8 +62,8 @@ def newest(directory: str | Path) -> Checkpoint | None:
 def _values_alone(root: str) -> list[str]:
     """The prefixes of checkpoints whose values are there without their index.
 
-    Not those of a first commit that was cut off: it leaves values without a manifest beside a
-    stage, and nothing is lost with them.
+    Values of a first commit that was cut off are left out: they lie beside a stage, without a
+    manifest, and no finished checkpoint is lost with them.
     """
     was_cut = any(name.startswith(STAGE) for name in os.listdir(root))
     return [

@@ -12,9 +12,10 @@ from moxing.errors import CheckpointError
 def fault(prefix: str) -> str | None:
     """Says what is wrong with a checkpoint; None: it is complete and undamaged.
 
-    Weights without the place in the input are whole: who copies a checkpoint by hand may leave it.
-    A checkpoint with a manifest is checked against the sizes and digests in it, each file read once
-    and in pieces. Others are read by TensorFlow's reader, which checks the CRC of each tensor.
+    A checkpoint that lacks only the file with the place in the input counts as complete: users who
+    copy a checkpoint by hand may leave that file out. A checkpoint with a manifest is checked
+    against the sizes and digests in it, each file read once and in pieces. Others are read by
+    TensorFlow's reader, which checks the CRC of each tensor.
     """
     known = manifest.read(prefix)
     if known is not None:

@@ -43,7 +43,7 @@ def commit(staged: str, final: str, record: Manifest) -> None:
 
 
 def remove(prefix: str) -> None:
-    """Deletes a checkpoint, its index first: no program takes a half-deleted one for a checkpoint.
+    """Deletes a checkpoint, its index first: no program then sees a half-deleted checkpoint.
 
     The manifest is deleted last, so that a later run sees which files remain to be deleted.
     """

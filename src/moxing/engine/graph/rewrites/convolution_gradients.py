@@ -1,9 +1,9 @@
 """Computes the gradient of strided 1x1 convolutions in a way that does not crash on CPUs.
 
-oneDNN, as TensorFlow 2.21 has it, writes beside its memory in the gradient of the filter of a 1x1
-convolution with strides and few input channels, and the process dies. Such a convolution reads
-every s-th pixel, so the gradient is that of a convolution without strides of these pixels.
-`tools/crashing_convolutions.py` looks for convolutions that crash.
+oneDNN, as TensorFlow 2.21 has it, writes outside of its memory when it computes the gradient of the
+filter of a 1x1 convolution with strides and few input channels, and the process dies. Such a
+convolution reads every s-th pixel, so its gradient equals the gradient of a convolution of these
+pixels without strides. `tools/crashing_convolutions.py` looks for convolutions that crash.
 """
 
 from __future__ import annotations

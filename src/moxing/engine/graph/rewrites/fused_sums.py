@@ -1,8 +1,9 @@
 """Keeps TensorFlow from adding a wrong tensor where it fuses `matmul(a, b) * scale + c`.
 
 Where TensorFlow 2.21 has oneDNN's fused operation, it always adds the first output of the operation
-that makes `c`, even if `c` is another output of it, such as the second part of a `tf.split`. So a
-sum gets such a `c` through an operation with one output, which changes nothing else.
+that makes `c`, even if `c` is another output of that operation, such as the second part of a
+`tf.split`. So a sum gets such a `c` through an operation with one output, which changes nothing
+else.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PASSING = ("Identity", "StopGradient", "PreventGradient", "Reshape", "Cast")
 
 
 def install() -> None:
-    """From here on, graphs of this process are made in the way of this module."""
+    """From now on, sums that may be fused have single outputs as inputs, in all graphs."""
     operands.change(_SUMS, _single_outputs)
 
 
@@ -35,7 +36,7 @@ def _single_outputs(graph: tf.Graph, inputs: Any, attributes: dict[str, Any]) ->
 
 
 def single_output(tensor: Any) -> Any:
-    """The tensor as the only output of an operation; others than tensors stay as they are."""
+    """The tensor as the only output of an operation; other values stay as they are."""
     if not isinstance(tensor, SymbolicTensor) or _source(tensor).value_index == 0:
         return tensor
     return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.

@@ -32,7 +32,7 @@ def allow() -> None:
 
 
 class _Mixed(dispatch.GlobalOpDispatcher):
-    """Calls an operation that TensorFlow refused once more, with operands of one type."""
+    """Calls an operation again that TensorFlow refused, with operands of one type."""
 
     def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
         if not tf.get_collection(_MARK):

@@ -19,7 +19,7 @@ _STORED, _ADDED = "_openmox_stored", "_openmox_regularized"
 
 
 def read(variable: Any, dtype: tf.DType) -> tf.Tensor:
-    """The value of a variable as `dtype`, of which layers know the variable."""
+    """The value of a variable as `dtype`, from which layers can find the variable."""
     for name in _LAYERS:
         if (module := sys.modules.get(name)) is not None:
             _teach(module.Layer)

@@ -96,7 +96,7 @@ class Recorder:
         seconds: float,
         after: int | None = None,
     ) -> None:
-        """Records an evaluation; a hook's is after the loop's current step, or `after`."""
+        """Records an evaluation; a hook's is of the global step `after`, or the loop's step."""
         inside = self._job.mode != EVAL
         step = after
         if step is None:
