@@ -163,7 +163,8 @@ def test_what_is_not_exported(trained: tfe.Estimator, tmp_path: Path) -> None:
     with pytest.raises(MoxNotSupportedError) as caught:
         trained.export_saved_model(tmp_path, raw, experimental_mode="train")
     assert str(caught.value) == (
-        "export_saved_model exports what predicts, for serving. Leave experimental_mode out."
+        "export_saved_model exports the graph of predictions, for serving. Leave experimental_mode"
+        " out."
     )
     with pytest.raises(MoxValueError) as value:
         tfe.export.ClassificationOutput()

@@ -134,8 +134,8 @@ def test_export_has_no_outputs_of_evaluation() -> None:
     with pytest.raises(MoxNotSupportedError) as caught:
         _ = tfe.export.EvalOutput
     assert str(caught.value) == (
-        "tf.estimator.export.EvalOutput is not supported: of a model only predictions are exported."
-        " Use tf.estimator.export.PredictOutput, and Estimator.evaluate for metrics."
+        "tf.estimator.export.EvalOutput is not supported: only the predictions of a model are"
+        " exported. Use tf.estimator.export.PredictOutput, and Estimator.evaluate for metrics."
     )
     with pytest.raises(MoxAttributeError) as misspelled:
         _ = tfe.export.PredictOutputs
@@ -153,6 +153,5 @@ def test_a_misspelled_name() -> None:
         _ = tfe.experimental.KMeans
     assert str(unsupported.value) == (
         "tf.estimator.experimental.KMeans is not supported. It is not trained by gradients of a"
-        " loss, which is what a run here takes part in. Use sklearn.cluster.KMeans or"
-        " MiniBatchKMeans."
+        " loss, as every run of openmox trains. Use sklearn.cluster.KMeans or MiniBatchKMeans."
     )

@@ -71,8 +71,8 @@ def test_exporting_all_modes_names_the_alternative(estimator: tfe.Estimator) -> 
     with pytest.raises(MoxNotSupportedError) as caught:
         estimator.experimental_export_all_saved_models("folder", {})
     assert str(caught.value) == (
-        "Estimator.experimental_export_all_saved_models is not supported: of a model only"
-        " predictions are exported. Use Estimator.export_saved_model(export_dir_base,"
+        "Estimator.experimental_export_all_saved_models is not supported: only the predictions of"
+        " a model are exported. Use Estimator.export_saved_model(export_dir_base,"
         " serving_input_receiver_fn), and Estimator.evaluate for metrics."
     )
 

@@ -148,7 +148,7 @@ def test_a_conversion_that_fails_leaves_nothing(
     assert cli.main([str(tree), str(tmp_path / "of"), "--to=ofrecord"]) == 1
     assert capsys.readouterr().err == (
         f"mox: error: {tree}/class0/0.png: an image of 4 bytes is no JPEG, PNG, GIF or BMP file."
-        " Mend or delete it, or pass --skip-bad to leave out what can't be read.\n"
+        " Mend or delete it, or pass --skip-bad to leave out images that can't be read.\n"
     )
     assert [p.name for p in tmp_path.iterdir()] == ["tree"]
 
@@ -177,7 +177,7 @@ def test_bad_images_are_left_out_and_counted_in_every_format(
     error = capsys.readouterr().err.splitlines()[-1]  # Warnings may stand before it.
     assert re.fullmatch(
         rf"mox: error: {path}, record \d \(at byte \d+\): the image of \d+ bytes is damaged or cut"
-        r" short\. Mend or delete it, or pass --skip-bad to leave out what can't be read\.",
+        r" short\. Mend or delete it, or pass --skip-bad to leave out images that can't be read\.",
         error,
     )
     assert cli.main([of, tfr, "--to=tfrecord", "--skip-bad"]) == 0

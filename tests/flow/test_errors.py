@@ -57,7 +57,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         )
         + "flow.train.CheckPoint().init()  # here\n",
         "the loss of job train, 'train/constant_0' (program.py:8), depends on no variable that the"
-        " job trains. Pass add_loss a blob that is computed of the model's output.",
+        " job trains. Pass add_loss a blob that is computed from the model's output.",
     ),
     "a train job without a loss": (
         JOB.replace("    flow.losses.add_loss(w * 1.0)\n", "")

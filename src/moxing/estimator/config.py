@@ -37,8 +37,8 @@ class RunConfig:
             schedules may be given. If both are None, only the first and last step are saved.
         session_config: a `tf.ConfigProto`; only the sizes of its thread pools are used.
         keep_checkpoint_max: checkpoints to keep; None or 0: all.
-        keep_checkpoint_every_n_hours: hours after which another checkpoint is kept for good,
-            beside these; None: none is. The flag of this name overrides it.
+        keep_checkpoint_every_n_hours: hours after which another checkpoint is kept for good, beside
+            these; None: no checkpoint is. The flag of this name overrides it.
         log_step_count_steps: steps between log lines; None or 0: no lines.
         train_distribute: a strategy of `tf.distribute`. Each process trains on as many devices as
             the strategy or `--num_gpus` asks for; with neither, on all its GPUs. None: one device.

@@ -32,8 +32,9 @@ _TOWERS = (
 _OTHERS = {
     "SavedModelEstimator": "Train the Estimator that wrote the model, from its checkpoint.",
     "TowerOptimizer": _TOWERS,
-    "export_all_saved_models": "Of a model only predictions are exported: export_saved_model.",
-    "export_saved_model_for_mode": "Of a model only predictions are exported: export_saved_model.",
+    "export_all_saved_models": "Only the predictions of a model are exported: export_saved_model.",
+    "export_saved_model_for_mode": "Only the predictions of a model are exported:"
+    " export_saved_model.",
     "replicate_model_fn": _TOWERS,
 }
 

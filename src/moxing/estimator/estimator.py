@@ -195,7 +195,7 @@ class Estimator(Described):
         """
         if experimental_mode != ModeKeys.PREDICT or any(others.values()):
             raise MoxNotSupportedError(
-                "export_saved_model exports what predicts, for serving. Leave"
+                "export_saved_model exports the graph of predictions, for serving. Leave"
                 f" {next(iter(others), 'experimental_mode')} out."
             )
         return exporting.export(
@@ -220,8 +220,8 @@ class Estimator(Described):
         """
         del arguments, keywords
         raise MoxNotSupportedError(
-            "Estimator.experimental_export_all_saved_models is not supported: of a model only"
-            " predictions are exported. Use Estimator.export_saved_model(export_dir_base,"
+            "Estimator.experimental_export_all_saved_models is not supported: only the predictions"
+            " of a model are exported. Use Estimator.export_saved_model(export_dir_base,"
             " serving_input_receiver_fn), and Estimator.evaluate for metrics."
         )
 

@@ -18,11 +18,11 @@ from moxing.estimator.hooks.early_stopping import (
 )
 from moxing.estimator.hooks.in_memory import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 
-_NO_GRADIENT = "It is not trained by gradients of a loss, which is what a run here takes part in."
+_NO_GRADIENT = "It is not trained by gradients of a loss, as every run of openmox trains."
 _OTHERS = {
     "KMeans": f"{_NO_GRADIENT} Use sklearn.cluster.KMeans or MiniBatchKMeans.",
     "LinearSDCA": f"{_NO_GRADIENT} Use tf.estimator.LinearClassifier with its default optimizer.",
-    "build_raw_supervised_input_receiver_fn": "Of a model only predictions are exported: use"
+    "build_raw_supervised_input_receiver_fn": "Only the predictions of a model are exported: use"
     " tf.estimator.export.build_raw_serving_input_receiver_fn.",
     "make_stop_at_checkpoint_step_hook": "Use max_steps: all processes end after the same step.",
 }

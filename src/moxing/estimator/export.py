@@ -156,7 +156,7 @@ def build_parsing_serving_input_receiver_fn(
 def __getattr__(name: str) -> Any:
     if name == "EvalOutput":
         raise AbsentError(
-            "tf.estimator.export.EvalOutput is not supported: of a model only predictions are"
+            "tf.estimator.export.EvalOutput is not supported: only the predictions of a model are"
             " exported. Use tf.estimator.export.PredictOutput, and Estimator.evaluate for metrics."
         )
     if name.startswith("_"):

@@ -82,8 +82,8 @@ class EvalSpec:
         double = next((name for name in names if names.count(name) > 1), None)
         if double is not None:
             raise MoxValueError(
-                f"EvalSpec has two exporters of the name {double!r}, which is that of their folder."
-                " Give each its own."
+                f"EvalSpec has two exporters of the name {double!r}, which is also the name of"
+                " their folder. Give each a name of its own."
             )
         object.__setattr__(self, "exporters", given)
         for name in ("start_delay_secs", "throttle_secs"):

@@ -34,9 +34,9 @@ def unique_with_counts(
     """The different elements of `x` in the order in which they come.
 
     Args:
-        x: of one axis.
+        x: a blob of one axis.
         out_idx: int32 (default) or int64, of the other results.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         The different elements; for each element of `x`, its index among them; the count of each;
@@ -63,9 +63,9 @@ def indexed_slices_reduce_sum(
     """Sums of the slices of `values` with the same index.
 
     Args:
-        indices: of any shape.
+        indices: a blob of any shape.
         values: begins with the axes of `indices`; may have more axes.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         The different indices, their sums, and their number, of shape (1,). The first two results

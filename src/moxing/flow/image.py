@@ -41,7 +41,7 @@ def Resize(  # noqa: N802
         resize_shorter: pixels of the shorter side; a crop follows.
         resize_x: width.
         resize_y: height.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         With both sides a blob of shape (batch, resize_y, resize_x, channels), uint8.
@@ -53,7 +53,7 @@ def Resize(  # noqa: N802
     del color_space
     if not isinstance(input_blob, Images):
         raise MoxTypeError(
-            "flow.image.Resize takes what flow.data.OFRecordImageDecoder returns, not"
+            "flow.image.Resize takes the result of flow.data.OFRecordImageDecoder, not"
             f" {shown(input_blob)}."
         )
     if str(interp_type).lower() != "linear":
@@ -107,15 +107,15 @@ def CropMirrorNormalize(  # noqa: N802
 
     Args:
         input_blob: the result of a decoder or of `Resize`.
-        mirror_blob: of shape (batch,), such as `flow.random.CoinFlip` returns; None to mirror no
-            image.
+        mirror_blob: a blob of shape (batch,), such as `flow.random.CoinFlip` returns; None to
+            mirror no image.
         color_space: without effect; the decoder's color space is used.
         output_layout: "NCHW" or "NHWC".
         crop_h, crop_w: the window's size; 0 for the whole of resized images.
         crop_pos_y, crop_pos_x: the window's position, as a share of the free space.
         mean, std: one number, or one for each channel.
-        output_dtype: of the result.
-        name: of the operation.
+        output_dtype: the data type of the result.
+        name: the name of the operation.
 
     Raises:
         MoxTypeError: the input has no images.

@@ -258,12 +258,12 @@ def prelu(
     """x where it is positive, else alpha x, with the variable `<name>-alpha` (He et al., 2015).
 
     Args:
-        inputs: of a batch.
+        inputs: a batch.
         alpha_initializer: default zeros.
-        alpha_regularizer: such as `flow.regularizers.l2(1e-4)`.
+        alpha_regularizer: a regularizer, such as `flow.regularizers.l2(1e-4)`.
         shared_axes: axes, from 1, along which alpha is one number.
         trainable: whether alpha is trained.
-        name: of the layer.
+        name: the name of the layer.
         model_distribute: how alpha lies on several devices.
 
     Raises:

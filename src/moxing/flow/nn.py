@@ -72,7 +72,7 @@ def conv2d(
         padding: "SAME" or "VALID".
         data_format: "NCHW" or "NHWC".
         dilations: one number or two.
-        name: of the operation.
+        name: the name of the operation.
         groups: the number of groups of channels, each with filters of its own.
 
     Raises:
@@ -153,11 +153,11 @@ def conv2d_transpose(
     Args:
         value: [n, c, h, w] or [n, h, w, c].
         filter: [c, out, kh, kw] for NCHW, [c, kh, kw, out] for NHWC.
-        output_shape: of the whole result; only its height and width matter.
+        output_shape: the shape of the whole result; only its height and width matter.
         strides: one number or two.
         padding: "SAME" or "VALID".
         data_format: "NCHW" or "NHWC".
-        name: of the operation.
+        name: the name of the operation.
         input: another name of `value`.
         filters: another name of `filter`.
         dilations: 1 only.
@@ -418,7 +418,7 @@ def sparse_softmax_cross_entropy_with_logits(
     Args:
         labels: whole numbers from 0 to the number of classes - 1, of shape `logits.shape[:-1]`.
         logits: their last axis is the axis of classes.
-        name: of the operation.
+        name: the name of the operation.
     """
     if labels is None or logits is None:
         raise MoxValueError(
@@ -440,7 +440,7 @@ def softmax_cross_entropy_with_logits(
     Args:
         labels: probabilities, of the shape and type of `logits`.
         logits: their last axis is the axis of classes.
-        name: of the operation.
+        name: the name of the operation.
     """
     if labels is None or logits is None:
         raise MoxValueError("flow.nn.softmax_cross_entropy_with_logits needs labels and logits.")

@@ -22,7 +22,7 @@ def CoinFlip(  # noqa: N802
         batch_size: samples of a step, on all devices together.
         seed: makes the values the same in each run.
         probability: the probability of 1.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
         MoxValueError: `probability` is not valid, or the devices can't share the batch.

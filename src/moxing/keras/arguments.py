@@ -87,7 +87,7 @@ def directory(value: Any) -> str | None:
 
 
 def ranking(keep_best: Any, directory: str | None, evaluates: bool) -> Ranking | None:
-    """Returns the metric whose best checkpoints are kept; None: none is.
+    """Returns the metric whose best checkpoints are kept; None: there is none.
 
     Args:
         keep_best: the argument of `fit`.
@@ -102,12 +102,13 @@ def ranking(keep_best: Any, directory: str | None, evaluates: bool) -> Ranking |
         return found
     if directory is None:
         raise MoxValueError(
-            f"fit has keep_best={keep_best!r} without output_dir=, a folder for it."
+            f"fit has keep_best={keep_best!r} without output_dir=, the folder for these"
+            " checkpoints."
         )
     if found.metric.startswith("val_") and not evaluates:
         raise MoxValueError(
-            f"fit has keep_best={keep_best!r} without eval_data, of which that metric is. Pass"
-            " eval_data, or a metric of the training, such as 'loss'."
+            f"fit has keep_best={keep_best!r} without eval_data, on which that metric is computed."
+            " Pass eval_data, or a metric of the training, such as 'loss'."
         )
     return found
 

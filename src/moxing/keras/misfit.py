@@ -116,7 +116,7 @@ def advice(element: Any, model: Any) -> str:
     if any(spec.shape.rank is None for spec in tf.nest.flatten(parts) if spec is not None):
         return "Say how many dimensions it has: tf.ensure_shape(x, [None, ...]) in Dataset.map."
     found = _of_x(x, model) or _of_y(y, model) or _of_weight(weight) or _of_kind(x)
-    return found or "Make the data fit what the model takes, or the model fit the data."
+    return found or "Make the data fit the inputs of the model, or the model fit the data."
 
 
 def _of_x(x: Any, model: Any) -> str | None:
@@ -124,7 +124,7 @@ def _of_x(x: Any, model: Any) -> str | None:
     names, given = [name for name, _ in known], tf.nest.flatten(x)
     if isinstance(x, Mapping) and known:
         if len(names) == 1 and names[0] not in x:
-            more = "" if len(given) == 1 else " What is to be learned is y: pass (x, y)."
+            more = "" if len(given) == 1 else " The values to learn are y: pass (x, y)."
             return f"The model has one input: pass its x alone, not in a dict.{more}"
         missing = [name for name in names if name not in x]
         if missing:

@@ -1,4 +1,4 @@
-"""Gives a model the values of a checkpoint: the user's choice, or that of a run that was done."""
+"""Gives a model the values of a checkpoint that the user names, or that a finished run left."""
 
 from __future__ import annotations
 

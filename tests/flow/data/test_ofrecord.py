@@ -231,7 +231,7 @@ def test_parts_of_a_store_are_read_in_order_again_and_again(store: Path) -> None
         _read("s3://bucket/none", y)
     flow.clear_default_session()
     (store / "bucket" / "records" / f"{publish.MARK}1").write_text("[]")
-    with pytest.raises(MoxValueError, match="s3://bucket/records is not whole"):
+    with pytest.raises(MoxValueError, match="s3://bucket/records is not complete"):
         _read(url, y)
 
 

@@ -116,7 +116,7 @@ def test_what_is_no_reader_and_no_window_is_named(folder: str) -> None:
         return str(caught.value)
 
     decoded = flow.data.OFRecordImageDecoder
-    assert "takes what flow.data.ofrecord_reader returns" in raised(
+    assert "takes the result of flow.data.ofrecord_reader" in raised(
         lambda r: flow.data.OFRecordRawDecoder("records", "n", (1,), flow.int32)  # type: ignore
     )
     assert "color_space='HSV'; it is 'BGR', 'RGB' or 'GRAY'" in raised(

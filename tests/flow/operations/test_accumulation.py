@@ -61,7 +61,7 @@ def test_pieces_of_a_batch_train_as_the_whole_does(
     ("use", "message"),
     [
         (lambda x: flow.unpack(x, 4), "unpack_num=4 does not divide the batch of 6"),
-        (lambda x: flow.pack(x, 2), "pack_num=2 goes with a blob that is computed of one that"),
+        (lambda x: flow.pack(x, 2), "pack_num=2 goes with a blob that is computed from one that"),
         (lambda x: flow.acc(flow.unpack(x, 3), 2), "max_acc_num=2 goes with a blob"),
         (lambda x: flow.unpack(x, 2) + flow.unpack(x, 3), "cut into 2 and 3 pieces can't go into"),
         (lambda x: flow.argwhere(flow.unpack(x, 2)), "takes no blob in pieces of flow.unpack"),

@@ -184,8 +184,8 @@ def test_a_save_that_the_disk_refuses_is_said_in_a_sentence(
     with pytest.raises(CheckpointError) as caught:
         point.save(str(tmp_path / "second"))
     assert str(caught.value) == (
-        f"cannot save {tmp_path}/second: {os.strerror(fault)}. Nothing is left of this save; what"
-        " was saved before is whole."
+        f"cannot save {tmp_path}/second: {os.strerror(fault)}. Nothing is left of this save;"
+        " earlier checkpoints are whole."
     )
     assert os.listdir(tmp_path) == ["first"]
     point.load(str(tmp_path / "first"))

@@ -284,8 +284,9 @@ def test_a_loss_that_is_computed_of_another_is_named(
     with pytest.raises(MoxValueError) as caught:
         _twice(lambda loss: flow.math.abs(loss, name="second"))
     assert re.fullmatch(
-        r"the loss of job job, 'job/second/Abs' \(test_train_conf.py:\d+\), is computed of another,"
-        r" 'job/first/Square' \(test_train_conf.py:\d+\)\. Call add_loss with one of the two\.",
+        r"the loss of job job, 'job/second/Abs' \(test_train_conf.py:\d+\), is computed from"
+        r" another loss, 'job/first/Square' \(test_train_conf.py:\d+\)\. Call add_loss with one of"
+        r" the two\.",
         str(caught.value),
     )
 

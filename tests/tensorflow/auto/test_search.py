@@ -327,7 +327,7 @@ def test_what_no_function_reads_is_told(caplog: pytest.LogCaptureFixture) -> Non
     assert (spec.weight_decay, spec.momentum) == (1e-4, 0.9)
     assert calls == ["TRAIN"] * 2
     assert _warnings(caplog) == [
-        f"No function of the program reads param_spec.{name}: what is chosen for it changes"
+        f"No function of the program reads param_spec.{name}: the value chosen for it changes"
         f" nothing. Take **kwargs, and kwargs['param_spec'].{name}."
         for name in ("weight_decay", "learning_rate", "momentum")
     ]
@@ -380,7 +380,7 @@ def test_several_processes_are_refused() -> None:
         _search()
     assert str(raised.value) == (
         "mox.auto.search works in one process: run it once without the cluster's flags, and give"
-        " what it chose to mox.auto.run(param_spec=...)."
+        " its result to mox.auto.run(param_spec=...)."
     )
 
 

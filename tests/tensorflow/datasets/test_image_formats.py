@@ -225,7 +225,7 @@ def _bad(kind: str, encode: Any, smooth: Any) -> tuple[bytes, str]:
 
 
 KINDS = ["empty", "text", "cut", "cut png", "tiff", "12 bits", "cut bmp"]
-REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
+REMEDY = " Mend or delete it, or pass skip_bad=True to leave out samples that can't be read."
 
 
 @pytest.mark.parametrize("augmented", [False, True])

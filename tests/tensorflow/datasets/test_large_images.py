@@ -89,7 +89,7 @@ def test_more_than_is_decoded_whole_is_an_error_with_name_and_size(
     assert (
         f"{tmp_path}/tree/a/large.img.jpg is a {kind} image of 20,000 x 20,000 pixels, more than"
         " the 268,435,456 that are decoded whole; make it smaller. Mend or delete it, or pass"
-        " skip_bad=True to leave out what can't be read."
+        " skip_bad=True to leave out samples that can't be read."
     ) in str(caught.value)
 
 

@@ -291,7 +291,7 @@ def test_in_a_session_of_the_program(converted: Path) -> None:
             coordinator.join(threads)
 
 
-REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
+REMEDY = " Mend or delete it, or pass skip_bad=True to leave out samples that can't be read."
 
 
 def complaint(read: Any, dataset: Any, item: str = "x") -> str:

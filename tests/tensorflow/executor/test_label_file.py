@@ -54,8 +54,8 @@ def test_other_classes_than_before_are_a_warning(
     [warning] = [text for text in _said(caplog) if text.startswith(str(path))]
     assert warning == (
         f"{path} named other classes (0: daisy, 1: roses) than the data has now (0: roses,"
-        " 1: tulips); it is written anew. A checkpoint there that was trained with the former ones"
-        " means those by its numbers."
+        " 1: tulips); it is written anew. The numbers of a checkpoint there that was trained with"
+        " the former classes mean those classes."
     )
 
 

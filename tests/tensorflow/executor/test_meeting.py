@@ -43,7 +43,7 @@ def test_workers_that_share_variables(name: str, arguments: dict[str, Any], meet
     with pytest.raises(MoxNotSupportedError) as caught:
         make(name, APART, **arguments)
     assert str(caught.value) == (
-        f"{name} keeps something of each worker's own, and with --sync_replicas=false all variables"
+        f"{name} keeps values of each worker's own, and with --sync_replicas=false all variables"
         " are shared on parameter servers. Leave --sync_replicas out: workers then have variables"
         f" of their own, {meets}."
     )

@@ -26,7 +26,7 @@ class Merged:
 
     Attributes:
         op: a scalar string tensor; None if there is nothing to summarize.
-        tags: of the program's own summaries in `op`.
+        tags: the tags of the program's own summaries in `op`.
         automatic: tags of logged values in `op`.
     """
 

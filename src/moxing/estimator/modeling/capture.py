@@ -128,7 +128,7 @@ def _of_wrapper(noted: list[Update]) -> Callable[..., Any]:
         def apply_gradients(
             self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
         ) -> tf.Operation:
-            self._gradients_applied = True  # Or the optimizer refuses to return its hook.
+            self._gradients_applied = True  # Otherwise the optimizer refuses to return its hook.
             self._chief_queue_runner = self._local_step_init_op = None
             self.make_session_run_hook = lambda *_, **__: tf.train.SessionRunHook()
             return self._opt.apply_gradients(grads_and_vars, global_step, name)

@@ -102,7 +102,7 @@ class _Given(tf.train.Optimizer):
         del name
         first = self._updates[0]
         self._rate = learning_rate.rate_of(first.optimizer)
-        # A schedule that the update moves on is read before.
+        # Read the rate before the update, which may advance its schedule.
         with tf.control_dependencies([] if self._rate is None else [self._rate]):
             update = first.apply(list(grads_and_vars))
         for each in self._updates:

@@ -16,7 +16,7 @@ from moxing.framework import file
 
 
 def ranking(config: RunConfig) -> Ranking | None:
-    """Returns the metric whose best checkpoints are kept; None: none is.
+    """Returns the metric whose best checkpoints are kept; None: there is none.
 
     Raises:
         MoxValueError: MOX_KEEP_BEST names no metric.

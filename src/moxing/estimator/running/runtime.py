@@ -154,7 +154,7 @@ def saves_in_step() -> bool:
 
 
 def hours(config: RunConfig) -> float | None:
-    """Returns the hours after which another checkpoint stays for good; None: none does."""
+    """Returns the hours after which another checkpoint stays for good; None: no checkpoint does."""
     flagged, own = saving.hours(), config.keep_checkpoint_every_n_hours
     if flagged is None:
         return own if own < NEVER_HOURS else None

@@ -238,7 +238,7 @@ class BestExporter(SavedModelExporter):
         return self._write(estimator, export_path, checkpoint_path)
 
     def _of_earlier_runs(self, step: int) -> Mapping[str, Any] | None:
-        """Returns the best of model_dir's recorded evaluations at other steps; None: none."""
+        """Returns the best of model_dir's recorded evaluations at other steps; None if none is."""
         if not self._pattern or self._model_dir is None:
             return None
         pattern = os.path.join(glob.escape(local_path(self._model_dir)), self._pattern)

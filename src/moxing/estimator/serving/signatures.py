@@ -42,8 +42,8 @@ def outputs_of(spec: EstimatorSpec) -> dict[str, ExportOutput]:
         outputs = {_DEFAULT: next(iter(outputs.values())), **outputs}
     if _DEFAULT not in outputs:
         raise MoxValueError(
-            f"export_outputs has {', '.join(map(repr, outputs))} and no {_DEFAULT!r}: name the one"
-            " that clients get who ask for none."
+            f"export_outputs has {', '.join(map(repr, outputs))} and no {_DEFAULT!r}: give that"
+            " name to the output for clients that name no signature."
         )
     return outputs
 

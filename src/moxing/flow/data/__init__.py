@@ -57,7 +57,7 @@ def decode_ofrecord(
         part_name_suffix_length: digits of the number, padded with zeros; -1 for no padding.
         shuffle: whether records come in a random order.
         buffer_size: the number of records from which the next one is drawn if `shuffle`.
-        name: of the operation; an open variable scope is not put before it.
+        name: the name of the operation; an open variable scope is not put before it.
 
     Raises:
         MoxValueError: a part is missing, or a number makes no sense, or the devices can't share
@@ -184,11 +184,11 @@ def OFRecordRawDecoder(  # noqa: N802
     Args:
         input_blob: the result of `ofrecord_reader`.
         blob_name: the feature's name.
-        shape: of a sample.
-        dtype: of the blob.
+        shape: the shape of a sample.
+        dtype: the data type of the blob.
         dim1_varying_length: as `auto_zero_padding`.
         auto_zero_padding: whether to pad shorter lists with zeros.
-        name: of the operation.
+        name: the name of the operation.
     """
     records = records_of(input_blob, "flow.data.OFRecordRawDecoder")
     codec = RawCodec(auto_zero_padding or dim1_varying_length)

@@ -186,8 +186,8 @@ class BlobConf:
 
         Args:
             name: key in the records.
-            shape: of a sample; () is one number.
-            dtype: of the blob.
+            shape: the shape of a sample; () is one number.
+            dtype: the data type of the blob.
             codec: `RawCodec()`, `ImageCodec()` or `BytesListCodec()`.
             preprocessors: applied in order, after the cast to `dtype`.
         """

@@ -45,7 +45,7 @@ def convert(
     """Converts a folder. Every image is decoded once, so that bad images are found.
 
     Files for a store are on the local disk, in mox.file's folder of temporary files, until they are
-    complete. Of files in a store, only a few at a time are on the local disk.
+    complete. Only a few files of a store are on the local disk at a time.
 
     Args:
         src: class folders, a folder of TFRecord files or a folder of OFRecord parts; local or in a

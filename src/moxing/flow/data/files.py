@@ -42,7 +42,7 @@ def missing(paths: Sequence[str]) -> str | None:
     """Returns the first missing file of a folder's files; lists a store only once.
 
     Raises:
-        MoxValueError: the folder is not whole.
+        MoxValueError: the folder is incomplete.
         OSError: the store can't be read.
     """
     folder = os.path.dirname(paths[0])

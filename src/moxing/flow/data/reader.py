@@ -67,14 +67,14 @@ class Reader:
             for output, tensor in zip(self.outputs, found, strict=False):
                 output.op._update_input(0, tensor)
             pairs = [*zip(found, self._confs, strict=True)][len(self.outputs) :]
-            # A blob's tensor is the only output of its operation, and of one that TensorFlow does
-            # not optimize away: see `parallel.split`.
+            # A blob's tensor must be the only output of an operation that TensorFlow does not
+            # optimize away: see `parallel.split`.
             made = [tf.ensure_shape(t, [self._batch, *conf.shape]) for t, conf in pairs]
         self.outputs += made
         return made
 
     def _dataset(self, shuffle: int) -> tf.data.Dataset:
-        # In a random order, what was read before decides about what comes next.
+        # In a random order, the records that were read before decide which records come next.
         first = tf.zeros_like(self.position) if shuffle else self.position
         data = tf.data.Dataset.from_tensors(first).repeat().map(_plain(self._next))
         if shuffle:

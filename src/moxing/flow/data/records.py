@@ -63,14 +63,14 @@ class Images:
 
 
 def records_of(given: Any, operation: str) -> Records:
-    """The records.
+    """Returns records that a program gave to an operation.
 
     Raises:
         MoxTypeError: something else is given.
     """
     if not isinstance(given, Records):
         raise MoxTypeError(
-            f"{operation} takes what flow.data.ofrecord_reader returns, not {shown(given)}."
+            f"{operation} takes the result of flow.data.ofrecord_reader, not {shown(given)}."
         )
     return given
 

@@ -32,7 +32,7 @@ class Sieve:
     """
 
     def __init__(self, skip_bad: bool) -> None:
-        """Args: skip_bad: leave out what can't be decoded, instead of raising."""
+        """Args: skip_bad: leave out images that can't be decoded, instead of raising an error."""
         self._skip, self.left_out = skip_bad, 0
 
     def __call__(self, samples: Iterator[Sample]) -> Iterator[Sample]:
@@ -57,7 +57,7 @@ class Sieve:
         if not self._skip:
             raise MoxValueError(
                 f"{sample[0]}: {fault.result()}. Mend or delete it, or pass --skip-bad to leave"
-                " out what can't be read."
+                " out images that can't be read."
             )
         self.left_out += 1
         if self.left_out <= _NAMED:

@@ -23,7 +23,7 @@ def unpack(input: Blob, unpack_num: int, name: str | None = None) -> Blob:
     Args:
         input: a batch whose size `unpack_num` divides.
         unpack_num: how many pieces.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         A blob of the shape of one piece.
@@ -45,8 +45,8 @@ def _pieces(blob: Any, number: Any, operation: str, argument: str) -> list[tf.Te
     check(blob, operation)
     if not blob.unpacked or number != len(blob.parts):
         raise MoxValueError(
-            f"{operation}: {argument}={shown(number)} goes with a blob that is computed of one that"
-            f" flow.unpack cut into as many pieces, and this one has"
+            f"{operation}: {argument}={shown(number)} goes with a blob that is computed from one"
+            " that flow.unpack cut into as many pieces, and this blob has"
             f" {len(blob.parts) if blob.unpacked else 1}."
         )
     return [part.tensor for part in blob.parts]
@@ -93,7 +93,7 @@ def assign(ref: Blob, value: Blob, dtype: Any = None, name: str | None = None) -
         ref: the result of `flow.get_variable`.
         value: has as many elements as the variable.
         dtype: without effect: the value gets the variable's type.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
         MoxTypeError: `ref` is no variable.

@@ -95,12 +95,12 @@ def gather(
         params: the values.
         indices: whole numbers; with `batch_dims`, of shape `params.shape[:n] + (k,)` for some n.
         validate_indices: without effect.
-        axis: of `params`; default `batch_dims`.
+        axis: an axis of `params`; default `batch_dims`.
         batch_dims: if 0, the result has the shape `params.shape[:axis] + indices.shape +
             params.shape[axis + 1:]`. If greater, it must equal `axis`; then all axes of `indices`
             but the last are axes of samples, and the result has the shape `indices.shape +
             params.shape[n + 1:]`.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
         MoxValueError: with `batch_dims`, `axis` differs from it, or the axes of samples differ.
@@ -135,7 +135,7 @@ def slice(
         input_: the values.
         begin: the first element on each axis; a negative number counts from the end.
         size: the number of elements on each axis; -1 for all up to the end.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
         MoxValueError: the box is not within `input_`, or a list has the wrong length.

@@ -39,9 +39,9 @@ def argwhere(condition: Blob, dtype: Any = None, name: str | None = None) -> Blo
     """The indices of the elements that are not 0, one in each row, in the elements' order.
 
     Args:
-        condition: of any type and shape.
+        condition: a blob of any type and shape.
         dtype: int32 (default) or int64.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         A blob with a row for each such element of the step. Its static shape is
@@ -207,7 +207,7 @@ def unsorted_batch_segment_sum(
         segment_ids: int32 or int64 [batch..., n], from 0 to `num_segments` - 1; all of its axes but
             the last are axes of the batch.
         num_segments: the length of the result's axis of segments, which stands where n stood.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         [batch..., num_segments, ...].

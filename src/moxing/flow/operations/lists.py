@@ -32,7 +32,7 @@ def tensor_buffer_to_tensor_list(
         input: a buffer.
         shape: no tensor has more elements.
         dtype: the data type of the tensors.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
         MoxTypeError: the tensors have another type, or another number of axes.
@@ -114,7 +114,7 @@ def object_bbox_flip(
     Args:
         bbox: a buffer with the boxes of each image.
         image_size: height and width of each image, int32.
-        flip_code: of all images, or a blob with one for each; see `flow.image.flip`.
+        flip_code: the code of all images, or a blob with one for each; see `flow.image.flip`.
         name: without effect.
     """
     del name

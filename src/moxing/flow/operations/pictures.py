@@ -25,7 +25,7 @@ def image_decode(
 
     Args:
         images_bytes_buffer: the bytes of each file, int8 or uint8.
-        dtype: of the images.
+        dtype: the data type of the images.
         color_space: "BGR", "RGB" or "GRAY".
         name: without effect.
 
@@ -116,7 +116,7 @@ def image_batch_align(
     Args:
         images: a buffer of images.
         shape: the largest height and width, and the channels.
-        dtype: of the batch.
+        dtype: the data type of the batch.
         alignment: height and width of the batch are multiples of it.
         name: without effect.
 

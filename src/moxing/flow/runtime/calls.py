@@ -24,7 +24,7 @@ class Built:
         watches: the tensors for watchers at each step.
         train: the operation of a step, or None.
         readers: the readers that deliver data.
-        sources: words for what the readers of a train job read, alike on all machines.
+        sources: descriptions of the records of a train job, alike on all machines.
         call: runs one step.
     """
 

@@ -178,7 +178,7 @@ def enter(settings: Settings, end: Callable[[MachineGroup], None]) -> MachineGro
     """Meets the other machines, if there are any; called once in a process.
 
     Args:
-        settings: of the session.
+        settings: the settings of the session.
         end: is called as the process ends.
 
     Raises:
@@ -201,7 +201,7 @@ def enter(settings: Settings, end: Callable[[MachineGroup], None]) -> MachineGro
 
 
 def quiet(group: MachineGroup | None) -> contextlib.AbstractContextManager[Any]:
-    """Drops what a job's function prints on other machines than the master."""
+    """Drops the output of a job's function, except on the master."""
     if group is None or group.index == 0:
         return contextlib.nullcontext()
     return contextlib.redirect_stdout(io.StringIO())
@@ -215,7 +215,7 @@ def facts(graph: tf.Graph, variables: Mapping[str, Any], jobs: Mapping[str, Any]
     for name in jobs:
         sent = [_exchanged(op) for op in graph.get_operations() if op.name.startswith(f"{name}/")]
         text = " ".join(item for item in sent if item)
-        found[f"what job {name} exchanges"] = hashlib.sha256(text.encode()).hexdigest()[:12]
+        found[f"the exchange of job {name}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
     return found
 
 

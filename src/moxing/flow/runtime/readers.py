@@ -74,5 +74,5 @@ class Readers:
             self._taken[job] = batches
 
     def _sources(self) -> dict[str, list[str]]:
-        """Returns words for the records of each train job with readers."""
+        """Returns descriptions of the records of each train job with readers."""
         return {job: built.sources for job, built in self._built.items() if built.sources}

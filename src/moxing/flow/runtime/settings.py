@@ -101,7 +101,7 @@ class Settings:
         """Sets one value, checked.
 
         Args:
-            name: of the setting.
+            name: the name of the setting.
             value: to set.
             where: the text before the name in the program.
 

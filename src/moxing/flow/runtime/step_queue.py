@@ -41,7 +41,7 @@ class Future:
             pass
 
     def result(self) -> Any:
-        """The value; waits for it, and raises what the step raised."""
+        """Waits for the value and returns it, or raises the error of the step."""
         self.wait()
         if self.error is not None:
             self.raised = True

@@ -100,7 +100,7 @@ class SimpleCheckPointManager:
         folder = f"{self._root}/{BEST}"
         kept = [one for one in self._best() if one.metric == wanted.metric]
         kept.sort(key=lambda one: (-sign * one.value, one.name))
-        # A save that was killed before it removed one leaves more than these.
+        # A save that was killed before it removed a checkpoint leaves too many.
         beaten = sign * kept[wanted.keep - 1].value if len(kept) >= wanted.keep else -math.inf
         if not math.isfinite(number) or sign * number <= beaten:
             return False

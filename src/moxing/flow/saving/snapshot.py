@@ -63,7 +63,7 @@ def read(folder: str, name: str, dtype: Any) -> np.ndarray:
 
 
 def verify(folder: str, variables: Iterable[str], named: str) -> None:
-    """Checks the values of variables against what was saved, where the checkpoint says that.
+    """Checks the values of variables against the digests of the save, if the checkpoint has them.
 
     Args:
         folder: the folder of the checkpoint.
@@ -122,8 +122,8 @@ def write(
         _write(folder, variables, more)
     except OSError as error:
         raise CheckpointError(
-            f"cannot save {folder}: {error.strerror or error}. Nothing is left of this save; what"
-            " was saved before is whole."
+            f"cannot save {folder}: {error.strerror or error}. Nothing is left of this save;"
+            " earlier checkpoints are whole."
         ) from error
 
 
@@ -163,8 +163,8 @@ def _write(
 def _at_once(work: Callable[[Any], Any], items: Iterable[Any]) -> None:
     """Calls `work` with each item, in several threads; raises the first error.
 
-    A save may still be at it as the process ends, when Python's pools take nothing more and newer
-    versions start no thread: this thread then does what is left.
+    A save may still run while the process ends. Python's pools then take no more work, and newer
+    versions start no threads: this thread then does the rest.
     """
     left, lock, errors = iter(list(items)), threading.Lock(), list[BaseException]()
 
@@ -202,6 +202,6 @@ def names(folder: str) -> Iterator[str]:
 
 
 def listed(variables: list[str]) -> str:
-    """Words the names; of many, the first ones and how many more."""
+    """Words a list of names; of a long list, the first names and the number of the others."""
     more = f" and {len(variables) - _SHOWN} more" if len(variables) > _SHOWN else ""
     return ", ".join(variables[:_SHOWN]) + more

@@ -345,7 +345,7 @@ def tensor_of(value: Any, operation: str) -> tf.Tensor:
         )
     if value.mirrored:
         raise MoxNotSupportedError(
-            f"{operation} takes no mirrored blob: it would mix what the devices have. Compute it in"
+            f"{operation} takes no mirrored blob: it would mix the devices' values. Compute it in"
             " a job with FixedTensorDef."
         )
     return value.tensor

@@ -57,7 +57,7 @@ class FunctionDesc:
     An attribute is the value that was set under its name, such as `enable_inplace`.
 
     Attributes:
-        job_name: of the job; None for a `FunctionConfig`.
+        job_name: the name of the job; None for a `FunctionConfig`.
     """
 
     def __init__(self, conf: JobConf, job_name: str | None = None) -> None:

@@ -32,7 +32,7 @@ class Trace:
     """A job while its function runs.
 
     Attributes:
-        name: of the job.
+        name: the name of the job.
         conf: the job's settings; frozen at its first operation.
         variables: the `Variables` of the session.
         graph: the graph of its operations.

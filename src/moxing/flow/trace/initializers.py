@@ -165,11 +165,11 @@ def kaiming_initializer(
     """Variance `gain^2 / fan` (He et al., 2015); gain depends on the nonlinearity that follows.
 
     Args:
-        shape: of the variable.
+        shape: the shape of the variable.
         distribution: "random_normal" or "random_uniform".
         mode: "fan_in", "fan_out" or "fan_avg".
         nonlinearity: None, "sigmoid", "tanh", "relu" or "leaky_relu".
-        negative_slope: of leaky_relu.
+        negative_slope: the slope of leaky_relu below 0.
         data_format: "NCHW" or "NHWC": where the channels of `shape` are.
 
     Raises:
@@ -253,7 +253,7 @@ def _of_fan(
     scale: float = 1.0,
     distribution: str = "random_uniform",
 ) -> Initializer:
-    """Xavier's is uniform of the variance 1 / fan, Msra's normal of 2 / fan."""
+    """Xavier's initializer is uniform with variance 1 / fan, and Msra's normal with 2 / fan."""
     if kind == "msra":
         scale, distribution = 2.0, "random_normal"
     mode = _FANS.get(variance_norm, variance_norm)
@@ -262,7 +262,7 @@ def _of_fan(
 
 
 def given(value: Any) -> Any:
-    """The initializer that a program gives: of an `InitializerConf` the one that it describes.
+    """The initializer that a program gives, or that its `InitializerConf` describes.
 
     Anything else is returned as it is.
 
@@ -282,7 +282,7 @@ def given(value: Any) -> Any:
 
 
 def _plain(field: Any, message: Message) -> Any:
-    """A field's value, of an enum the name."""
+    """A field's value; for an enum, the name of the value."""
     value = getattr(message, field.name)
     return field.enum_type.values_by_number[value].name if field.enum_type else value
 

@@ -139,7 +139,7 @@ def named(name: str, default: Any) -> list[tuple[str, InputDef]] | None:
     """The definitions in an argument's default, with names such as `x` or `x[0]`, in order.
 
     Args:
-        name: of the argument.
+        name: the name of the argument.
         default: a definition, or lists, tuples and dicts of definitions. For other defaults, None
             is returned.
     """
@@ -259,9 +259,10 @@ def MirroredTensorListDef(  # noqa: N802
     """For each device a list of arrays, each of a size of its own.
 
     Args:
-        shape: the largest number of arrays on a device, and the sizes of which no array has more
-            elements. An array has as many axes, the first of size 1.
-        dtype: of the arrays.
+        shape: the largest number of arrays on a device, then the sizes of an array that no array
+            exceeds in its number of elements. An array has as many axes as the shape, the first of
+            size 1.
+        dtype: the data type of the arrays.
         batch_axis: without effect, as the arrays of a list have no common axis.
         name: without effect.
 

@@ -20,13 +20,13 @@ _MESSAGE = type(tf.make_tensor_proto(0))
 
 
 def packed(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """The arrays as the strings of which TensorFlow makes tensors."""
+    """Returns the arrays as strings that TensorFlow parses to tensors."""
     rows = [tf.make_tensor_proto(array).SerializeToString() for array in arrays]
     return np.array([*rows, None], dtype=object)[:-1]  # Else NumPy looks into the strings.
 
 
 def unpacked(rows: np.ndarray) -> list[np.ndarray]:
-    """The arrays of strings that TensorFlow made."""
+    """Returns the arrays that strings of TensorFlow hold."""
     return [tf.make_ndarray(_MESSAGE.FromString(row)) for row in rows]
 
 
@@ -102,7 +102,7 @@ class TensorList(Blob):
         return TensorList(self.items, self.kind, own, self.count, buffered)
 
     def opened(self, row: tf.Tensor) -> tf.Tensor:
-        """The tensor of a string."""
+        """Returns the tensor that a string holds."""
         found = tf.io.parse_tensor(row, self.kind)
         found.set_shape([None] * len(self.limit))
         return found
@@ -110,11 +110,11 @@ class TensorList(Blob):
     def of_each(
         self, function: Callable[..., Any], types: Any, others: Sequence[Blob] = ()
     ) -> list[Any]:
-        """For each device, what `function` returns for each tensor, stacked.
+        """Returns for each device the stacked results of `function` for its tensors.
 
         Args:
             function: gets a tensor, and the row of each of the other blobs.
-            types: the data types of what the function returns.
+            types: the data types of the function's results.
             others: blobs with a row for each tensor.
         """
 
@@ -135,7 +135,7 @@ class TensorList(Blob):
         limit: Sequence[int | None] | None = None,
         others: Sequence[Blob] = (),
     ) -> TensorList:
-        """The buffer of what `function` makes of each tensor; `others` as of `of_each`."""
+        """Returns the buffer of the function's results; for `others` see `of_each`."""
 
         def one(*given: tf.Tensor) -> tf.Tensor:
             return tf.io.serialize_tensor(function(*given))

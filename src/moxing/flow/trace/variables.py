@@ -47,7 +47,7 @@ class Variables:
         """Returns the variable, and makes it if no job has it.
 
         Args:
-            like: has the devices for the parts of a variable in parts.
+            like: the blob whose devices hold the parts of a variable in parts.
 
         Returns:
             A variable, or a `shards.Split`.
@@ -166,7 +166,7 @@ def get_variable(
         random_seed: makes random first values the same in each run.
         distribute: `flow.distribute.split(axis)`: each device has a part along that axis; otherwise
             each device reads the whole variable.
-        regularizer: such as `flow.regularizers.l2(1e-4)`.
+        regularizer: a regularizer, such as `flow.regularizers.l2(1e-4)`.
 
     Raises:
         MoxValueError: shape or initializer is missing, or another job defines the variable

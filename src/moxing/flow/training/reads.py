@@ -1,4 +1,4 @@
-"""Lists what a train step updates: variables, and this machine's parts of split variables."""
+"""Lists the variables, and this machine's parts of variables, that a train step updates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Read:
     """A tensor that the job read from a variable, or from a part of a variable.
 
     Attributes:
-        name: of the variable.
+        name: the name of the variable.
         tensor: the value that was read.
         whole: the variable, or a `shards.Split`.
         part: the number of the part on this machine; None for a whole variable.

@@ -103,8 +103,8 @@ def _check_losses(trace: Trace) -> None:
                 if tensor.name in others:
                     other = others[tensor.name]
                     raise MoxValueError(
-                        f"the loss of job {trace.name}, {loss.location}, is computed of another,"
-                        f" {other.location}. Call add_loss with one of the two."
+                        f"the loss of job {trace.name}, {loss.location}, is computed from another"
+                        f" loss, {other.location}. Call add_loss with one of the two."
                     )
 
 
@@ -129,7 +129,7 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
         if all(gradient is None for gradient in tf.gradients(loss, trained)):
             raise MoxValueError(
                 f"the loss of job {trace.name}, {blob.location}, depends on no variable that the"
-                " job trains. Pass add_loss a blob that is computed of the model's output."
+                " job trains. Pass add_loss a blob that is computed from the model's output."
             )
     # A variable is one tensor that all devices read: its gradient is the sum over devices. Watched
     # blobs may be in parts, which only an operation on the whole concatenates.
@@ -150,7 +150,7 @@ def _gradients(trace: Trace, read: Sequence[reads.Read]) -> list[tf.Tensor | Non
                 continue
             raise MoxValueError(
                 f"flow.watch_diff: the losses of job {trace.name} do not depend on {watch.blob},"
-                f" {watch.blob.location}. Watch a blob that they are computed of."
+                f" {watch.blob.location}. Watch a blob from which they are computed."
             )
         watch.deliver = tf.concat(pieces, 0) if len(pieces) > 1 else pieces[0]
     gradients = dense[: len(trained)]

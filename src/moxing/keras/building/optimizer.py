@@ -43,7 +43,7 @@ class KerasOptimizer(tf.train.Optimizer):
         """Builds an update of all variables, or an update per device if devices have copies."""
         del name
         self._rate = self._read_rate()
-        # A schedule that the update moves on is read before.
+        # Read the rate before the update, which may advance its schedule.
         with tf.control_dependencies([] if self._rate is None else [self._rate]):
             return self._apply(pairs, global_step)
 

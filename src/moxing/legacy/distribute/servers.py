@@ -48,7 +48,7 @@ def watch(address: str, task: str, first: float = _FIRST, silent: float = _SILEN
     """Returns when the coordinator has ended.
 
     Args:
-        address: of the coordinator.
+        address: the address of the coordinator.
         task: this process, for messages.
         first: how many seconds the coordinator may take to start.
         silent: how many seconds its machine may not answer; a machine that refuses the connection

@@ -83,7 +83,7 @@ class interp2d:  # noqa: N801 - SciPy's name.
 
         Args:
             x: places: of the columns of a grid, or of each point.
-            y: of the rows of a grid, or of each point.
+            y: the y of each row of a grid, or of each point.
             z: values, of shape [len(y), len(x)], or one for each point.
             kind: "linear", "cubic" or "quintic".
             copy: has no effect: the values are always copied.

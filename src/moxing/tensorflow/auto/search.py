@@ -280,8 +280,8 @@ class _Search:
 
     def _say_unread(self, name: str) -> None:
         TENSORFLOW.warning(
-            "No function of the program reads param_spec.%s: what is chosen for it changes nothing."
-            " Take **kwargs, and kwargs['param_spec'].%s.",
+            "No function of the program reads param_spec.%s: the value chosen for it changes"
+            " nothing. Take **kwargs, and kwargs['param_spec'].%s.",
             name,
             name,
         )
@@ -333,7 +333,7 @@ def _refuse_several_processes() -> None:
     if not placement().group.alone:
         raise MoxNotSupportedError(
             "mox.auto.search works in one process: run it once without the cluster's flags, and"
-            " give what it chose to mox.auto.run(param_spec=...)."
+            " give its result to mox.auto.run(param_spec=...)."
         )
 
 

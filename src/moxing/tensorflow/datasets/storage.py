@@ -50,8 +50,8 @@ def read(path: str, most: int | None = None) -> bytes:
         most: how many bytes a file of this kind may have; None: any number.
 
     Raises:
-        MoxValueError: it has more.
-        OSError: it can't be read.
+        MoxValueError: the file has more bytes.
+        OSError: the file can't be read.
     """
     if file.is_remote(path):
         if most is not None and file.get_size(path) > most:

@@ -252,5 +252,5 @@ def _whole(value: Any) -> int | None:
         return int(size) if math.isfinite(size) and size == int(size) else None
     try:
         return operator.index(value)
-    except Exception:  # Whatever the value's own __index__ raises.
+    except Exception:  # The value's own __index__ may raise any error.
         return None

@@ -39,7 +39,7 @@ class FeedSessionRunHook(AggregativeSessionRunHook):
         feed_dict: values of placeholders, by tensor; None or empty: nothing is fed.
 
     Raises:
-        MoxTypeError: what cannot be fed, or a value of another type than its tensor's.
+        MoxTypeError: a key that can't be fed, or a value of another type than its tensor's.
         MoxValueError: a value of another shape than its tensor's, or a tensor of another graph.
     """
 

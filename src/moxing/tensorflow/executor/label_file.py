@@ -50,8 +50,9 @@ def _write(path: Path) -> None:
         return
     if before is not None:
         TENSORFLOW.warning(
-            "%s named other classes (%s) than the data has now (%s); it is written anew. A"
-            " checkpoint there that was trained with the former ones means those by its numbers.",
+            "%s named other classes (%s) than the data has now (%s); it is written anew. The"
+            " numbers of a checkpoint there that was trained with the former classes mean those"
+            " classes.",
             path,
             labels.describe(before) or "it can't be read",
             labels.describe(names),

@@ -77,7 +77,7 @@ def _check(layer: OptimizerWrapper, placed: Placement) -> None:
         return
     if not placed.group.synchronous:
         raise MoxNotSupportedError(
-            f"{name} keeps something of each worker's own, and with --sync_replicas=false all"
+            f"{name} keeps values of each worker's own, and with --sync_replicas=false all"
             " variables are shared on parameter servers. Leave --sync_replicas out: workers then"
             f" have variables of their own{_MEETS[name]}."
         )

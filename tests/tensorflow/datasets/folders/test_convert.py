@@ -138,7 +138,7 @@ def test_the_command(make_tree: Any, tmp_path: Path, capsys: Any) -> None:
     assert main(["convert", str(base), str(tmp_path / "new"), "--to=tfrecord"]) == 1
     assert capsys.readouterr().err.endswith(
         f"mox: error: {base}/daisy/0.jpg is empty (0 bytes). Mend or delete it, or pass --skip-bad"
-        " to leave out what can't be read.\n"
+        " to leave out samples that can't be read.\n"
     )
     arguments = ["convert", str(base), str(tmp_path / "new"), "--to=tfrecord", "--skip-bad"]
     assert main(arguments) == 0

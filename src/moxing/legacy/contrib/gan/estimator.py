@@ -46,11 +46,11 @@ class GANEstimator(Estimator):
             discriminator_optimizer: likewise.
             get_hooks_fn: makes the hooks that run the train operations.
             get_eval_metric_ops_fn: makes further metrics of a model.
-            add_summaries: of no effect here.
+            add_summaries: without effect here.
             use_loss_summaries: whether losses are summaries.
             config: a RunConfig.
             warm_start_from: as for every Estimator.
-            is_chief: of no effect here.
+            is_chief: without effect here.
             params: as for every Estimator.
         """
 

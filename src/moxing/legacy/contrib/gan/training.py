@@ -120,7 +120,7 @@ def gan_train_ops(
         generator_optimizer: the generator's optimizer.
         discriminator_optimizer: the discriminator's optimizer.
         check_for_unused_update_ops: whether updates of neither network are an error.
-        is_chief: of no effect here.
+        is_chief: without effect here.
         **named: further arguments of `tf.contrib.training.create_train_op`.
 
     Raises:

@@ -17,7 +17,7 @@ def pixels(content: bytes) -> np.int64:
     """Returns the number of pixels of all frames of a GIF, as TensorFlow decodes them.
 
     Args:
-        content: the content of the file; what is damaged or cut off counts up to there.
+        content: the content of the file; if it is damaged or cut off, the frames before count.
     """
     if len(content) < _HEADER:
         return np.int64(0)

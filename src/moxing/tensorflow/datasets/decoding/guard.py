@@ -19,7 +19,7 @@ from moxing.tensorflow.datasets.decoding.problems import Problems
 from moxing.tensorflow.datasets.decoding.skipped import Skipped
 from moxing.tensorflow.datasets.order import Order, plain
 
-_REMEDY = " Mend or delete it, or pass skip_bad=True to leave out what can't be read."
+_REMEDY = " Mend or delete it, or pass skip_bad=True to leave out samples that can't be read."
 
 
 @dataclass(frozen=True)
