@@ -107,7 +107,7 @@ def at_once(code: int) -> None:
 
     def finish() -> None:
         atexit._run_exitfuncs()
-        _keep()
+        _write_buffers()
 
     worker = threading.Thread(target=finish, name="exit functions", daemon=True)
     worker.start()
@@ -131,7 +131,7 @@ def _end(join: Callable[[], None]) -> None:
     atexit._run_exitfuncs()
     if _way.failed is None and not _may_abort():
         return
-    flushed = _keep()
+    flushed = _write_buffers()
     if _way.failed is None and _way.told is None:
         _leave_as_a_fork_does()
         return
@@ -148,7 +148,7 @@ def _may_abort() -> bool:
     return functions is not None and functions._py_funcs._unique_id > 0
 
 
-def _keep() -> bool:
+def _write_buffers() -> bool:
     """Writes all buffers; returns whether all output could be written."""
     with contextlib.suppress(Exception):
         logging.shutdown()

@@ -52,9 +52,9 @@ def open_to_write(path: str, flags: int, mode: int = 0o666) -> int:
 
     Args:
         path: the file.
-        flags: as of `os.open`; O_CLOEXEC and O_NONBLOCK are added, so that a named pipe in the
-            place of the file does not make this wait.
-        mode: as of `os.open`.
+        flags: the flags of `os.open`; O_CLOEXEC and O_NONBLOCK are added, so that a named pipe in
+            the place of the file does not make this wait.
+        mode: the mode of `os.open`.
 
     Raises:
         OSError: as of `os.open`; ELOOP for a link, which the message names.

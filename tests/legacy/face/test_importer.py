@@ -296,7 +296,7 @@ def test_an_installed_library_too_old_to_be_imported_sees_the_faces(project: Pat
     assert user.whole.first.seen is json.loads
     assert user.aged.second.dumps is json.dumps
     said = capsys.readouterr().err
-    assert said.count("mox: the installed aged is older than what it imports") == 1
+    assert said.count("mox: the installed aged is older than the libraries that it imports") == 1
     assert "as by --face=aged" in said
     for name, error in (("broken", ImportError), ("wrong", AttributeError)):
         with pytest.raises(error, match="never|misspelled"):

@@ -33,10 +33,10 @@ def of_input() -> list[str]:
     return sorted({place for place in places if place})
 
 
-def _place(inmost: types.FrameType) -> str:
+def _place(innermost: types.FrameType) -> str:
     """Returns the user's line that a thread runs in Python code called by a session; else empty."""
     called: list[types.FrameType] = []
-    for frame in _outward(inmost):
+    for frame in _outward(innermost):
         if frame.f_code.co_filename.endswith(_CALLS):
             break
         called.append(frame)

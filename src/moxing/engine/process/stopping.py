@@ -71,28 +71,30 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
 @contextmanager
 def _heard_by_a_thread(request: StopRequest) -> Iterator[None]:
-    ear, mouth = socket.socketpair()
-    with ear, mouth:
-        mouth.setblocking(False)
-        before = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        sender.setblocking(False)
+        before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
         listen = option_names.carried(_listen)
-        listener = threading.Thread(target=listen, args=(ear, request), name="signals", daemon=True)
+        listener = threading.Thread(
+            target=listen, args=(receiver, request), name="signals", daemon=True
+        )
         listener.start()
         try:
             yield
         finally:
             signal.set_wakeup_fd(before)
-            mouth.close()  # The listener reads the end of its input, and ends.
+            sender.close()  # The listener reads the end of its input, and ends.
             listener.join(timeout=_PATIENCE)
 
 
-def _listen(ear: socket.socket, request: StopRequest) -> None:
+def _listen(receiver: socket.socket, request: StopRequest) -> None:
     first, number = 0.0, 0
     while True:
         try:
-            heard = ear.recv(1)
+            heard = receiver.recv(1)
         except TimeoutError:
-            ear.settimeout(None)
+            receiver.settimeout(None)
             if not request:
                 _say_waiting(number)
             if request.later is not None:
@@ -105,7 +107,7 @@ def _listen(ear: socket.socket, request: StopRequest) -> None:
             continue
         if not number:
             first, number = time.monotonic(), heard[0]
-            ear.settimeout(_PATIENCE)
+            receiver.settimeout(_PATIENCE)
         elif not request and time.monotonic() - first >= signals.ONE_REQUEST:
             leaving.at_once(128 + heard[0])  # Else the main thread acts, as it should.
 

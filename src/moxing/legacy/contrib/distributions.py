@@ -84,14 +84,14 @@ def __getattr__(name: str) -> Any:
         return found
     if hasattr(tf.distributions, name):
         return getattr(tf.distributions, name)
-    advice = _GONE.get(name, "Port this part to what TensorFlow Probability has.")
+    advice = _GONE.get(name, "Port this part to TensorFlow Probability.")
     raise MoxAttributeError(
         f"tf.contrib.distributions.{name} is not in TensorFlow Probability. {advice}", name=name
     )
 
 
 def __dir__() -> list[str]:
-    """All names that can be had; programs look distributions up among them."""
+    """All names that are available; programs look distributions up among them."""
     names = {name for name in dir(tf.distributions) if not name.startswith("_")}
     with contextlib.suppress(ModuleNotFoundError):
         there = importlib.import_module(f"{_PROBABILITY}.python.distributions")
@@ -112,6 +112,6 @@ def _through(name: str) -> type[Any]:
             if given.get(parameter) is not None
         }
         base.__init__(self, **{**given, **changed})
-        self._parameters = {**self._parameters, **given}  # `copy` starts from what was given.
+        self._parameters = {**self._parameters, **given}  # `copy` starts from the given arguments.
 
     return type(base)(name, (base,), {"__init__": __init__, "__module__": __name__})

@@ -1,7 +1,8 @@
 """`tf.distribute.Server`: the server of a worker or ps that a coordinator gives its work to.
 
 Such a process only calls `join`, which never returns in TensorFlow: somebody had to end these
-processes when the coordinator, the task "chief", had ended. Here they notice it.
+processes when the coordinator, the task "chief", had ended. Here these processes notice the
+coordinator's end themselves.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def watch(address: str, task: str, first: float = _FIRST, silent: float = _SILEN
             says at once that the coordinator has ended.
 
     Raises:
-        MissingPeerError: it did not start.
+        MissingPeerError: the coordinator did not start.
     """
     coordinator = named(f"{_CHIEF} 0", address)
     start = last = time.monotonic()

@@ -21,7 +21,7 @@ def package_of(error: BaseException, faces: Faces) -> str:
     """Returns the installed package whose import failed for a name that the faces have.
 
     Args:
-        error: what the import raised.
+        error: the error of the import.
         faces: the faces.
 
     Returns:

@@ -113,7 +113,7 @@ def tensorflow_spec(flags: Spec, run: Callable[..., Any]) -> Spec:
             ),
             "version": Spec(roots=(f"{_V1}.version",), names={"VERSION": _VERSION}),
         },
-        otherwise=" It is neither in TensorFlow 1.x nor in what openmox restores of it.",
+        otherwise=" It is neither in TensorFlow 1.x nor among the parts that openmox restores.",
         arrive=_show_keras_2,
     )
 

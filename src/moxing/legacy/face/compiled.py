@@ -42,7 +42,7 @@ class Owner(Protocol):
 
 
 class Modules:
-    """What `sys.modules` holds for libraries that have faces: their faces, or the real modules."""
+    """Switches `sys.modules` between the faces of libraries and the real modules."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -93,7 +93,7 @@ class _Method:
 
 
 def install(modules: Modules) -> None:
-    """Lets Python's loader of compiled modules show them what `modules` says."""
+    """Makes Python's loader of compiled modules switch `sys.modules` by `modules`."""
     for name in _METHODS:
         setattr(_LOADER, name, _Method(modules, getattr(_LOADER, name)))
 

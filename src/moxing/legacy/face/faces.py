@@ -64,7 +64,8 @@ class Face(types.ModuleType):
         """
         found: dict[str, Any] = {}
         for name in dir(self):
-            # A name that can't be had raises the sentence about it when the program reads it.
+            # A name that is not available raises the sentence about it when the program reads the
+            # name.
             with contextlib.suppress(Exception):
                 found[name] = getattr(self, name)
         kept = self.__dict__

@@ -1,8 +1,8 @@
 """Stand-ins for parts that are gone, so that a program that imports one without using it runs on.
 
-Programs import at their top what only one of their options needs, such as
-`tensorflow.contrib.tensorrt`. The import then succeeds as it did, and the sentence about the part
-comes where the program reads one of its names.
+Programs import at their top parts that only one of their options needs, such as
+`tensorflow.contrib.tensorrt`. The import then succeeds as it did, and the program gets the error
+about the part where it reads one of the part's names.
 """
 
 from __future__ import annotations

@@ -64,9 +64,10 @@ class UserCode:
         return module
 
     def learn(self, error: BaseException) -> bool:
-        """Shows the faces to an installed library that fails without; returns whether there is one.
+        """Shows the faces to an installed library whose import failed without them.
 
-        Its modules are taken back, so that the next import loads them anew.
+        Its modules are taken back, so that the next import loads them anew. Returns whether the
+        error is about such a library.
         """
         package = aged.package_of(error, self.faces)
         if not package or package in self._named:
@@ -75,8 +76,8 @@ class UserCode:
         for name in [name for name in sys.modules if name.partition(".")[0] == package]:
             del sys.modules[name]
         print(
-            f"mox: the installed {package} is older than what it imports ({error}): it sees the"
-            f" libraries of its time, as by --face={package}.",
+            f"mox: the installed {package} is older than the libraries that it imports ({error}):"
+            f" it sees the libraries of its time, as by --face={package}.",
             file=sys.stderr,
             flush=True,
         )
@@ -185,7 +186,7 @@ def _has(module: types.ModuleType, item: str) -> bool:
 
 
 def _load(faces: Faces, name: str, importer: types.FrameType) -> types.ModuleType:
-    """Returns the module to show; a stand-in for what is gone, if the program needs it now."""
+    """Returns the module to show, or a stand-in if it is gone and the import is not guarded."""
     try:
         return faces.load(name)
     except ImportError:

@@ -3,7 +3,7 @@
 The flags are also an item of the attributes: `FLAGS.__dict__["__flags"]`.
 
 TensorFlow before 1.5 had the values there; since then absl has its flag objects there, from which
-programs read `value`. Which of the two a program means, the text behind the access shows.
+programs read `value`. The text after the access shows which of the two a program means.
 """
 
 from __future__ import annotations

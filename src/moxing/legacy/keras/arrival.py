@@ -49,7 +49,7 @@ def prepare() -> None:
 
 
 def prepare_bare() -> None:
-    """Lets tf_keras take what the package `keras` took, which `tf.keras` did not."""
+    """Gives tf_keras the behavior that only the package `keras` had, and `tf.keras` did not."""
     from moxing.legacy.keras import free_variables, old_arguments, own_parts
 
     prepare()

@@ -24,7 +24,7 @@ def install() -> None:
 
 
 def _with_attributes(metric: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a metric on which tf_keras can set an attribute, which methods don't let it."""
+    """Returns a metric on which tf_keras can set an attribute, as it can't on a method."""
     if hasattr(metric, "__dict__") and not hasattr(metric, "__self__"):
         return metric
 

@@ -141,7 +141,8 @@ def _layer(kind: str, given: dict[str, Any]) -> dict[str, Any]:
             f" mode={kept['mode']}, and only mode=0 is left since Keras 1."
         )
     dtype = kept.pop("input_dtype", None)
-    if dtype is not None and name == "InputLayer":  # In others it is not the weights' type.
+    # In other layers `input_dtype` is not the type of the weights.
+    if dtype is not None and name == "InputLayer":
         kept["dtype"] = dtype
     if name != "Embedding":
         for shape in _SHAPES:

@@ -1,4 +1,4 @@
-"""What Keras until 2.2 noted on tensors and models: `_keras_shape`, `uses_learning_phase`."""
+"""Attributes of tensors and models in Keras up to 2.2: `_keras_shape`, `uses_learning_phase`."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ _ATTRIBUTES: tuple[tuple[tuple[type, ...], str, Callable[..., Any]], ...] = (
     # Text that Python 3 has decoded already, in files that Python 2 reads as bytes.
     ((str,), "decode", meaning.decode),
 )
-# Classes of TensorFlow 2.x -> what they were in 1.x.
+# Classes of TensorFlow 2.x -> their classes in 1.x.
 _WHOLE = {
     "SymbolicTensor": "Tensor",
     "RefVariable": "Variable",

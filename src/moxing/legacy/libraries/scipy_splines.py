@@ -54,7 +54,7 @@ def _smoothest(basis: Any, places: Any, values: Any, order: int) -> Any:
     """
     at_points = basis(places)
     through = np.linalg.lstsq(at_points, values, rcond=None)[0]
-    # The last rows are an orthogonal basis of what changes no value at a point.
+    # The last rows are an orthogonal basis of the changes that leave the values at all points.
     unseen = np.linalg.svd(at_points)[2][len(places) :].T
     between = (places[1:] + places[:-1]) / 2
     jumps = np.diff(basis.derivative(order)(between) if order else basis(between), axis=0)

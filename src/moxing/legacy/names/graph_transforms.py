@@ -1,4 +1,4 @@
-"""`tensorflow.tools.graph_transforms`: the transforms of an inference graph that can be had."""
+"""`tensorflow.tools.graph_transforms`: the transforms of an inference graph that are available."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def TransformGraph(  # noqa: N802, the name that programs know
         name = found[1] if found else transform
         if name not in _TRANSFORMS:
             raise MoxValueError(
-                f"the graph transform {name!r} ended with TensorFlow 1.x. Here are"
-                f" {', '.join(sorted(_TRANSFORMS))}; for quantized weights convert the SavedModel"
-                " with tf.lite."
+                f"the graph transform {name!r} ended with TensorFlow 1.x. The available transforms"
+                f" are {', '.join(sorted(_TRANSFORMS))}; for quantized weights convert the"
+                " SavedModel with tf.lite."
             )
         graph = _TRANSFORMS[name](graph, fed, read, found[2] or "" if found else "")
     return graph
@@ -89,7 +89,7 @@ def _remove(graph: Any, fed: list[str], read: list[str], options: str) -> Any:
 
 
 def _fold_constants(graph: Any, fed: list[str], read: list[str], options: str) -> Any:
-    """Replaces what depends on constants only by its value."""
+    """Replaces nodes that depend only on constants by their values."""
     stateful = {node.name for node in graph.node if _is_stateful(node.op)}
     fixed: set[str] = set()
     for node in _sorted(graph):
@@ -128,7 +128,7 @@ def _is_stateful(kind: str) -> bool:
 
 
 def _border(graph: Any, fixed: set[str], read: list[str]) -> list[str]:
-    """The fixed nodes, no constants themselves, that others or the user read."""
+    """The fixed nodes, without constants, that other nodes or the user read."""
     kinds = {node.name: node.op for node in graph.node}
     found = dict.fromkeys(name for name in read if name in fixed)
     for node in graph.node:

@@ -41,7 +41,7 @@ def scalar_shapes(op: tf.Operation) -> list[tf.TensorShape]:
 
 
 def like_rnncell(cell: Any) -> bool:
-    """Whether an object has what the recurrent networks of TensorFlow call on a cell."""
+    """Whether an object has the attributes of a cell that TensorFlow's recurrent networks use."""
     needed = ("output_size", "state_size", "zero_state")
     return callable(cell) and all(hasattr(cell, name) for name in needed)
 

@@ -81,7 +81,7 @@ NN = Spec(
         "conv2d_transpose": f"{_RESTORED}:conv2d_transpose",
         "deconv2d": f"{_RESTORED}:conv2d_transpose",
         **RNN,
-        # Until 1.0 these were here; contrib.rnn got them then.
+        # Until 1.0 the cells were in this module; then they moved to contrib.rnn.
         "rnn_cell": Spec(
             roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn"),
             names={"MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell"},

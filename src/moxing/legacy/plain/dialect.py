@@ -144,7 +144,7 @@ def is_plain_keras_3(found: Dialect) -> bool:
 
 
 def _reads_sigterm(use: Use) -> bool:
-    """Whether a program names what saves before a preemption: TensorFlow takes SIGTERM for it."""
+    """Whether a program names the part of TensorFlow that saves at SIGTERM before a preemption."""
     if use.path.endswith(".PreemptionCheckpointHandler"):
         return True
     return use.call is not None and any(

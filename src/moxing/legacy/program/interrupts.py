@@ -40,14 +40,14 @@ class _Interrupts:
         self._acted += 1
         signal.default_int_handler(number, frame)
 
-    def listen(self, ear: socket.socket) -> None:
+    def listen(self, receiver: socket.socket) -> None:
         """Ends the process at a second Ctrl-C, unless the main thread acted on the first."""
         first = 0.0
         while True:
             try:
-                heard = ear.recv(1)
+                heard = receiver.recv(1)
             except TimeoutError:
-                ear.settimeout(None)
+                receiver.settimeout(None)
                 if self._is_deaf():
                     complaints.say(
                         "Ctrl-C: the program is in native code, such as a session.run that waits"
@@ -62,7 +62,7 @@ class _Interrupts:
                 continue
             if not first:
                 first = time.monotonic()
-                ear.settimeout(_PATIENCE)
+                receiver.settimeout(_PATIENCE)
             elif self._is_deaf() and time.monotonic() - first >= signals.ONE_REQUEST:
                 complaints.say("interrupted")
                 leaving.at_once(complaints.INTERRUPTED)
@@ -100,27 +100,29 @@ def second_ends() -> Iterator[None]:
         yield
         return
     interrupts = _Interrupts()
-    ear, mouth = socket.socketpair()
-    mouth.setblocking(False)
-    before = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, interrupts.act)
-    os.register_at_fork(after_in_child=lambda: _forget(mouth))
-    thread = threading.Thread(target=interrupts.listen, args=(ear,), name="interrupts", daemon=True)
+    os.register_at_fork(after_in_child=lambda: _forget(sender))
+    thread = threading.Thread(
+        target=interrupts.listen, args=(receiver,), name="interrupts", daemon=True
+    )
     thread.start()
     try:
         yield
     finally:
         if signal.getsignal(signal.SIGINT) == interrupts.act:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        _forget(mouth, before)
-        mouth.close()  # The thread reads the end.
+        _forget(sender, before)
+        sender.close()  # The thread reads the end.
         thread.join(_PATIENCE)
-        ear.close()
+        receiver.close()
 
 
-def _forget(mouth: socket.socket, before: int = -1) -> None:
+def _forget(sender: socket.socket, before: int = -1) -> None:
     """Sends no more signals here: a forked child would tell its parent of its own."""
     with suppress(ValueError):  # This is not the main thread.
         number = signal.set_wakeup_fd(before, warn_on_full_buffer=False)
-        if number not in (-1, mouth.fileno()):
+        if number not in (-1, sender.fileno()):
             signal.set_wakeup_fd(number)  # It is the program's own.

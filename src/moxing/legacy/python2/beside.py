@@ -98,7 +98,7 @@ def _tree(source: bytes, path: str) -> ast.Module | None:
     """The tree of a file; None if Python 3 can't read it."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # They are given when it is compiled.
+            warnings.simplefilter("ignore")  # They appear when the file is compiled.
             return ast.parse(source, path)
     except (SyntaxError, ValueError):
         return None

@@ -81,9 +81,9 @@ def port(
         raise reason from None
     except SyntaxError as error:
         raise MoxValueError(
-            f"{path} is Python 2 ({found[0]!r} in line {found[1]}), and what the port makes of it"
-            f" is not Python 3: {error.msg}: {(error.text or '').strip()!r}. Change that line; `mox"
-            f" port {path}` shows the rest."
+            f"{path} is Python 2 ({found[0]!r} in line {found[1]}), and its port is not Python 3:"
+            f" {error.msg}: {(error.text or '').strip()!r}. Change that line; `mox port {path}`"
+            " shows the rest."
         ) from error
     return Ported(original, text, encoding, *found)
 
@@ -111,7 +111,7 @@ def _is_python2(path: str) -> bool:
 
 def _parsed(source: bytes, path: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # They are given when it is compiled.
+        warnings.simplefilter("ignore")  # They appear when the file is compiled.
         return ast.parse(source, path)
 
 
@@ -121,7 +121,7 @@ def parse_ported(
     """Returns the tree of a Python 2 program, and says so on stderr; None for Python 3.
 
     Args:
-        source, path, in_package: as of `port`.
+        source, path, in_package: see `port`.
         is_main: whether the file is the program's main file.
 
     Raises:

@@ -58,5 +58,5 @@ def _register_views() -> None:
 
 
 def _fetch_all(fetches: Any) -> tuple[list[Any], Any]:
-    """The elements of a view or iterator, and what makes one list of their values."""
+    """The elements of a view or iterator, and a function that makes one list of their values."""
     return list(fetches), list

@@ -1,4 +1,4 @@
-"""No lines of TensorFlow's native code that TensorFlow 1.x did not print.
+"""Drops lines of TensorFlow's native code that TensorFlow 1.x did not print.
 
 TensorFlow 2.x warns of every queue that is closed as it should be, and complains about a missing
 GPU driver as an error. What native code warns of is shown only if the environment asks for it;
@@ -18,13 +18,13 @@ _ERRORS_ONLY = "2"
 
 
 def before_tensorflow() -> None:
-    """Sets what TensorFlow reads as it is imported, unless the user has, or debugs."""
+    """Sets TensorFlow's log level before its import, unless the user has set it, or debugs."""
     if os.environ.get("MOX_DEBUG") != "1":
         os.environ.setdefault(_LEVEL, _ERRORS_ONLY)
 
 
 def install() -> None:
-    """From now on nothing is said of drivers that are not there, when devices are first used.
+    """From now on, missing drivers are not reported when devices are first used.
 
     Until then, the program may choose its devices.
     """

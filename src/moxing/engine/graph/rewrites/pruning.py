@@ -32,13 +32,13 @@ def watched() -> Iterator[list[Any]]:
     _free([op for op in made if op.type == "NoOp" and "/tuple/group_deps" in op.name], gradients)
 
 
-def _free(gates: Sequence[tf.Operation], gradients: Sequence[Any]) -> None:
+def _free(groups: Sequence[tf.Operation], gradients: Sequence[Any]) -> None:
     parts = tf.nest.flatten([one for one in gradients if one is not None], expand_composites=True)
-    names = {op.name for op in gates}
+    names = {op.name for op in groups}
     behind = ancestry.behind(parts, passes=lambda op: op.name not in names)
     used = {op.name for op in behind}
-    for gate in gates:
-        kept = [op for op in gate.control_inputs if op.name in used]
-        if 0 < len(kept) < len(gate.control_inputs):
-            gate._remove_all_control_inputs()
-            gate._add_control_inputs(kept)
+    for group in groups:
+        kept = [op for op in group.control_inputs if op.name in used]
+        if 0 < len(kept) < len(group.control_inputs):
+            group._remove_all_control_inputs()
+            group._add_control_inputs(kept)

@@ -1,4 +1,4 @@
-"""Where `tf.contrib.gan` has its names."""
+"""The table of `tf.contrib.gan`'s names."""
 
 from __future__ import annotations
 

@@ -58,10 +58,12 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
 
         Args:
             init_loss_scale: the first factor.
-            incr_every_n_steps: so many finite steps in a row multiply it by incr_ratio.
-            decr_every_n_nan_or_inf: so many other steps multiply it by decr_ratio, to 1 at least.
-            incr_ratio: above 1.
-            decr_ratio: between 0 and 1.
+            incr_every_n_steps: the number of finite steps in a row after which the factor is
+                multiplied by incr_ratio.
+            decr_every_n_nan_or_inf: the number of other steps after which it is multiplied by
+                decr_ratio, but stays at least 1.
+            incr_ratio: a number above 1.
+            decr_ratio: a number between 0 and 1.
         """
         self._increase, self._decrease = incr_every_n_steps, decr_every_n_nan_or_inf
         self._ratios = (incr_ratio, decr_ratio)
