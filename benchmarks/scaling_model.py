@@ -172,7 +172,7 @@ def show_published() -> Network:
 
 
 def project(network: Network, ours: float | None) -> None:
-    """Prints what 8, 128 and 1,024 devices would reach, over such a network and over gRPC."""
+    """Prints what 8, 128 and 1,024 devices would reach, over a published network and gRPC."""
     print("Projection, V100, 8 a machine, 100 Gb/s: fraction of linear")
     for what, seconds, megabytes in (
         ("ResNet-50 fp32, batch 128", 128 / 383.8, 102),
@@ -180,7 +180,7 @@ def project(network: Network, ours: float | None) -> None:
     ):
         for devices in (8, 128, 1024):
             point = Point(what, devices, 8, seconds, megabytes, 100)
-            line = f"  {devices:5} x {what:26} such a network {efficiency(point, network):.2f}"
+            line = f"  {devices:5} x {what:26} published network {efficiency(point, network):.2f}"
             if ours:
                 slow = replace(network, share=ours / (100 * GIGABIT))
                 line += f"  one gRPC stream a machine {efficiency(point, slow):.2f}"
