@@ -96,3 +96,25 @@ def test_the_output_goes_to_a_new_folder(monkeypatch: pytest.MonkeyPatch) -> Non
     assert launch.main(["train.py"]) == 0
     assert calls[0][1].parent == Path("mox-logs")
     assert calls[0][1].name.startswith("train-")
+
+
+def test_a_module_is_started_as_python_starts_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trainer").mkdir()
+    (tmp_path / "trainer" / "__init__.py").touch()
+    (tmp_path / "trainer" / "task.py").write_text(
+        "import sys\nfrom . import words\nprint(__name__, words.HELLO, sys.argv[1:2])\n"
+    )
+    (tmp_path / "trainer" / "words.py").write_text("HELLO = 'hello'\n")
+
+    assert launch.main(["--workers=2", "-m", "trainer.task", "--job-dir=x"]) == 0
+
+    output = capfd.readouterr().out
+    for index in range(2):
+        assert f"[worker {index}] __main__ hello ['--job-dir=x']" in output
+
+
+def test_a_job_of_slurm_starts_the_module(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launch.main(["--emit=slurm", "--workers=2", "-m", "trainer.task", "--lr=1"]) == 0
+    assert "python -m moxing run -m trainer.task --lr=1" in capsys.readouterr().out

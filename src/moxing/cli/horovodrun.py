@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 _COUNTS = ("-np", "--num-proc")
 _HOSTS = ("-H", "--hosts")
+_HOST_FILES = ("-hostfile", "--hostfile")
 _ALONE = ("--gloo", "--mpi", "--verbose", "-v", "--disable-cache", "--check-build", "--version")
 
 
@@ -33,6 +34,8 @@ def answer(arguments: Sequence[str]) -> str:
             workers = value
         elif name in _HOSTS:
             hosts = value
+        elif name in _HOST_FILES:
+            hosts = _in_file(value)
     if rest and re.fullmatch(r"python[\d.]*", os.path.basename(rest[0])):
         rest = rest[1:]
     program = shlex.join([part for part in rest if part != "-u"] or ["train.py"])
@@ -40,3 +43,13 @@ def answer(arguments: Sequence[str]) -> str:
     if not names or set(names) <= {"localhost", "127.0.0.1"}:
         return f"mox launch --workers={workers} {program}"
     return f"mox launch --workers={workers} --hosts={','.join(names)} --ssh {program}"
+
+
+def _in_file(path: str) -> str:
+    """Returns the machines that a host file lists, one a line, such as `a slots=4`, as `a,b`."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            names = [line.partition("#")[0].split() for line in file]
+    except OSError:
+        return "A,B"  # The file is on another machine, so its names are left to the user.
+    return ",".join(words[0] for words in names if words)

@@ -115,6 +115,12 @@ def _parser() -> argparse.ArgumentParser:
         pods.add_argument(
             f"--{name}", action="append", default=[], metavar=form, help=f"{what}; may be repeated"
         )
+    parser.add_argument(
+        "-m",
+        dest="as_module",
+        action="store_true",
+        help="SCRIPT.py is the name of a module, such as trainer.task",
+    )
     parser.add_argument("script", metavar="SCRIPT.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     return parser
@@ -169,7 +175,14 @@ def _job(given: argparse.Namespace) -> Plan | Spread | Private:
     _check(given)
     hosts = [part for part in (given.hosts or "").split(",") if part.strip()]
     workers = max(len(hosts), 1) if given.workers is None else given.workers
-    plan = Plan(given.script, tuple(given.arguments), workers, given.ps, given.num_gpus)
+    plan = Plan(
+        given.script,
+        tuple(given.arguments),
+        workers,
+        given.ps,
+        given.num_gpus,
+        as_module=given.as_module,
+    )
     check(plan)
     if given.hosts is None:
         return plan
@@ -178,7 +191,7 @@ def _job(given: argparse.Namespace) -> Plan | Spread | Private:
 
 
 def _check(given: argparse.Namespace) -> None:
-    if not given.emit and not os.path.isfile(given.script):
+    if not (given.emit or given.as_module) and not os.path.isfile(given.script):
         raise MoxValueError(f"there is no file {given.script} in {os.getcwd()}.")
     if given.max_restarts < 0:
         raise MoxValueError(f"--max_restarts={given.max_restarts} is negative.")

@@ -23,11 +23,12 @@ class Plan:
     """A job: how many tasks of each kind run a script.
 
     Attributes:
-        script: path of the program.
+        script: path of the program, or the name of its module.
         arguments: its flags.
         workers, ps: how many tasks; `ps` are parameter servers.
         num_gpus: devices of each worker; None leaves that to the script and its flags.
         runner: the command before the script's path.
+        as_module: whether `script` is a module, as in `python -m trainer.task`.
     """
 
     script: str
@@ -36,6 +37,7 @@ class Plan:
     ps: int = 0
     num_gpus: int | None = None
     runner: tuple[str, ...] = (sys.executable, "-m", "moxing", "run")
+    as_module: bool = False
 
     @property
     def title(self) -> str:
@@ -54,7 +56,7 @@ class Plan:
     def program(self) -> list[str]:
         """The script and its flags, without the flags that differ between tasks."""
         devices = [] if self.num_gpus is None else [f"--num_gpus={self.num_gpus}"]
-        return [self.script, *self.arguments, *devices]
+        return [*(["-m"] if self.as_module else []), self.script, *self.arguments, *devices]
 
     def starts(self, environ: Mapping[str, str]) -> dict[str, Start]:
         """Returns how to start each task, on ports that are free now."""
