@@ -39,6 +39,8 @@ class Use:
         python2: those of Python 2, and those that neither Python reads.
         names: a dotted name -> the first place that uses it.
         modules: likewise, modules that belong to no face.
+        choices: uses in `try` statements that catch what a missing name raises, each with the uses
+            of its handlers, which matter only where the first lacks a name.
     """
 
     files: int = 0
@@ -46,6 +48,7 @@ class Use:
     unreadable: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
+    choices: list[tuple[Use, Use]] = field(default_factory=list)
 
 
 class Names(ast.NodeVisitor):
@@ -76,23 +79,42 @@ class Names(ast.NodeVisitor):
 
     def visit_Try(self, node: ast.Try) -> None:
         """What a program does without, if need be, it does not need."""
-        for handler in node.handlers:
-            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-            if any(getattr(kind, "id", None) in _CAUGHT for kind in kinds):
-                for part in node.body:
-                    for name in ast.walk(part):
-                        if isinstance(name, ast.Import | ast.ImportFrom):
-                            self._forget(name)
-        self.generic_visit(node)
+        kinds = [
+            kind
+            for handler in node.handlers
+            for kind in (
+                handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            )
+        ]
+        if not any(getattr(kind, "id", None) in _CAUGHT for kind in kinds):
+            self.generic_visit(node)
+            return
+        choice = Use(), Use()
+        self._visit_apart(node.body, choice[0])
+        self._visit_apart([part for handler in node.handlers for part in handler.body], choice[1])
+        self._use.choices.append(choice)
+        for part in node.orelse + node.finalbody:
+            self.visit(part)
 
-    def _forget(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _visit_apart(self, body: list[ast.stmt], apart: Use) -> None:
+        """Puts the uses of statements into `apart`, the imports that were noted before, too."""
+        whole, self._use = self._use, apart
+        for part in body:
+            self.visit(part)
+            for node in ast.walk(part):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    self._move(node, whole, apart)
+        self._use = whole
+
+    def _move(self, node: ast.Import | ast.ImportFrom, whole: Use, apart: Use) -> None:
         base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        place = f"{self._place}:{node.lineno}"
+        pairs = ((whole.names, apart.names), (whole.modules, apart.modules))
         for item in node.names:
-            place = f"{self._place}:{node.lineno}"
-            for table in (self._use.names, self._use.modules):
+            for table, other in pairs:
                 for name in (base + item.name, base.rstrip(".")):
-                    if table.get(name) == place:
-                        del table[name]
+                    if name and table.get(name) == place:
+                        other[name] = table.pop(name)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         path = self._path(node)
@@ -188,6 +210,28 @@ def _is_installed(module: str) -> bool:
         return False
 
 
+def _own_modules(folder: Path) -> set[str]:
+    """The names that modules and packages of a folder may be imported by."""
+    return {path.stem for path in folder.rglob("*.py")} | {
+        path.name for path in folder.rglob("*") if path.is_dir()
+    }
+
+
+def _settle(use: Use, shown: Shown, own: set[str]) -> None:
+    """Adds to a use the part that matters of each of its choices."""
+    while use.choices:
+        first, second = use.choices.pop(0)
+        _settle(first, shown, own)
+        lacks = any(map(shown.why_missing, first.names)) or not all(
+            map(_is_installed, {name.partition(".")[0] for name in first.modules} - own)
+        )
+        taken = second if lacks else first
+        use.choices += taken.choices
+        for table, other in ((use.names, taken.names), (use.modules, taken.modules)):
+            for name, place in other.items():
+                table.setdefault(name, place)
+
+
 def report(folders: list[Path]) -> int:
     """Prints the table of the folders and what is missing; returns how many names are."""
     shown = Shown()
@@ -197,6 +241,8 @@ def report(folders: list[Path]) -> int:
     unreadable: list[str] = []
     for folder in folders:
         use = read(folder, shown.roots)
+        own = _own_modules(folder)
+        _settle(use, shown, own)
         lacking = []
         for name, place in use.names.items():
             reason = shown.why_missing(name)
@@ -207,9 +253,6 @@ def report(folders: list[Path]) -> int:
                 if not any(name.startswith(f"{other}.") for other in lacking):
                     lacking.append(name)
                 reasons[name] = f"{reason} [{folder.name}/{place}]"
-        own = {path.stem for path in folder.rglob("*.py")} | {
-            path.name for path in folder.rglob("*") if path.is_dir()
-        }
         for module in {name.partition(".")[0] for name in use.modules} - own:
             if not _is_installed(module):
                 absent[module].append(folder.name)

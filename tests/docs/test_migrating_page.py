@@ -46,3 +46,31 @@ def test_what_is_missing_is_listed(tmp_path: Path) -> None:
     assert not any("no_such_module" in line for line in lines)
     assert "    1x no_such_package" in lines
     assert any("bad.py: invalid syntax" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_handlers_matter_where_the_tried_names_are_missing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import tensorflow as tf\n"
+        "try:\n    new = tf.Session\nexcept AttributeError:\n    new = tf.unneeded_name\n"
+        "try:\n    old = tf.absent_name\nexcept AttributeError:\n    old = tf.constant\n"
+        "try:\n    both = tf.absent_too\nexcept:\n    both = tf.absent_three\n"
+        "try:\n    from tensorflow.contrib.rnn import GRUCell\n"
+        "except ImportError:\n    from tensorflow.unneeded_module import GRUCell\n"
+        "try:\n    import absent_package\nexcept ImportError:\n    import absent_second\n"
+        "try:\n    import json\nexcept ImportError:\n    import unneeded_package\n"
+        "try:\n    x = tf.needed_name\nexcept ValueError:\n    x = tf.needed_second\n"
+        "else:\n    y = tf.needed_third\n"
+    )
+    result = _run(tmp_path)
+
+    listed = {
+        line.split()[1] for line in result.stdout.splitlines() if " " in line and "1x " in line
+    }
+    assert listed == {
+        "absent_second",
+        "tensorflow.absent_three",
+        "tensorflow.needed_name",
+        "tensorflow.needed_second",
+        "tensorflow.needed_third",
+    }

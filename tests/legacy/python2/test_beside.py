@@ -76,6 +76,57 @@ def test_programs_that_may_be_python_3(files: dict[str, str], tmp_path: Path) ->
     assert _evidence(_project(tmp_path, files)) is None
 
 
+_LOOPS = "def loop(n):\n    return xrange(n)\n"
+_PAIRS = "def pairs(d):\n    return d.iteritems()\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"main.py": "import a, b\n", "a.py": _LOOPS, "b.py": _PAIRS},
+        {"main.py": "from kit import a\n", "kit/__init__.py": "", "kit/a.py": "import b\n" + _LOOPS,
+         "kit/b.py": _PAIRS},
+        {"main.py": "from __future__ import print_function\nimport a, b, c\n", "a.py": _LOOPS,
+         "b.py": "from __future__ import division\n" + _PAIRS, "c.py": "x = 7 / 2\n"},
+    ],
+)  # fmt: skip
+def test_names_of_python_2_in_two_modules_are_evidence(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    found = _evidence(_project(tmp_path, files))
+
+    assert found is not None
+    assert found[0].endswith("which it imports, are Python 2")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"main.py": "import a, b\n", "a.py": _LOOPS, "b.py": "xrange = range\n"},
+        {"main.py": "import a, b\nprint(f'{a}')\n", "a.py": _LOOPS, "b.py": _PAIRS},
+        {"main.py": "import a, b, c\n", "a.py": _LOOPS, "b.py": _PAIRS,
+         "c.py": "import sys\nnew = 1 if sys.version_info > (3,) else 0\n"},
+        {"main.py": "import a, b, c\n", "a.py": _LOOPS, "b.py": _PAIRS, "c.py": "import six\n"},
+        {"main.py": "import a, b, c\n", "a.py": _LOOPS, "b.py": _PAIRS,
+         "c.py": "def f(n: int): return n\n"},
+        {"main.py": "import a\ndef f():\n    import b\n", "a.py": _LOOPS, "b.py": _PAIRS},
+    ],
+)  # fmt: skip
+def test_names_of_python_2_beside_signs_of_python_3(files: dict[str, str], tmp_path: Path) -> None:
+    assert _evidence(_project(tmp_path, files)) is None
+
+
+def test_modules_on_pythonpath_belong_to_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = _project(tmp_path / "launchers", {"main.py": "from kit import a, b\n"})
+    _project(tmp_path, {"kit/__init__.py": "", "kit/a.py": _LOOPS, "kit/b.py": _PAIRS})
+
+    assert _evidence(main) is None
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert _evidence(main) is not None
+
+
 def test_such_a_main_file_divides_as_python_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -102,6 +102,21 @@ def needs_python3(tree: ast.Module) -> bool:
     return False
 
 
+def knows_python3(tree: ast.Module) -> bool:
+    """Whether a file was written with Python 3 in mind: its syntax, a check, or six."""
+    asks = _Asks(tree)
+    for node in ast.walk(tree):
+        if asks.guards(node):
+            return True
+        if isinstance(node, ast.Try) and any(map(_catches, node.handlers)):
+            return True
+        modules = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+        modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if any(name.partition(".")[0] in ("six", "past", "future", "builtins") for name in modules):
+            return True
+    return needs_python3(tree)
+
+
 def imports_python2(tree: ast.Module) -> bool:
     """Whether a file imports, without condition, a module that only Python 2 has."""
     for node in tree.body:
