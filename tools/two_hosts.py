@@ -29,6 +29,7 @@ PROGRAMS = {
     "ip": "iproute2",
     "nsenter": "util-linux",
     "nft": "nftables",
+    "slirp4netns": "slirp4netns",
 }
 NAMES = ("n1", "n2")
 LAN = "10.77.0."

@@ -20,7 +20,7 @@ MACHINE = """
 import fcntl, socket, struct, sys, time
 from moxing.doctor import exposure, interfaces
 from moxing.errors import MoxNotSupportedError
-from moxing.launch.isolate import isolate
+from moxing.launch.isolation.namespace import isolate
 try:
     isolate()
 except MoxNotSupportedError as error:

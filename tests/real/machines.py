@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+# A test itself may connect to no other machine.
+SCAN = """
+import socket, sys
+for port in range(1, 65536):
+    with socket.socket() as client:
+        client.settimeout(5)
+        if client.connect_ex((sys.argv[1], port)) == 0:
+            print(port)
+"""
 
 
 def until(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
@@ -47,3 +58,11 @@ class Host:
 
     def plug_in(self) -> None:
         subprocess.run(["ip", "link", "set", f"to-{self.name}", "up"], check=True)
+
+
+def answering(host: Host, asking: Host | None = None) -> set[int]:
+    """All ports of a machine that answer another one; by default, the one that tests run on."""
+    words = [sys.executable, "-c", SCAN, host.address]
+    command = words if asking is None else asking.inside(*words)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=True)
+    return set(map(int, done.stdout.split()))

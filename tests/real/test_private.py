@@ -15,40 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from machines import Host, until
+from machines import Host, answering, until
 
 LAUNCH = [sys.executable, "-m", "moxing", "launch", "--hosts=n1,n2", "--ssh"]
 PORT = 2431
-# Trains until it is told to stop.
-TRAIN = """
-import sys
-import tensorflow as tf
-import moxing.tensorflow as mox
-
-def model_fn(inputs, mode):
-    w = tf.get_variable("w", [200, 200], initializer=tf.zeros_initializer())
-    loss = tf.reduce_mean(tf.square(w - inputs[0]))
-    return mox.ModelSpec(loss=loss, log_info={"loss": loss})
-
-mox.run(
-    input_fn=lambda mode: [tf.constant([3.0])],
-    model_fn=model_fn,
-    optimizer_fn=lambda: tf.train.GradientDescentOptimizer(0.1),
-    run_mode=mox.ModeKeys.TRAIN,
-    max_number_of_steps=10**8,
-    log_every_n_steps=200,
-    log_dir=sys.argv[1],
-)
-"""
-# A test itself may connect to no other machine.
-SCAN = """
-import socket, sys
-for port in range(1, 65536):
-    with socket.socket() as client:
-        client.settimeout(5)
-        if client.connect_ex((sys.argv[1], port)) == 0:
-            print(port)
-"""
+TRAIN = (Path(__file__).parent / "programs/endless.py").read_text()
 
 
 @pytest.fixture
@@ -111,13 +82,6 @@ def listening(host: Host) -> set[str]:
     """Where programs listen on a machine, on loopback and on all other interfaces."""
     lines = host.run("cat", "/proc/net/tcp", "/proc/net/tcp6").splitlines()
     return {fields[1] for fields in map(str.split, lines) if fields[3] == "0A"}
-
-
-def answering(host: Host) -> set[int]:
-    """All ports of a machine that answer this one."""
-    words = [sys.executable, "-c", SCAN, host.address]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
-    return set(map(int, done.stdout.split()))
 
 
 def processes() -> list[str]:

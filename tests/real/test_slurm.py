@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from machines import Host, until
+from machines import Host, answering, until
 
 from moxing.cli import launch
 
+# Trains until it is told to stop.
+TRAIN = (Path(__file__).parent / "programs/endless.py").read_text()
 TASK = Path(__file__).with_name("task.py")
 ENDED = ["COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"]
 SAVED = ["started", "told", "saved"]
@@ -207,6 +209,33 @@ def test_of_an_array_one_job_alone_is_told(submit: Callable[..., Job]) -> None:
     time.sleep(7)  # Longer than the pause between two signals.
     assert array.notes(0).count("told") == 1
     assert len(slurm("squeue", "-h", "-t", "R", "-r", "-o", "%F").splitlines()) == 1
+
+
+def test_a_private_job_has_no_port_and_saves_when_it_is_told(
+    tmp_path: Path,
+    hosts: tuple[Host, Host],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The launcher runs on the first node; the third machine, that of the tests, seeks ports."""
+    (tmp_path / "train.py").write_text(TRAIN)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert launch.main(["--emit=slurm", "--private", "--workers=2", "train.py", "log"]) == 0
+    (tmp_path / "job.sh").write_text(capsys.readouterr().out)
+    open_before = [answering(host) for host in hosts]
+    words = ["--parsable", "--chdir", str(tmp_path), str(tmp_path / "job.sh")]
+    job = Job(slurm("sbatch", *words), tmp_path)
+    try:
+        until(lambda: job.log().count("step: 200(") == 2, "both to train", 200)
+        more = [answering(host) - was for host, was in zip(hosts, open_before, strict=True)]
+        slurm("scancel", "--batch", "--signal=TERM", job.number)
+        assert job.end() == 143
+    finally:
+        print(job.log())
+        subprocess.run(["scancel", "--quiet", job.number], check=False)
+    # Those of srun and of Slurm's own daemons are opened for a moment and then gone.
+    assert more == [set(), set()]
+    assert list((tmp_path / "log").glob("model.ckpt-*.index"))
 
 
 @pytest.mark.slow

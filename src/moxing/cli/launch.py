@@ -86,7 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--private",
         action="store_true",
-        help="with --ssh: no port of the job is open to anybody; ssh carries its connections",
+        help="with --ssh or --emit=slurm: no port of the job is open to anybody; ssh carries its"
+        " connections",
     )
     parser.add_argument(
         "--port",
@@ -97,9 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--isolate",
-        action="store_true",
-        help="run in a network of its own: nobody outside reaches the ports of the job, and its"
-        " tasks reach nothing outside",
+        action=argparse.BooleanOptionalAction,
+        help="run in a network of its own: nobody outside reaches the ports of the job;"
+        " default: for several tasks, where slirp4netns lets them reach what this machine reaches",
     )
     parser.add_argument(
         "--emit",
@@ -130,7 +131,8 @@ def main(arguments: Sequence[str]) -> int:
     """Launches; returns the exit code of the job."""
     from moxing.launch.folder import log_folder
     from moxing.launch.gang import limits_with
-    from moxing.launch.isolate import isolate
+    from moxing.launch.isolation.choice import choose
+    from moxing.launch.plan import Plan
     from moxing.launch.private.job import Private
     from moxing.launch.supervise import supervise
 
@@ -152,9 +154,9 @@ def main(arguments: Sequence[str]) -> int:
         print(text, end="")
         return 0
     try:
-        if given.isolate:
-            isolate()
         network = job.network if isinstance(job, Private) else None
+        if isinstance(job, Plan):
+            network = choose(given.isolate, has_ports=len(job.tasks) > 1)
         return supervise(job, folder, given.max_restarts, limits=limits, network=network)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
@@ -197,7 +199,11 @@ def _check(given: argparse.Namespace) -> None:
         raise MoxValueError(f"--max_restarts={given.max_restarts} is negative.")
     if given.ssh and given.hosts is None:
         raise MoxValueError("--ssh needs --hosts=A,B, the machines to go to.")
-    if given.private and not given.ssh:
+    if given.private and given.emit in _KUBERNETES:
+        raise MoxValueError(
+            f"--private with --emit={given.emit}: the manifest's NetworkPolicy keeps others out."
+        )
+    if given.private and not given.ssh and not given.emit:
         raise MoxValueError(
             "--private needs --hosts=A,B and --ssh, which carries the connections. On one machine,"
             " --isolate keeps others out."
@@ -232,7 +238,8 @@ def _emitted(plan: Plan, given: argparse.Namespace) -> str:
 
     if given.emit == "slurm":
         grace = slurm.GRACE_SECONDS if given.grace is None else given.grace
-        return slurm.sbatch(plan, given.max_restarts, grace)
+        script = slurm.private if given.private else slurm.sbatch
+        return script(plan, given.max_restarts, grace)
     if not given.image:
         raise MoxValueError(
             f"--emit={given.emit} needs --image=IMAGE, which holds the program and openmox."

@@ -57,7 +57,10 @@ def _parser() -> argparse.ArgumentParser:
         help="folder for the output of each process; default: a new one in mox-logs",
     )
     train.add_argument(
-        "--isolate", action="store_true", help="run in a network of its own, out of reach"
+        "--isolate",
+        action=argparse.BooleanOptionalAction,
+        help="run in a network of its own, out of reach; default: for several processes, where"
+        " slirp4netns lets them reach what this machine reaches",
     )
     train.add_argument("command", metavar="COMMAND", help='"script.py [flags]"')
     train.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
@@ -68,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     """Trains; returns the exit code of the job."""
     from moxing.launch.folder import log_folder
     from moxing.launch.gang import limits_with
-    from moxing.launch.isolate import isolate
+    from moxing.launch.isolation.choice import choose
     from moxing.launch.supervise import say, supervise
     from moxing.launch.uai import training
 
@@ -92,9 +95,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"mox: error: {error}", file=sys.stderr)
         return 2
     try:
-        if given.isolate:
-            isolate()
-        code = supervise(job, folder, given.max_restarts, limits=limits)
+        network = choose(given.isolate, has_ports=given.nodes + given.ps > 1)
+        code = supervise(job, folder, given.max_restarts, limits=limits, network=network)
     except (MoxError, OSError) as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1

@@ -55,10 +55,17 @@ def main(command: Sequence[str]) -> int:
         environ.pop(FILE_VARIABLE, None)
         environ[VARIABLE] = secret
     place, command = inside.read(command)
-    ways = {}
+    entered = None
     try:
         if place is not None:
-            ways, environ = place.enter(), inside.without_proxies(environ)
+            entered = place.enter()
+            environ = place.environ(environ, entered.way_out is not None)
+            if entered.lacking and place.is_first:
+                print(
+                    "mox: note: the tasks of this machine reach only the other tasks:"
+                    f" {entered.lacking}.",
+                    flush=True,
+                )
         process = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
@@ -72,9 +79,9 @@ def main(command: Sequence[str]) -> int:
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
-    if ways:
+    if entered is not None:
         # Only now, as a process with threads must not fork as Popen does here.
-        forwarder.start(ways)
+        forwarder.start(entered.ways)
     try:
         _watch(process, gone)
     finally:

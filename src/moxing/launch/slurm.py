@@ -9,12 +9,13 @@ from pathlib import PurePath
 
 from moxing.errors import MoxNotSupportedError
 from moxing.launch.plan import Plan
+from moxing.launch.private.job import check_count
 
 GRACE_SECONDS = 120.0
 _MOST_GRACE = 65535  # The largest time that --signal takes.
 _LEAST_WAIT = 600
 
-_SCRIPT = """\
+_HEADER = """\
 #!/bin/bash
 #SBATCH --job-name={name}
 #SBATCH --nodes={workers}
@@ -24,9 +25,11 @@ _SCRIPT = """\
 # After the death of a node, or to make room for another job, Slurm starts all of this again.
 #SBATCH --requeue
 # {grace} seconds before the time limit the tasks save their step and end with 143. B: Slurm signals
-# only this shell, which tells the tasks, so that it knows which 143 it has asked for.
+# only this script, which tells the tasks, so that it knows which 143 it has asked for.
 #SBATCH --signal=B:TERM@{grace}
 
+"""
+_SCRIPT = """\
 # The shell that runs the program on each node. It tells the program to stop once, however many
 # signals come. The script around it sends USR2 repeatedly. Slurm itself sends TERM: to this shell
 # alone, or also to its children, as ProctrackType says; a dead canary shows that they got it.
@@ -139,6 +142,14 @@ for restarts in $(seq 0 {max_restarts}); do
   pause=$((pause < 30 ? pause * 2 : 60))
 done
 """
+# srun connects nothing, so ssh does: to nodes of the user's own job, as pam_slurm_adopt allows it.
+_PRIVATE = """\
+# No port of the job is open: ssh carries the connections between the nodes. The launcher takes the
+# place of this shell, so Slurm's signals reach the launcher, which tells the tasks.
+hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | paste -sd, -)
+exec python -m moxing launch --hosts="$hosts" --ssh --private \\
+  {command}
+"""
 
 
 def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
@@ -157,14 +168,38 @@ def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
             f"--emit=slurm with --ps={plan.ps}: all tasks of a Slurm job are workers. Leave --ps"
             " out; synchronous training needs no parameter server."
         )
+    return _header(plan, grace) + _SCRIPT.format(
+        wait=max(math.ceil(grace), _LEAST_WAIT),
+        max_restarts=max_restarts,
+        command=shlex.join(["python", "-m", "moxing", "run", *plan.program]),
+    )
+
+
+def private(plan: Plan, max_restarts: int, grace: float) -> str:
+    """Returns a script whose tasks have networks of their own, which ssh connects.
+
+    Args:
+        plan, max_restarts, grace: as of `sbatch`.
+
+    Raises:
+        MoxValueError: the plan has too many tasks.
+    """
+    check_count(plan.workers + plan.ps)
+    devices = [] if plan.num_gpus is None else [f"--num_gpus={plan.num_gpus}"]
+    own = [f"--max_restarts={max_restarts}", f"--grace={grace:g}", *devices]
+    own += [f"--ps={plan.ps}"] if plan.ps else []
+    return _header(plan, grace) + _PRIVATE.format(
+        command=shlex.join([*own, plan.script, *plan.arguments])
+    )
+
+
+def _header(plan: Plan, grace: float) -> str:
+    """Returns what `sbatch` reads of a script."""
     gpus = f"#SBATCH --gpus-per-node={plan.num_gpus}\n" if plan.num_gpus else ""
-    return _SCRIPT.format(
+    return _HEADER.format(
         # A file's name must not smuggle in a line such as #SBATCH --wrap=...
         name=re.sub(r"[^\w.+]+", "-", PurePath(plan.script).stem),
         workers=plan.workers,
         gpus=gpus,
         grace=min(math.ceil(grace), _MOST_GRACE),
-        wait=max(math.ceil(grace), _LEAST_WAIT),
-        max_restarts=max_restarts,
-        command=shlex.join(["python", "-m", "moxing", "run", *plan.program]),
     )

@@ -38,10 +38,18 @@ setsid --wait bash -c "$*" <&0
 """
 
 
+# A slirp4netns that leads nowhere: where the real one is, it would add an interface.
+ENGINE = """#!/bin/bash
+for word in "$@"; do case $word in --ready-fd=*) eval "echo 1 >&${word#*=}"; esac; done
+exec sleep 1000
+"""
+
+
 @pytest.fixture(autouse=True)
 def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/ssh").write_text(SSH)
-    (tmp_path / "bin/ssh").chmod(0o755)
+    for name, lines in (("ssh", SSH), ("slirp4netns", ENGINE)):
+        (tmp_path / "bin" / name).write_text(lines)
+        (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)

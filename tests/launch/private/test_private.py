@@ -110,6 +110,19 @@ def until_nothing_is_left(rooms: Path, seconds: float = 60) -> None:
     rooms.rmdir()
 
 
+def test_without_slirp4netns_each_machine_says_so_once(
+    tmp_path: Path, rooms: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bin/slirp4netns").write_text("#!/bin/sh\necho no tun; exit 1\n")
+    assert run(tmp_path, "meet()") == 0
+    note = (
+        "mox: note: the tasks of this machine reach only the other tasks: slirp4netns makes no way"
+        " out here: no tun."
+    )
+    said = [line for line in capfd.readouterr().out.splitlines() if "note" in line]
+    assert sorted(said) == [f"[worker 0] {note}", f"[worker 2] {note}"]
+
+
 def test_all_tasks_talk_on_loopback_alone(
     tmp_path: Path, rooms: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

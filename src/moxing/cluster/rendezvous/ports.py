@@ -8,6 +8,7 @@ import ipaddress
 import os
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from moxing.cluster.addresses import is_here, split
@@ -85,6 +86,19 @@ def is_free(port: int) -> bool:
                 if error.errno == errno.EADDRINUSE:
                     return False
     return True
+
+
+def listeners() -> Iterator[tuple[str, str, int]]:
+    """Yields the inode, the address and the port of each listener of this machine's network."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            address, _, number = fields[1].rpartition(":")
+            if fields[3] == "0A":
+                yield fields[9], _address(address), int(number, 16)
 
 
 def _sockets(folder: Path) -> set[str]:
@@ -175,17 +189,7 @@ def _refuse_twin(cluster: Cluster, port: int, own: socket.socket) -> None:
 
 def _listening(port: int) -> dict[str, str]:
     """Returns the address of each listener on a TCP port, by its inode."""
-    found = {}
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = Path(table).read_text().splitlines()[1:]
-        except OSError:
-            continue
-        for fields in map(str.split, lines):
-            address, _, number = fields[1].rpartition(":")
-            if fields[3] == "0A" and int(number, 16) == port:
-                found[fields[9]] = _address(address)
-    return found
+    return {inode: address for inode, address, at in listeners() if at == port}
 
 
 def _address(digits: str) -> str:

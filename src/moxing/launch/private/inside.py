@@ -11,15 +11,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from moxing.cluster.addresses import split
-from moxing.errors import MoxRuntimeError
-from moxing.launch.isolate import isolate
+from moxing.cluster.rendezvous.meeting import OWN_NETWORK
+from moxing.errors import MoxNotSupportedError, MoxRuntimeError
+from moxing.launch.isolation import way_out
+from moxing.launch.isolation.namespace import isolate
+from moxing.launch.isolation.way_out import WayOut
 from moxing.launch.private import forwarder
 from moxing.launch.private.forwarder import Target
 
 OPTION = "--private"
-# A proxy is outside of the private network, where nothing leads.
+# Without a way out, nothing leads to a proxy.
 _PROXIES = ("grpc_proxy", "http_proxy", "https_proxy", "all_proxy")
 _FILES_EACH = 64  # Open files for the connections to one task, beside its listener.
+
+
+@dataclass(frozen=True)
+class Entered:
+    """The network that this process is in.
+
+    Attributes:
+        ways: between the tasks, for `forwarder.start`.
+        way_out: to all that the machine reaches, if any; it is there for as long as this object.
+        lacking: why there is none; "" if there is one.
+    """
+
+    ways: Mapping[socket.socket, Target]
+    way_out: WayOut | None
+    lacking: str
 
 
 @dataclass(frozen=True)
@@ -37,12 +55,18 @@ class Place:
     task: int
     addresses: Sequence[str]
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first task of its machine."""
+        hosts = [split(address)[0] for address in self.addresses]
+        return hosts.index(hosts[self.task]) == self.task
+
     def words(self) -> list[str]:
         """The words of a command line that `read` understands."""
         return [OPTION, json.dumps(asdict(self))]
 
-    def enter(self) -> dict[socket.socket, Target]:
-        """Moves this process to a network of its own; returns the ways of `forwarder.start`.
+    def enter(self) -> Entered:
+        """Moves this process to a network of its own.
 
         This process must have one thread.
 
@@ -51,7 +75,12 @@ class Place:
             MoxRuntimeError: this process can't listen at an address.
         """
         _allow_files(len(self.addresses) * _FILES_EACH)
-        isolate(OPTION)
+        way, lacking = None, ""
+        try:
+            way = way_out.enter(OPTION, [split(address)[1] for address in self.addresses])
+        except MoxNotSupportedError as error:
+            lacking = str(error)
+            isolate(OPTION)
         ways: dict[socket.socket, Target] = {}
         for number, address in enumerate(self.addresses):
             inside, path = split(address), f"{self.folder}/{number}"
@@ -64,7 +93,18 @@ class Place:
                     f" (The limit of open files is {resource.getrlimit(resource.RLIMIT_NOFILE)[0]},"
                     " ulimit -n.)"
                 ) from error
-        return ways
+        return Entered(ways, way, lacking)
+
+    def environ(self, environ: Mapping[str, str], has_way_out: bool) -> dict[str, str]:
+        """Returns an environment for the task, which asks no proxy for the way to other tasks."""
+        if has_way_out:
+            name = "no_grpc_proxy" if environ.get("no_grpc_proxy") else "no_proxy"
+            hosts = dict.fromkeys(split(address)[0] for address in self.addresses)
+            more = {name: ",".join(filter(None, [environ.get(name), *hosts]))}
+        else:
+            environ = {n: value for n, value in environ.items() if n.lower() not in _PROXIES}
+            more = {}
+        return {**environ, **more, OWN_NETWORK: "1"}
 
 
 def read(words: Sequence[str]) -> tuple[Place | None, list[str]]:
@@ -72,11 +112,6 @@ def read(words: Sequence[str]) -> tuple[Place | None, list[str]]:
     if len(words) < 2 or words[0] != OPTION:
         return None, list(words)
     return Place(**json.loads(words[1])), list(words[2:])
-
-
-def without_proxies(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns an environment without the variables that name a proxy."""
-    return {name: value for name, value in environ.items() if name.lower() not in _PROXIES}
 
 
 def _allow_files(wanted: int) -> None:

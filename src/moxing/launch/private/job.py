@@ -53,13 +53,22 @@ def private(spread: Spread) -> Private:
         MoxValueError: the job has too many tasks.
     """
     tasks = places(spread)
-    if len(tasks) > MOST:
-        raise MoxValueError(
-            f"--private with {shown(len(tasks))} tasks: {MOST} is the most, as all that they send"
-            " to other machines passes through this one."
-        )
+    check_count(len(tasks))
     hosts = _hosts(spread)
     return Private(spread, Carriers(list(tasks.values()), spread.directory, hosts))
+
+
+def check_count(tasks: int) -> None:
+    """Refuses more tasks than the launcher's machine can connect.
+
+    Raises:
+        MoxValueError: there are too many.
+    """
+    if tasks > MOST:
+        raise MoxValueError(
+            f"--private with {shown(tasks)} tasks: {MOST} is the most, as all that they send"
+            " to other machines passes through this one."
+        )
 
 
 def _hosts(spread: Spread) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Moves this process and all its children into a network of their own: loopback only."""
+"""Moves this process and all its children into a network of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pathlib import Path
 
 from moxing.errors import MoxNotSupportedError
 
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
+_MS_BIND, _MS_REC, _MS_SLAVE = 0x1000, 0x4000, 0x80000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _IFF_UP = 1
 _REQUEST = "16sh22x"  # struct ifreq: a name, flags.
@@ -56,6 +57,48 @@ def isolate(option: str = "--isolate") -> None:
     except OSError as error:
         reason = f"the loopback interface: {errno.errorcode[error.errno or 0]}"
         raise _refused(option, reason) from error
+
+
+def join(pid: int) -> None:
+    """Enters the network of another process of this user, which has called `isolate`.
+
+    This process must have one thread.
+
+    Raises:
+        OSError: the kernel does not allow it, or the process has ended.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    for kind, flag in (("user", _CLONE_NEWUSER), ("net", _CLONE_NEWNET)):
+        path = f"/proc/{pid}/ns/{kind}"
+        if os.readlink(path) == os.readlink(f"/proc/self/ns/{kind}"):
+            continue  # Root needs no user namespace, and nobody may enter the own one again.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _checked(libc.setns(descriptor, flag))
+        finally:
+            os.close(descriptor)
+
+
+def replace_file(path: str, other: str) -> None:
+    """Shows another file under a path, to this process and its children only.
+
+    Call this after `isolate` or `join`, which bring the right to do so.
+
+    Raises:
+        OSError: the kernel does not allow it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    _checked(libc.unshare(_CLONE_NEWNS))
+    # File systems that the machine mounts later still appear here.
+    _checked(libc.mount(b"none", b"/", None, _MS_REC | _MS_SLAVE, None))
+    real = os.path.realpath(path)
+    _checked(libc.mount(os.fsencode(other), os.fsencode(real), None, _MS_BIND, None))
+
+
+def _checked(result: int) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 def _loopback_up() -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from moxing.errors import MoxNotSupportedError
-from moxing.launch import isolate
+from moxing.launch.isolation import namespace
 
 TRY = """
 import sys
 from moxing.errors import MoxNotSupportedError
-from moxing.launch.isolate import isolate
+from moxing.launch.isolation.namespace import isolate
 try:
     isolate()
 except MoxNotSupportedError as error:
@@ -91,11 +91,11 @@ def test_what_forbids_it_is_said(
     for name in SETTINGS:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{SETTINGS[name] if name in forbidding else 7}\n")
-    monkeypatch.setattr(isolate, "_SYSCTL", tmp_path)
-    monkeypatch.setattr(isolate.ctypes, "CDLL", lambda *_, **__: Refusing())
-    monkeypatch.setattr(isolate.ctypes, "get_errno", lambda: errno.EPERM)
+    monkeypatch.setattr(namespace, "_SYSCTL", tmp_path)
+    monkeypatch.setattr(namespace.ctypes, "CDLL", lambda *_, **__: Refusing())
+    monkeypatch.setattr(namespace.ctypes, "get_errno", lambda: errno.EPERM)
     with pytest.raises(MoxNotSupportedError) as caught:
-        isolate.isolate("--private")
+        namespace.isolate("--private")
     said = [f"{name.replace('/', '.')}={SETTINGS[name]}" for name in forbidding]
     assert str(caught.value) == (
         "--private: this kernel or container allows no network namespace here (Operation not"
@@ -156,7 +156,7 @@ job.wait(30)
 LAUNCH = """
 import sys
 from pathlib import Path
-from moxing.launch.isolate import isolate
+from moxing.launch.isolation.namespace import isolate
 from moxing.launch.plan import Plan
 from moxing.launch.supervise import supervise
 if sys.argv[3] == "isolated":
