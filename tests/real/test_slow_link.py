@@ -65,7 +65,10 @@ def test_a_job_over_ssh_trains_saves_and_says_nothing_of_lost_tasks(
     words = ["-m", "moxing", "launch", "--hosts=n1,n2", "--ssh", "--port=2551"]
     command = [sys.executable, *words, f"--logs={tmp_path}/logs", "train.py", "log"]
     with said.open("w") as file:
-        job = subprocess.Popen(slow[0].inside(*command), stdout=file, stderr=file, cwd=tmp_path)
+        # Entering a machine leaves the folder that this process is in.
+        job = subprocess.Popen(
+            slow[0].inside("env", "-C", str(tmp_path), *command), stdout=file, stderr=file
+        )
     try:
 
         def trains() -> bool:
