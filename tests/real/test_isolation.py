@@ -23,7 +23,10 @@ LAUNCH = """
 import sys
 from moxing.cli import launch
 from moxing.launch import plan
-plan.Plan.__init__.__defaults__ = (*plan.Plan.__init__.__defaults__[:-1], (sys.executable,))
+default = plan.Plan.__init__.__defaults__
+plan.Plan.__init__.__defaults__ = tuple(
+    (sys.executable,) if each and isinstance(each, tuple) else each for each in default
+)
 sys.exit(launch.main(sys.argv[1:]))
 """
 # Listens on every interface, as TensorFlow's server does; then asks what is outside.

@@ -188,8 +188,9 @@ def private(plan: Plan, max_restarts: int, grace: float) -> str:
     devices = [] if plan.num_gpus is None else [f"--num_gpus={plan.num_gpus}"]
     own = [f"--max_restarts={max_restarts}", f"--grace={grace:g}", *devices]
     own += [f"--ps={plan.ps}"] if plan.ps else []
+    module = ["-m"] if plan.as_module else []
     return _header(plan, grace) + _PRIVATE.format(
-        command=shlex.join([*own, plan.script, *plan.arguments])
+        command=shlex.join([*own, *module, plan.script, *plan.arguments])
     )
 
 

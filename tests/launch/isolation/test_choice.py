@@ -20,7 +20,10 @@ from moxing.cli import launch
 from moxing.launch import plan
 from moxing.launch.isolation import way_out
 way_out._READY_SECONDS = 0.5
-plan.Plan.__init__.__defaults__ = (*plan.Plan.__init__.__defaults__[:-1], (sys.executable,))
+default = plan.Plan.__init__.__defaults__
+plan.Plan.__init__.__defaults__ = tuple(
+    (sys.executable,) if each and isinstance(each, tuple) else each for each in default
+)
 sys.exit(launch.main(sys.argv[1:]))
 """
 LOOK = """

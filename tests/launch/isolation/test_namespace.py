@@ -110,8 +110,9 @@ def test_a_launched_job_runs_isolated(tmp_path: Path) -> None:
     script.write_text("import socket\nprint([name for _, name in socket.if_nameindex()])\n")
     code = (
         "import sys; from moxing.launch import plan; from moxing.cli import launch\n"
-        "plan.Plan.__init__.__defaults__ = (*plan.Plan.__init__.__defaults__[:-1],"
-        " (sys.executable,))\nsys.exit(launch.main(sys.argv[1:]))"
+        "default = plan.Plan.__init__.__defaults__\n"
+        "plan.Plan.__init__.__defaults__ = tuple((sys.executable,) if v and isinstance(v, tuple)"
+        " else v for v in default)\nsys.exit(launch.main(sys.argv[1:]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "--isolate", f"--logs={tmp_path}", str(script)],
