@@ -35,15 +35,18 @@ def transpose(
 def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
     """`x` in another shape; one size may be -1.
 
-    Where the input has a dynamic size, an axis 0 that stays as declared has the size that comes.
+    Where the input has a dynamic size, an axis 0 that stays as declared has the size that comes,
+    and so has axis 0 of a shape without -1.
 
     Raises:
         MoxValueError: the numbers of elements differ.
     """
     tensor, sizes, declared = tensor_of(x, "flow.reshape"), list(shape), None
-    if None in tensor.shape.as_list() and None not in x.static_shape and -1 in sizes:
+    if None in tensor.shape.as_list() and None not in x.static_shape and sizes:
         declared = _filled(x.static_shape, sizes)
-        if sizes[0] == x.static_shape[0]:
+        if -1 not in sizes and math.prod(sizes) == math.prod(x.static_shape):
+            sizes[0] = -1
+        elif sizes[0] == x.static_shape[0]:
             sizes[0] = tf.shape(tensor)[0]
     try:
         made = tf.reshape(tensor, sizes, name=context.op_name(name, "reshape"))
@@ -155,6 +158,10 @@ def slice(
             raise MoxValueError(
                 f"flow.slice: begin {shown(begin)} and size {shown(size)} leave {shape}."
             )
+    # The whole of an axis that may come smaller is what comes.
+    for axis, known in enumerate(tensor.shape.as_list()):
+        if known is None and (first[axis], sizes[axis]) == (0, shape[axis]):
+            sizes[axis] = -1
     return Blob(tf.slice(tensor, first, sizes, name=context.op_name(name, "slice")))
 
 

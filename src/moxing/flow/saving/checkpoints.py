@@ -26,7 +26,8 @@ class CheckPoint:
         """Gives every variable its value in a checkpoint.
 
         Train jobs that have made no step yet go on behind the records that they took before the
-        checkpoint was saved.
+        checkpoint was saved. In a checkpoint of the original, RMSProp's mean squares are missing;
+        they start at 0, as in the original.
 
         Args:
             path: the checkpoint's folder, local or in a store.
@@ -45,8 +46,9 @@ class CheckPoint:
         with storage.here(folder, [found.get(name, name) for name in wanted]) as local:
             sizes = {name: _bytes(variable) for name, variable in wanted.items()}
             missing, wrong = snapshot.compare(local, sizes, found)
-            if wrong or (missing and not partial):
-                raise CheckpointError(_complaint(folder, missing, wrong))
+            needed = [n for n in missing if not current.variables.is_kept_here_only(n)]
+            if wrong or (needed and not partial):
+                raise CheckpointError(_complaint(folder, needed, wrong))
             taken = places.read(local, folder)
 
             def work(native: Any) -> None:

@@ -14,6 +14,7 @@ _KINDS = {
     **{"Conv2D": "Conv2D", "conv2d": "Conv2D", "Dense": "Dense", "dense": "Dense"},
     **{"LayerNorm": "LayerNorm", "layer_norm": "LayerNorm"},
     **{"BatchNorm": "BatchNorm", "batch_normalization": "BatchNorm"},
+    **{"PRelu": "PRelu", "prelu": "PRelu"},
 }
 _LAYER = re.compile(
     rf"(?P<scope>(?:.*-)?)(?P<kind>{'|'.join(_KINDS)})_(?P<number>\d+)-(?P<rest>.+)"

@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.graph import blame
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
 from moxing.flow.trace import context, layouts, scopes
+from moxing.flow.trace.declared import Declared
 from moxing.flow.trace.exchange import Exchange
 
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
@@ -69,6 +70,9 @@ class Blob:
         self._declared = tuple(declared) if declared is not None else None
         self._rows = tuple(rows)
         trace = context.current()
+        self._sizes = trace.declared if trace is not None else Declared()
+        if tensor is not None and self._declared is not None:
+            self._sizes.add(tensor, self._declared)
         self._exchange: Exchange | None = context.exchange()
         self._alone = trace is None or trace.topology.devices * trace.topology.machines == 1
         self.job = trace.name if trace is not None else ""
@@ -162,7 +166,7 @@ class Blob:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The whole shape, batch included; for a dynamic input the declared one.
+        """The whole shape, batch included; where the inputs are dynamic, as they declare it.
 
         For a mirrored blob it is the shape on one device.
         """
@@ -170,7 +174,7 @@ class Blob:
             return self.parts[0].static_shape
         if self.parts:
             return (sum(self.rows), *self.parts[0].static_shape[1:])
-        return self._declared or tuple(self.tensor.shape.as_list())
+        return self._declared or self._sizes.of(self.tensor)
 
     shape = static_shape
 

@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.flow.trace.conf import JobConf
+from moxing.flow.trace.declared import Declared
 from moxing.flow.trace.exchange import Exchange
 from moxing.flow.trace.topology import Topology
 
@@ -48,6 +49,7 @@ class Trace:
         updates: assignments of a train job beside the optimizer's.
         readers: the readers of datasets, with the state that calls share, by placement.
         in_part: whether an operation on one device's part is being made.
+        declared: the sizes of values whose inputs may come with fewer elements.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Trace:
     updates: list[Any] = field(default_factory=list)
     readers: dict[Any, Any] = field(default_factory=dict)
     in_part: bool = False
+    declared: Declared = field(default_factory=Declared)
 
     @property
     def prefix(self) -> str:

@@ -92,7 +92,7 @@ def aligned(*names: str) -> Rule:
             if blob.parts or _rank(blob) < rank:
                 continue
             first = blob.static_shape[0]
-            if _rank(blob) > rank or first not in (1, batch):
+            if _rank(blob) > rank or first not in (1, batch) or blob.is_dynamic:
                 return None
             if first == batch:
                 plan[name] = parallel.split(blob.tensor, count, rows)
@@ -107,6 +107,8 @@ def leading(*names: str) -> Rule:
     def rule(arguments: _Arguments, count: int) -> Plan:
         blobs = {name: arguments[name] for name in names}
         if not all(isinstance(blob, Blob) and _rank(blob) for blob in blobs.values()):
+            return None
+        if any(blob.is_dynamic for blob in blobs.values()):
             return None
         parted = {blob.rows for blob in blobs.values() if blob.parts}
         if len(parted) != 1 or len({blob.static_shape[0] for blob in blobs.values()}) != 1:

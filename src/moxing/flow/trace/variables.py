@@ -17,6 +17,8 @@ from moxing.flow.trace.blobs import Blob
 from moxing.flow.trace.initializers import Initializer
 
 _COUNTS = "System-Train-TrainStep-"
+_MEAN_SQUARE = "-mean_square"
+SLOT = "slot"  # The group of the variables of optimizers.
 # Files in a checkpoint's folder, beside which each variable has a folder of its own.
 DONE_FILE, SHAPES_FILE = "snapshot_done", "shapes.json"
 
@@ -83,6 +85,10 @@ class Variables:
     def model_name(self, name: str) -> str:
         """The group of a variable: weight, bias or other."""
         return self._definitions[name][0].model_name
+
+    def is_kept_here_only(self, name: str) -> bool:
+        """Whether the original keeps a variable out of checkpoints: RMSProp's mean squares."""
+        return self.model_name(name) == SLOT and name.endswith(_MEAN_SQUARE)
 
     def _check(self, name: str, definition: Definition, job: str) -> None:
         known, other = self._definitions[name]
@@ -236,7 +242,7 @@ def slot(
     parted = isinstance(like, shards.Split) and not scalar
     axis = like.axis if parted else None
     kind = dtype or like.dtype.base_dtype
-    definition = Definition(shape, kind, initial, "slot", None, axis)
+    definition = Definition(shape, kind, initial, SLOT, None, axis)
     return trace.variables.get(name, definition, trace.name, like if parted else None)
 
 

@@ -20,7 +20,7 @@ def elements(loss: Blob) -> tf.Tensor:
     The largest number in half precision is 65504.
     """
     kind = tf.float32 if loss.dtype == tf.float16 else loss.dtype
-    if loss.mirrored or None in loss.static_shape:
+    if loss.is_dynamic:
         own, exchange = tf.size(loss.own), context.exchange()
         if exchange is not None and loss.apart:
             own = exchange.total(own)
