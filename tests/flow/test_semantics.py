@@ -10,6 +10,7 @@ import pytest
 
 import moxing.flow as flow
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError
+from moxing.flow.runtime import session
 
 ONES = flow.ones_initializer()
 CHANCE = np.random.default_rng(5)
@@ -135,6 +136,25 @@ def test_whole_numbers_are_divided_to_whole_numbers_toward_zero() -> None:
     assert found[0].tolist() == found[1].tolist() == [3, 4, 4, -3]
     assert found[2].tolist() == [14, 12, 11, -14]
     assert found[4].tolist() == [3.5, 4, 4.5, -3.5]
+
+
+@pytest.mark.parametrize("config", [True, False])
+def test_the_number_of_devices_is_the_sessions_in_jobs_of_2020_and_stays_in_older_ones(
+    config: bool,
+) -> None:
+    flow.config.gpu_device_num(2)
+    flow.config.ctrl_port(9000)
+
+    @flow.function(*[flow.FunctionConfig()] * config)
+    def job(x: Any = flow.FixedTensorDef((4,))) -> Any:  # noqa: B008
+        return x
+
+    assert job(np.ones(4, np.float32)).get().tolist() == [1] * 4
+    flow.clear_default_session()
+
+    settings = session.default().settings
+    assert settings.devices == (1 if config else 2)
+    assert settings.values["ctrl_port"] == 9000
 
 
 def test_settings_belong_to_the_session_that_starts_next() -> None:

@@ -46,6 +46,11 @@ class Job:
             self.definitions += found
         self.session = session.register(self)
 
+    @property
+    def later(self) -> bool:
+        """Whether the job is declared as from 2020 on: by a FunctionConfig or global_function."""
+        return self._conf is not None and self._conf.later
+
     def __call__(self, *args: Any) -> Handle | None:
         """Queues a step.
 

@@ -36,6 +36,11 @@ class Traced(Protocol):
     name: str
     function: Any
 
+    @property
+    def later(self) -> bool:
+        """Whether the job is declared as from 2020 on."""
+        ...
+
     def trace(self, graph: tf.Graph, variables: Variables, topology: Topology) -> Built:
         """Runs the job's function once, to make its graph."""
         ...
@@ -413,9 +418,14 @@ def require_open(place: str) -> None:
 def clear_default_session() -> None:
     """Closes the session with its jobs and variables, and begins another one.
 
-    The machine's settings stay, and may be changed until the next session starts.
+    The machine's settings stay, and may be changed until the next session starts. As in the
+    original, the numbers of devices and machines stay if no job of the session had a
+    `FunctionConfig` or was made by `flow.global_function`.
     """
-    settings = _default[0].settings.renewed() if _default else None
+    settings = None
+    if _default:
+        later = any(job.later for job in _default[0].jobs.values())
+        settings = _default[0].settings.renewed(later)
     while _default:
         _default.pop().close()
     _default.append(Session(settings))

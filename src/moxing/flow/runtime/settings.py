@@ -37,6 +37,7 @@ _RESOURCE: dict[str, Any] = {
     **{"enable_thread_local_cache": True, "enable_debug_mode": False},
 }
 _EFFECTIVE = (*_DEFAULTS, "machine_num")
+_OF_SESSION = ("gpu_device_num", "cpu_device_num", "machine_num")
 _FROM_ONE = ("gpu_device_num", "cpu_device_num", "machine_num", "start_timeout", "stall_timeout")
 RESOURCE: dict[str, type] = {
     **dict.fromkeys(_INTS, int),
@@ -76,9 +77,15 @@ class Settings:
         self.values = dict(values or {})
         self.fixed = self.met = met
 
-    def renewed(self) -> Settings:
-        """Returns the settings of the next session: the same values, open to changes."""
-        return Settings(self.values, self.met)
+    def renewed(self, later: bool) -> Settings:
+        """Returns the settings of the next session, open to changes.
+
+        Args:
+            later: whether this session had jobs as from 2020 on, when the numbers of devices and
+                machines were its own. Otherwise all values stay.
+        """
+        own = _OF_SESSION if later else ()
+        return Settings({k: v for k, v in self.values.items() if k not in own}, self.met)
 
     @property
     def devices(self) -> int:
