@@ -138,22 +138,29 @@ def test_whole_numbers_are_divided_to_whole_numbers_toward_zero() -> None:
     assert found[4].tolist() == [3.5, 4, 4.5, -3.5]
 
 
-@pytest.mark.parametrize("config", [True, False])
-def test_the_number_of_devices_is_the_sessions_in_jobs_of_2020_and_stays_in_older_ones(
-    config: bool,
+@pytest.mark.parametrize(
+    ("config", "definition", "left"),
+    [
+        (False, flow.input_blob_def, 2),
+        (False, flow.FixedTensorDef, 1),
+        (True, flow.input_blob_def, 1),
+    ],
+)
+def test_the_number_of_devices_is_the_sessions_in_later_programs_and_stays_in_older_ones(
+    config: bool, definition: Any, left: int
 ) -> None:
     flow.config.gpu_device_num(2)
     flow.config.ctrl_port(9000)
 
     @flow.function(*[flow.FunctionConfig()] * config)
-    def job(x: Any = flow.FixedTensorDef((4,))) -> Any:  # noqa: B008
+    def job(x: Any = definition((4,))) -> Any:  # noqa: B008
         return x
 
     assert job(np.ones(4, np.float32)).get().tolist() == [1] * 4
     flow.clear_default_session()
 
     settings = session.default().settings
-    assert settings.devices == (1 if config else 2)
+    assert settings.devices == left
     assert settings.values["ctrl_port"] == 9000
 
 

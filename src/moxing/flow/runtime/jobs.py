@@ -48,8 +48,12 @@ class Job:
 
     @property
     def later(self) -> bool:
-        """Whether the job is declared as from 2020 on: by a FunctionConfig or global_function."""
-        return self._conf is not None and self._conf.later
+        """Whether the job is declared by names of December 2019 and later.
+
+        They are FunctionConfig, global_function, FixedTensorDef and its kin.
+        """
+        by_config = self._conf is not None and self._conf.later
+        return by_config or any(definition.later for _, definition in self.definitions)
 
     def __call__(self, *args: Any) -> Handle | None:
         """Queues a step.

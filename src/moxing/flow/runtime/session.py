@@ -419,8 +419,8 @@ def clear_default_session() -> None:
     """Closes the session with its jobs and variables, and begins another one.
 
     The machine's settings stay, and may be changed until the next session starts. As in the
-    original, the numbers of devices and machines stay if no job of the session had a
-    `FunctionConfig` or was made by `flow.global_function`.
+    original, the numbers of devices and machines stay only if no job of the session was declared by
+    names of December 2019 and later.
     """
     settings = None
     if _default:

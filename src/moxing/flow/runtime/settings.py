@@ -81,8 +81,8 @@ class Settings:
         """Returns the settings of the next session, open to changes.
 
         Args:
-            later: whether this session had jobs as from 2020 on, when the numbers of devices and
-                machines were its own. Otherwise all values stay.
+            later: whether this session had jobs as from December 2019 on, when the numbers of
+                devices and machines were its own. Otherwise all values stay.
         """
         own = _OF_SESSION if later else ()
         return Settings({k: v for k, v in self.values.items() if k not in own}, self.met)

@@ -26,6 +26,7 @@ class InputDef:
     by_sample: bool = True  # Whether each device takes its part of axis 0.
     batch_axis: int | None = 0  # The axis of samples, which the program may read.
     listed: bool = False  # Whether each device gets a list of arrays.
+    later: bool = False  # Whether it was defined by a name of December 2019 or later.
 
     def placeholders(self, name: str) -> list[tf.Tensor]:
         """Makes the placeholders: one, or for a mirrored input one for each device."""
@@ -237,10 +238,10 @@ def FixedTensorDef(  # noqa: N802
     """
     del name
     given = input_blob_def(shape, dtype, batch_axis=batch_axis)
-    if split_axis == "same_with_batch_axis":
-        return given
-    axis = _batch_axis(split_axis, len(given.shape))
-    return dataclasses.replace(given, by_sample=axis == 0)
+    split = given.by_sample
+    if split_axis != "same_with_batch_axis":
+        split = _batch_axis(split_axis, len(given.shape)) == 0
+    return dataclasses.replace(given, by_sample=split, later=True)
 
 
 def MirroredTensorDef(  # noqa: N802
@@ -250,7 +251,7 @@ def MirroredTensorDef(  # noqa: N802
     del name
     sizes = tuple(int(size) for size in shape)
     axis = _batch_axis(batch_axis, len(sizes))
-    return InputDef(sizes, tf.as_dtype(dtype), True, True, batch_axis=axis)
+    return InputDef(sizes, tf.as_dtype(dtype), True, True, batch_axis=axis, later=True)
 
 
 def MirroredTensorListDef(  # noqa: N802
