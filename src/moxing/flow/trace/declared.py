@@ -7,6 +7,8 @@ the inputs, and there the inputs have the sizes that the job declares.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -18,17 +20,14 @@ class Declared:
     """The declared sizes of the tensors of one job."""
 
     def __init__(self) -> None:
+        # Few jobs have such tensors.
         self._graph: tf.Graph | None = None
         self._made: dict[str, tf.Tensor] = {}  # The stand-ins of tensors, by their names.
 
     def add(self, tensor: tf.Tensor, sizes: Sequence[int]) -> None:
         """Says which sizes the job's code sees of a tensor."""
-        if tensor.shape.is_fully_defined():
-            return
-        if self._graph is None:
-            self._graph = tf.Graph()
-        with self._graph.as_default():
-            self._made[tensor.name] = tf.placeholder(tensor.dtype.base_dtype, sizes)
+        if not tensor.shape.is_fully_defined():
+            self._stand_in(tensor, sizes)
 
     def of(self, tensor: tf.Tensor) -> tuple[int | None, ...]:
         """The sizes that the job's code sees of a tensor; None is a size that nothing declares."""
@@ -41,7 +40,6 @@ class Declared:
 
     def _copy(self, tensor: tf.Tensor) -> None:
         """Makes the stand-in of a tensor, from those of the tensors that it is computed from."""
-        assert self._graph is not None
         new, mapped, waiting = GraphDef(), {}, [tensor.op]
         found = {tensor.op.name: tensor.op}
         while waiting:
@@ -54,18 +52,18 @@ class Declared:
             node.input[:] = [name for name in node.input if not name.startswith("^")]
             for source in operation.inputs:
                 if source.name not in self._made and self._says_no_sizes(source):
-                    self._stand_in(source)
+                    self._stand_in(source, source.shape)
                 if source.name in self._made:
                     mapped[source.name] = self._made[source.name]
                 elif source.op.name not in found:
                     found[source.op.name] = source.op
                     waiting.append(source.op)
         try:
-            with self._graph.as_default():
+            with self._inside():
                 copies = tf.import_graph_def(new, mapped, list(found), name="copy")
         except (ValueError, tf.errors.OpError):
             # The declared sizes don't fit an operation, or it calls a function of the job's graph.
-            self._stand_in(tensor)
+            self._stand_in(tensor, tensor.shape)
             return
         for operation, copy in zip(found.values(), copies, strict=True):
             for original, made in zip(operation.outputs, copy.outputs, strict=True):
@@ -78,7 +76,10 @@ class Declared:
         whole = tensor.dtype.base_dtype in (tf.int32, tf.int64)
         return not whole or (tensor.shape.num_elements() or 0) > _MOST_SIZES
 
-    def _stand_in(self, tensor: tf.Tensor) -> None:
-        assert self._graph is not None
-        with self._graph.as_default():
-            self._made[tensor.name] = tf.placeholder(tensor.dtype.base_dtype, tensor.shape)
+    def _stand_in(self, tensor: tf.Tensor, sizes: Any) -> None:
+        with self._inside():
+            self._made[tensor.name] = tf.placeholder(tensor.dtype.base_dtype, sizes)
+
+    def _inside(self) -> AbstractContextManager[Any]:
+        graph = self._graph = self._graph or tf.Graph()
+        return graph.as_default()
