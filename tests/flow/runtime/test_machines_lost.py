@@ -36,14 +36,20 @@ def train():
         time.sleep(0.05)
     x = flow.data.decode_random((3,), flow.float, 4)
     loss = flow.layers.dense(x, 1, name="fc")
+    for name in "abcd" if "save" in sys.argv else "":
+        flow.get_variable(name, (5000000,), initializer=flow.ones_initializer())
     flow.losses.add_loss(flow.reshape(loss, (4,)))
     return loss
 
 
-flow.train.CheckPoint().init()
+point = flow.train.CheckPoint()
+point.init()
 for step in range(1000000):
     train().get()
     print("step", step, flush=True)
+    if "save" in sys.argv:
+        point.save("saved%05d" % step)
+        print("saved", step, flush=True)
     if "exit" in sys.argv:
         sys.exit(7 if os.fork() and os.wait() else 0)
 """
@@ -163,3 +169,41 @@ def test_a_program_that_ends_itself_with_a_code_ends_the_others_with_an_error(
         f"mox: error: {both.named(0)} failed: the program ended itself (exit code 7). So machine 1"
         " ends.\n" in both.output(1)
     )
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_all_machines_ends_all(pair: Callable[..., Pair]) -> None:
+    """A terminal sends it to all of its processes."""
+    both = pair()
+    both.wait_for(0, "step 5\n")
+    for number in (0, 1):
+        both.send(number, signal.SIGINT)
+
+    codes = both.codes()
+
+    assert 130 in codes
+    assert set(codes) <= {130, 143}
+    assert "The step did not end" not in both.output(0) + both.output(1)
+
+
+@pytest.mark.slow
+def test_a_machine_that_is_stopped_during_a_save_of_the_master_cuts_no_save(
+    pair: Callable[..., Pair], tmp_path: Path
+) -> None:
+    both = pair("save")
+    both.wait_for(0, "saved 1\n")
+    limit = time.monotonic() + 60
+    while not any(path.name.startswith(".saved") for path in tmp_path.iterdir()):
+        assert time.monotonic() < limit
+        time.sleep(0.002)
+    both.send(1, signal.SIGTERM)
+
+    assert both.codes() == [143, 143], both.output(0)
+
+    assert f"mox: error: {both.named(1)} has left: SIGTERM told it to stop." in both.output(0)
+    folders = sorted(path for path in tmp_path.iterdir() if path.name.startswith("saved"))
+    assert len(folders) > 2
+    for folder in folders:
+        assert (folder / "snapshot_done").exists()
+        assert [(folder / name / "out").stat().st_size for name in "abcd"] == [20_000_000] * 4
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".saved")]

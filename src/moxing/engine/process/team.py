@@ -38,6 +38,7 @@ _PEER_SECONDS = 1.0  # Seconds that a step has to end by itself after another pr
 _PATIENCE = 5.0  # Seconds of waiting for the chief before a log line says so.
 
 _INPUT_ENDED = "input_ended"
+_CLOSED = "closed Session"  # TensorFlow's words for a call of a session that is closed.
 _STOP = "stop"
 _KEPT = "kept"
 _LEFT = "left"
@@ -261,7 +262,7 @@ class Team(Solo):
 
     def cause(self, error: BaseException) -> PeerFailureError | None:
         """Returns the loss of another process that caused an error; None if no loss did."""
-        if not isinstance(error, tf.errors.OpError) or not _is_of_peers(error):
+        if not _is_of_peers(error):
             return None
         self.member.wait("failed", _REASON_SECONDS)
         lost = self.member.first_failure()
@@ -405,7 +406,11 @@ def check_servers(cluster: Cluster) -> None:
         )
 
 
-def _is_of_peers(error: tf.errors.OpError) -> bool:
+def _is_of_peers(error: BaseException) -> bool:
+    """Whether the loss of another process may have caused an error."""
+    if not isinstance(error, tf.errors.OpError):
+        # The escape closes the session, also between two of its calls.
+        return isinstance(error, RuntimeError) and _CLOSED in str(error)
     kinds = (
         *(tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError),
         *(tf.errors.InternalError, tf.errors.DeadlineExceededError, tf.errors.UnknownError),

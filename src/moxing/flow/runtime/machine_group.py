@@ -74,6 +74,10 @@ class MachineGroup:
         """From now on no session call is broken off."""
         self._team.escape.session = None
 
+    def saving(self) -> contextlib.AbstractContextManager[None]:
+        """In the block, the loss of a machine does not break off the session call of a save."""
+        return self._team.escape.saving()
+
     def compare(self, facts: Mapping[str, str]) -> None:
         """Waits until every machine has traced its jobs.
 

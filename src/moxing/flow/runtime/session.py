@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
@@ -265,6 +266,15 @@ class Session:
         native.run([found[name].initializer for name in chosen if name not in parted])
         for name in parted:
             self.assign(native, {name: native.run(found[name].initial)})
+
+    def saving(self) -> contextlib.AbstractContextManager[None]:
+        """In the block, this machine saves, which it ends even if another machine is lost.
+
+        Variables in parts on several machines can't be saved without these machines.
+        """
+        if self._group is None or self._wholes:
+            return contextlib.nullcontext()
+        return self._group.saving()
 
     def grouped(self, names: Iterable[str]) -> Iterator[list[str]]:
         """Yields the names of variables that one call of `assign` or `values` serves.

@@ -102,7 +102,8 @@ def save(path: str, more: Mapping[str, bytes] | None = None) -> None:
         files = dict(more or {})
         if taken:
             files[places.FILE] = places.encoded(taken)
-        storage.write(folder, current.values(native, names), files)
+        with current.saving():
+            storage.write(folder, current.values(native, names), files)
 
     current.in_order(work)
 
