@@ -29,7 +29,7 @@ class Declared:
         if not tensor.shape.is_fully_defined():
             self._stand_in(tensor, sizes)
 
-    def of(self, tensor: tf.Tensor) -> tuple[int | None, ...]:
+    def of(self, tensor: tf.Tensor) -> tuple[Any, ...]:
         """The sizes that the job's code sees of a tensor; None is a size that nothing declares."""
         shape = tensor.shape
         if self._made and not shape.is_fully_defined():
