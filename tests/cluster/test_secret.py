@@ -416,10 +416,10 @@ def test_the_secret_is_read_from_the_environment_or_a_file(tmp_path):
         (lambda path: written(path, mode=0o640), "its mode 0640 lets other users have the job's"),
         (lambda path: written(path, mode=0o602), "its mode 0602 lets other users"),
         (lambda path: str(path / "none"), "can't be read: No such file or directory. Make one"),
-        (lambda path: str(path.parent), "is no file"),
-        (lambda path: "/dev/zero", "is no file"),
+        (lambda path: str(path.parent), "is not a file"),
+        (lambda path: "/dev/zero", "is not a file"),
         (lambda path: "a\0b", "can't be read: embedded null byte"),
-        (lambda path: os.mkfifo(path, 0o600) or str(path), "is no file"),
+        (lambda path: os.mkfifo(path, 0o600) or str(path), "is not a file"),
     ],
 )
 def test_a_file_that_cannot_be_the_secret(tmp_path, make, message):

@@ -75,18 +75,30 @@ METHODS: dict[str, tuple[str, Callable[..., Any], str]] = {
         lambda context: Args(elsewhere()),
         "raised by the fetches or feeds of this run's hooks (Mine).",
     ),
-    "fetches None": ("before_run", lambda context: Args([None]), "fetch or feed (Mine)."),
-    "fetches a number": ("before_run", lambda context: Args(1.5), "fetch or feed (Mine)."),
+    "fetches None": (
+        "before_run",
+        lambda context: Args([None]),
+        "fetches or feeds of this run's hooks (Mine).",
+    ),
+    "fetches a number": (
+        "before_run",
+        lambda context: Args(1.5),
+        "fetches or feeds of this run's hooks (Mine).",
+    ),
     "feeds a list": (
         "before_run",
         lambda context: Args(None, [1]),
         "Mine.before_run() returned the feed_dict [1]; it must be a dict of values by tensor.",
     ),
-    "feeds a name": ("before_run", lambda context: Args(None, {"x": 1}), "fetch or feed (Mine)."),
+    "feeds a name": (
+        "before_run",
+        lambda context: Args(None, {"x": 1}),
+        "fetches or feeds of this run's hooks (Mine).",
+    ),
     "feeds another graph's": (
         "before_run",
         lambda context: Args(None, {elsewhere(): 1.0}),
-        "fetch or feed (Mine).",
+        "fetches or feeds of this run's hooks (Mine).",
     ),
     "after fails": ("after_run", fails, "raised while calling the hook Mine's"),
     "after builds": (

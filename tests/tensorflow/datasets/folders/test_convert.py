@@ -115,7 +115,7 @@ def test_a_bad_image_is_named_and_nothing_is_written(make_tree: Any, tmp_path: P
         to_tfrecord(base, tmp_path / "out")
     assert str(caught.value) == (
         f"{base}/daisy/1.jpg is empty (0 bytes). Mend or delete it, or pass skip_bad=True to leave"
-        " out what can't be read."
+        " out samples that can't be read."
     )
     assert list((tmp_path / "out").iterdir()) == []
     done = to_tfrecord(base, tmp_path / "out", skip_bad=True)
