@@ -85,6 +85,8 @@ ATTRIBUTES = {
     "tensorflow.python.keras.models": "Model Sequential model_from_json load_model",
     "tensorflow.python.ops.control_flow_ops": "cond while_loop case Assert group",
     "tensorflow.python.ops.array_ops": "stack unstack concat placeholder",
+    "tensorflow.python.ops.gen_nn_ops": "_max_pool_grad _avg_pool_grad max_pool_grad relu",
+    "tensorflow.python.ops.gen_array_ops": "_concat_v2 _mirror_pad_grad reshape",
     "tensorflow.python.framework.ops": "Tensor IndexedSlices get_collection RegisterGradient",
     "tensorflow.python.pywrap_tensorflow": "NewCheckpointReader",
     "tensorflow.contrib.slim": "conv2d arg_scope batch_norm l2_regularizer flatten nets.resnet_v1"

@@ -120,6 +120,17 @@ def test_unknown_names_get_near_matches() -> None:
         _faces(old=Spec(names={"loads": "json:loads"})).load("old.loads")
 
 
+def test_names_once_began_with_a_prefix() -> None:
+    face = _faces(old=Spec(roots=("json",), old_prefix="_")).load("old")
+
+    assert face._dumps is json.dumps
+    assert face.dumps is json.dumps
+    with pytest.raises(MoxAttributeError, match="no attribute '_nothing'"):
+        _ = face._nothing
+    with pytest.raises(MoxAttributeError, match="no attribute '_dumps'"):
+        _ = _faces(old=Spec(roots=("json",))).load("old")._dumps
+
+
 def test_errors_inside_real_modules_are_not_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -162,3 +164,107 @@ def test_yaml(program: Any) -> None:
     assert values["explicit"] == {"x": 1}
     with pytest.raises(Exception, match="could not determine a constructor"):
         program("import yaml\nyaml.load('!!python/object/apply:os.getcwd []')")
+
+
+def test_windows_of_pandas(program: Any) -> None:
+    values = program(
+        """
+        import pandas as pd, numpy as np
+        array = np.array([1., 2., 4., 8.])
+        mean, least = pd.rolling_mean(array, 2), pd.rolling_mean(array, 2, min_periods=1)
+        series = pd.rolling_std(pd.Series(array, index=list('abcd')), window=2)
+        frame = pd.rolling_max(pd.DataFrame({'a': array}), 2, center=True)
+        count, total = pd.rolling_count(array, 3), pd.expanding_sum(array)
+        weighted, spread = pd.ewma(array, span=3), pd.ewmstd(pd.Series(array), com=1, bias=True)
+        try:
+            pd.rolling_sum(array, 2, freq='D')
+        except TypeError as error:
+            message = str(error)
+        """
+    )
+
+    array = np.array([1.0, 2.0, 4.0, 8.0])
+    assert isinstance(values["mean"], np.ndarray)
+    assert np.allclose(values["mean"], [np.nan, 1.5, 3.0, 6.0], equal_nan=True)
+    assert values["least"].tolist() == [1.0, 1.5, 3.0, 6.0]
+    pd.testing.assert_series_equal(
+        values["series"], pd.Series(array, index=list("abcd")).rolling(2).std()
+    )
+    assert values["frame"]["a"].tolist()[1:] == [2.0, 4.0, 8.0]
+    assert values["count"].tolist() == [1, 2, 3, 3]
+    assert values["total"].tolist() == [1, 3, 7, 15]
+    # Weights of span 3 halve with each step into the past.
+    weights = np.array([0.125, 0.25, 0.5, 1.0])
+    assert np.isclose(values["weighted"][-1], (weights * array).sum() / weights.sum())
+    mean = (weights * array).sum() / weights.sum()
+    spread = np.sqrt((weights * (array - mean) ** 2).sum() / weights.sum())
+    assert np.isclose(values["spread"].iloc[-1], spread)
+    assert "resample('D').mean() before rolling_sum" in values["message"]
+    assert not hasattr(pd, "rolling_mean")
+
+
+def test_jaccard_similarity_score(program: Any) -> None:
+    values = program(
+        """
+        import numpy as np
+        from sklearn.metrics import jaccard_similarity_score as score
+        one = score([0, 2, 1, 3], [0, 1, 2, 3]), score([0, 2, 1, 3], [0, 1, 2, 3], normalize=False)
+        true, predicted = np.array([[0, 1], [1, 1], [0, 0]]), np.array([[1, 1], [1, 1], [0, 0]])
+        several = score(true, predicted), score(true, predicted, normalize=False)
+        weighted = score(true, predicted, sample_weight=[1, 0, 0])
+        """
+    )
+
+    assert values["one"] == (0.5, 2)
+    assert np.allclose(values["several"], [2.5 / 3, 2.5])
+    assert values["weighted"] == 0.5
+
+
+def test_ruamel(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class with the parts of ruamel.yaml that are used stands for it; it is not installed."""
+    made: list[Any] = []
+
+    class YAML:
+        """Writes the settings and the data that it gets, and reads back what kind it is."""
+
+        def __init__(self, typ: str, pure: bool) -> None:
+            self.typ = typ
+            made.append(self)
+
+        def dump(self, data: Any, stream: Any) -> None:
+            stream.write(f"{self.typ} {data}")
+
+        def load(self, stream: Any) -> Any:
+            return self.typ, stream
+
+    class RoundTripDumper:
+        """Only its name counts."""
+
+    module = types.ModuleType("ruamel.yaml")
+    module.__dict__.update(
+        YAML=YAML, RoundTripDumper=RoundTripDumper, Loader=type("Loader", (), {})
+    )
+    package = types.ModuleType("ruamel")
+    package.__dict__.update(yaml=module, __path__=[])
+    monkeypatch.setitem(sys.modules, "ruamel", package)
+    monkeypatch.setitem(sys.modules, "ruamel.yaml", module)
+
+    values = program(
+        """
+        import io
+        import ruamel.yaml as yaml
+        from ruamel import yaml as again
+        stream = io.StringIO()
+        nothing = yaml.dump({'a': 1}, stream, default_flow_style=False)
+        written, text = stream.getvalue(), again.dump(2, Dumper=yaml.RoundTripDumper, indent=4)
+        loaded = yaml.load('x'), yaml.load('x', Loader=yaml.Loader), yaml.round_trip_load('x')
+        safe = yaml.safe_load('x'), yaml.safe_dump(3)
+        """
+    )
+
+    assert values["nothing"] is None
+    assert (values["written"], values["text"]) == ("unsafe {'a': 1}", "rt 2")
+    assert made[0].default_flow_style is False
+    assert made[1].indent == 4
+    assert values["loaded"] == (("safe", "x"), ("unsafe", "x"), ("rt", "x"))
+    assert values["safe"] == (("safe", "x"), "safe 3")

@@ -41,6 +41,8 @@ class Spec:
             face, and an attribute that the program sets on the face is set on the library.
         live: whether names of the roots are read again each time, because other code may change
             them.
+        old_prefix: what names of the roots may once have begun with; a name that begins so and
+            that no module has is read without the prefix.
     """
 
     roots: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class Spec:
     arrive: Callable[[], None] | None = None
     library: bool = False
     live: bool = False
+    old_prefix: str = ""
 
 
 class Face(types.ModuleType):
@@ -206,6 +209,10 @@ class Faces:
             for source in _present(spec.fallback):
                 if hasattr(source, attribute):
                     return getattr(source, attribute)
+            if spec.old_prefix and attribute.startswith(spec.old_prefix):
+                now = attribute.removeprefix(spec.old_prefix)
+                if any(hasattr(source, now) for source in _present(spec.roots)):
+                    return self._look_up(name, spec, now)
         raise MoxAttributeError(self.missing(name, attribute), name=attribute)
 
     def _child(self, parent_name: str, leaf: str) -> types.ModuleType:

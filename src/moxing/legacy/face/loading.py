@@ -17,7 +17,7 @@ import zipimport
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from moxing.legacy.face import compiled, source
+from moxing.legacy.face import compiled, messages, source
 
 _CLASSES: tuple[type, ...] = (
     importlib.machinery.SourceFileLoader,
@@ -87,6 +87,11 @@ def _get_code(owner: Owner, before: Callable[..., Any]) -> Callable[..., Any]:
             package = fullname if loader.is_package(fullname) else fullname.rpartition(".")[0]
             data = loader.get_data(loader.path)
             changed = source.compiled(data, loader.path, bool(package))
+            if changed is not None:
+                return changed
+        elif fullname.endswith("_pb2"):
+            # No library can import such a module of its own as it is.
+            changed = messages.compiled(loader.get_data(loader.path), loader.path)
             if changed is not None:
                 return changed
         return before(loader, fullname)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
+from moxing.legacy.face import messages
 from moxing.legacy.libraries import calls
 from moxing.legacy.python2 import port
 
@@ -24,6 +25,9 @@ def compiled(
         SyntaxError: the file is neither Python 3 nor Python 2.
         MoxValueError: the file is Python 2 and can't be ported.
     """
+    code = messages.compiled(source, path)
+    if code is not None:
+        return code
     tree = port.parse_ported(source, path, in_package, is_main)
     changed = tree is not None
     if calls.may_change(source):

@@ -18,6 +18,7 @@ from moxing.legacy.libraries import (
     sklearn_face,
     standard,
 )
+from moxing.legacy.libraries.networkx import face as networkx_face
 
 # Module -> the package to install.
 PACKAGES = {
@@ -32,9 +33,11 @@ PACKAGES = {
     "librosa": "librosa",
     "lmdb": "lmdb",
     "matplotlib": "matplotlib",
+    "networkx": "networkx",
     "nltk": "nltk",
     "pandas": "pandas",
     "past": "future",
+    "ruamel": "ruamel.yaml",
     "scipy": "scipy",
     "tqdm": "tqdm",
     "dateutil": "python-dateutil",
@@ -62,9 +65,11 @@ def specs() -> dict[str, Spec]:
         "h5py": data_files.h5py_spec(),
         "librosa": librosa_face.spec(),
         "matplotlib": matplotlib_face.spec(),
+        "networkx": networkx_face.spec(),
         "numpy": numpy_face.spec(),
         "pandas": pandas_face.spec(),
         "pylab": matplotlib_face.pylab_spec(),
+        "ruamel": data_files.ruamel_spec(),
         "scipy": scipy_face.spec(),
         "sklearn": sklearn_face.spec(),
         "yaml": data_files.yaml_spec(),

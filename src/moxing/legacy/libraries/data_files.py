@@ -6,6 +6,8 @@ opened for writing by default.
 
 from __future__ import annotations
 
+import functools
+import io
 import os
 from typing import Any
 
@@ -70,3 +72,57 @@ def load_all(stream: Any, Loader: Any = None) -> Any:
     import yaml
 
     return yaml.load_all(stream, Loader or yaml.SafeLoader)
+
+
+# Loaders and dumpers of ruamel.yaml, by the kind of `YAML` that stands for them.
+_RUAMEL = {"RoundTrip": "rt", "Safe": "safe", "Base": "base"}
+_SETTINGS = ("allow_unicode", "default_flow_style", "encoding", "explicit_end", "explicit_start")
+
+
+def ruamel_spec() -> Spec:
+    """ruamel.yaml with the functions that it had until 0.17; everything else is its own."""
+    module = Spec(
+        roots=("ruamel.yaml",),
+        names={
+            "dump": lambda: ruamel_dump,
+            "load": lambda: ruamel_load,
+            "round_trip_dump": lambda: functools.partial(ruamel_dump, Dumper="RoundTripDumper"),
+            "round_trip_load": lambda: functools.partial(ruamel_load, Loader="RoundTripLoader"),
+            "safe_dump": lambda: functools.partial(ruamel_dump, Dumper="SafeDumper"),
+            "safe_load": lambda: functools.partial(ruamel_load, Loader="SafeLoader"),
+        },
+        library=True,
+    )
+    return Spec(roots=("ruamel",), names={"yaml": module})
+
+
+def _ruamel(kind: Any) -> Any:
+    """Returns the `YAML` for a loader or dumper, which may be given by its name."""
+    from ruamel.yaml import YAML
+
+    name = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
+    typ = next((typ for start, typ in _RUAMEL.items() if name.startswith(start)), "unsafe")
+    return YAML(typ=typ, pure=True)
+
+
+def ruamel_load(stream: Any, Loader: Any = None, **_: Any) -> Any:
+    """`ruamel.yaml.load`; without a Loader it makes plain values only, as `load` does."""
+    return _ruamel(Loader or "SafeLoader").load(stream)
+
+
+def ruamel_dump(
+    data: Any, stream: Any = None, Dumper: Any = None, indent: Any = None, **options: Any
+) -> str | None:
+    """`ruamel.yaml.dump`, which writes to a stream or returns a text."""
+    writer = _ruamel(Dumper or "Dumper")
+    for name in (*_SETTINGS, "width", "version", "tags", "block_seq_indent"):
+        if options.get(name) is not None:
+            setattr(writer, name, options[name])
+    if indent is not None:
+        writer.indent = indent
+    text = io.StringIO()
+    if stream is None:
+        writer.dump(data, text)
+        return text.getvalue()
+    writer.dump(data, stream)
+    return None

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from moxing.errors import MoxTypeError
 from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import users_only
 
-_ROLLING = "Use the methods of Series.rolling(window) instead: s.rolling(window).{}()."
 _GONE = {
     "Panel": "Use a dictionary of DataFrames, an index of several levels, or a NumPy array.",
-    **{f"rolling_{name}": _ROLLING.format(name) for name in ("mean", "std", "sum", "max", "min")},
-    "ewma": "Use Series.ewm(span=...).mean() instead.",
 }
+# Functions of a moving window, which became methods of `Series.rolling`, `expanding` and `ewm`.
+_ROLLING = ("count", "kurt", "max", "mean", "median", "min", "skew", "std", "sum", "var")
+_WEIGHTED = {"ewma": "mean", "ewmstd": "std", "ewmvar": "var"}
 
 
 def spec() -> Spec:
@@ -30,6 +31,9 @@ def spec() -> Spec:
             "Int64Index": "pandas:Index",
             "tools": Spec(names={"plotting": "pandas.plotting"}),
             "value_counts": lambda: _value_counts,
+            **{f"rolling_{name}": functools.partial(_moving, name) for name in _ROLLING},
+            **{f"expanding_{name}": functools.partial(_expanding, name) for name in _ROLLING},
+            **{name: functools.partial(_weighted, now) for name, now in _WEIGHTED.items()},
         },
         gone=_GONE,
         arrive=_arrive,
@@ -61,6 +65,85 @@ def _value_counts(values: Any, *args: Any, **kwargs: Any) -> Any:
     import pandas
 
     return pandas.Series(values).value_counts(*args, **kwargs)
+
+
+def _as_given(values: Any) -> tuple[Any, bool]:
+    """Returns values as a Series or DataFrame, and whether they were an array."""
+    import pandas
+
+    if isinstance(values, pandas.DataFrame | pandas.Series):
+        return values, False
+    return (pandas.DataFrame if len(getattr(values, "shape", ())) == 2 else pandas.Series)(
+        values
+    ), True
+
+
+def _like_given(result: Any, was_array: bool) -> Any:
+    return result.to_numpy() if was_array else result
+
+
+def _moving(method: str) -> Callable[..., Any]:
+    """Returns `pandas.rolling_METHOD`, which pandas had until 0.22."""
+
+    def function(
+        arg: Any,
+        window: Any,
+        min_periods: int | None = None,
+        freq: Any = None,
+        center: bool = False,
+        **options: Any,
+    ) -> Any:
+        _without_freq(f"rolling_{method}", freq)
+        data, was_array = _as_given(arg)
+        # The count had no least number of values.
+        least = 0 if method == "count" and min_periods is None else min_periods
+        rolling = data.rolling(window, min_periods=least, center=center)
+        return _like_given(getattr(rolling, method)(**options), was_array)
+
+    function.__name__ = f"rolling_{method}"
+    return function
+
+
+def _expanding(method: str) -> Callable[..., Any]:
+    """Returns `pandas.expanding_METHOD`, which pandas had until 0.22."""
+
+    def function(arg: Any, min_periods: int = 1, freq: Any = None, **options: Any) -> Any:
+        _without_freq(f"expanding_{method}", freq)
+        data, was_array = _as_given(arg)
+        least = 0 if method == "count" else min_periods
+        return _like_given(getattr(data.expanding(min_periods=least), method)(**options), was_array)
+
+    function.__name__ = f"expanding_{method}"
+    return function
+
+
+def _weighted(method: str) -> Callable[..., Any]:
+    """Returns `pandas.ewma` or one of its kin, which pandas had until 0.22."""
+
+    def function(
+        arg: Any,
+        com: float | None = None,
+        span: float | None = None,
+        halflife: float | None = None,
+        alpha: float | None = None,
+        **options: Any,
+    ) -> Any:
+        bias = {"bias": options.pop("bias")} if "bias" in options and method != "mean" else {}
+        _without_freq("ewma", options.pop("freq", None))
+        data, was_array = _as_given(arg)
+        weights = data.ewm(com=com, span=span, halflife=halflife, alpha=alpha, **options)
+        return _like_given(getattr(weights, method)(**bias), was_array)
+
+    return function
+
+
+def _without_freq(function: str, freq: Any) -> None:
+    """Raises where a series was to be sampled anew before the window moves."""
+    if freq is not None:
+        raise MoxTypeError(
+            f"pandas.{function}(freq={freq!r}) is gone: call .resample({freq!r}).mean() before"
+            f" {function}."
+        )
 
 
 def _arrive() -> None:

@@ -221,6 +221,7 @@ def spec() -> Spec:
                         "face:sklearn.metrics",
                     ),
                     "calinski_harabaz_score": "sklearn.metrics:calinski_harabasz_score",
+                    "jaccard_similarity_score": lambda: jaccard_similarity_score,
                 },
                 library=True,
             ),
@@ -273,6 +274,31 @@ def spec() -> Spec:
         },
         library=True,
     )
+
+
+def jaccard_similarity_score(
+    y_true: Any, y_pred: Any, normalize: bool = True, sample_weight: Any = None
+) -> float:
+    """`sklearn.metrics.jaccard_similarity_score`, which scikit-learn had until 0.22.
+
+    It is the accuracy of one label for each sample, and the mean of the samples' Jaccard indices
+    for several labels, where two empty sets agree.
+    """
+    import numpy as np
+    from sklearn.metrics import accuracy_score
+    from sklearn.utils.multiclass import type_of_target
+
+    if not type_of_target(y_true).startswith("multilabel"):
+        return accuracy_score(y_true, y_pred, normalize=normalize, sample_weight=sample_weight)
+    true, predicted = (
+        np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels) != 0
+        for labels in (y_true, y_pred)
+    )
+    common, either = (true & predicted).sum(axis=1), (true | predicted).sum(axis=1)
+    scores = np.where(either == 0, 1.0, common / np.maximum(either, 1))
+    if normalize:
+        return float(np.average(scores, weights=sample_weight))
+    return float(scores.sum() if sample_weight is None else scores @ np.asarray(sample_weight))
 
 
 def _randomized_pca(n_components: Any = None, **options: Any) -> Any:

@@ -91,7 +91,20 @@ _FRAMEWORK = {
     "versions": _module("framework.versions", {"VERSION": _VERSION, "__version__": _VERSION}),
 }
 
+# Until TensorFlow 1.5, the functions of operations that had no public name began with `_`.
+_GENERATED = (
+    *("array", "candidate_sampling", "control_flow", "ctc", "data_flow", "functional", "image"),
+    *("io", "linalg", "logging", "lookup", "math", "nn", "parsing", "random"),
+    *("resource_variable", "script", "sparse", "state", "string"),
+)
+
 _OPS = {
+    **{
+        f"gen_{name}_ops": Spec(
+            roots=(f"{_PYTHON}.ops.gen_{name}_ops",), fallback=MOVED, old_prefix="_"
+        )
+        for name in _GENERATED
+    },
     "constant_op": f"{_PYTHON}.framework.constant_op",
     "resource_variable_ops": _module(
         "ops.resource_variable_ops",

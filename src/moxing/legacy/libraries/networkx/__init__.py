@@ -1,0 +1,1 @@
+"""Shows networkx as it was in versions 1.11 to 2.4."""
