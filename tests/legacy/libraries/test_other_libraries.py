@@ -187,9 +187,9 @@ def test_windows_of_pandas(program: Any) -> None:
     assert isinstance(values["mean"], np.ndarray)
     assert np.allclose(values["mean"], [np.nan, 1.5, 3.0, 6.0], equal_nan=True)
     assert values["least"].tolist() == [1.0, 1.5, 3.0, 6.0]
-    pd.testing.assert_series_equal(
-        values["series"], pd.Series(array, index=list("abcd")).rolling(2).std()
-    )
+    expected = pd.Series(array, index=list("abcd")).rolling(2).std()
+    assert values["series"].index.tolist() == list("abcd")
+    assert np.allclose(values["series"], np.asarray(expected), equal_nan=True)
     assert values["frame"]["a"].tolist()[1:] == [2.0, 4.0, 8.0]
     assert values["count"].tolist() == [1, 2, 3, 3]
     assert values["total"].tolist() == [1, 3, 7, 15]

@@ -7,6 +7,7 @@ opened for writing by default.
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import os
 from typing import Any
@@ -98,11 +99,10 @@ def ruamel_spec() -> Spec:
 
 def _ruamel(kind: Any) -> Any:
     """Returns the `YAML` for a loader or dumper, which may be given by its name."""
-    from ruamel.yaml import YAML
-
+    made: Any = importlib.import_module("ruamel.yaml").YAML
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
     typ = next((typ for start, typ in _RUAMEL.items() if name.startswith(start)), "unsafe")
-    return YAML(typ=typ, pure=True)
+    return made(typ=typ, pure=True)
 
 
 def ruamel_load(stream: Any, Loader: Any = None, **_: Any) -> Any:
