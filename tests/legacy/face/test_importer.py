@@ -22,7 +22,7 @@ from unittest import mock
 import pytest
 
 from moxing.errors import MoxImportError
-from moxing.legacy.face import importer
+from moxing.legacy.face import aged, importer
 from moxing.legacy.face.faces import Faces, Spec
 
 
@@ -302,3 +302,27 @@ def test_an_installed_library_too_old_to_be_imported_sees_the_faces(project: Pat
         with pytest.raises(error, match="never|misspelled"):
             _module(project, f"needs_{name}", f"import {name}")
     assert not capsys.readouterr().err
+
+
+def test_a_library_that_is_imported_anew_registers_anew(project: Path, capsys) -> None:
+    """TensorFlow refuses a second gradient, or a second proto function, under one name."""
+    library = project / "venv" / "site-packages"
+    (library / "registering.py").write_text(
+        "from tensorflow.python.framework import ops\n"
+        "@ops.RegisterGradient('GradientOfTheLibrary')\n"
+        "def _gradient(op, grad):\n    return grad\n"
+        "def read(message):\n    return message\n"
+        "ops.register_proto_function('collection_of_the_library', str, None, read)\n"
+        "from oldflow.sub import cos\n"
+    )
+    from tensorflow.python.framework import ops
+
+    user = _module(project, "needs_registering", "import registering")
+
+    assert "as by --face=registering" in capsys.readouterr().err
+    assert ops.gradient_registry.lookup("GradientOfTheLibrary") is user.registering._gradient
+    assert ops.get_from_proto_function("collection_of_the_library") is user.registering.read
+    aged.forget("registering")
+    for name in ("gradient_registry", "_proto_function_registry"):
+        assert not [entry for entry in getattr(ops, name).list() if "the_library" in entry.lower()]
+    assert ops.gradient_registry.lookup("MatMul") is not None

@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 import types
+from typing import Any
 
 from moxing.legacy.face.faces import Faces
 
@@ -42,6 +43,28 @@ def package_of(error: BaseException, faces: Faces) -> str:
             return ""
         return owner if _has(faces, module, name) else ""
     return ""
+
+
+def forget(package: str) -> None:
+    """Takes back what a package's modules have registered with TensorFlow.
+
+    They are about to be imported anew, and TensorFlow refuses a second gradient or a second
+    function of a collection under one name.
+    """
+    framework = sys.modules.get("tensorflow.python.framework.ops")
+    if framework is None:
+        return
+    kind = type(framework.__dict__["gradient_registry"])
+    for registry in [value for value in vars(framework).values() if isinstance(value, kind)]:
+        entries: dict[str, dict[str, Any]] = registry._registry
+        for name in [name for name, entry in entries.items() if _is_of(package, entry["type"])]:
+            del entries[name]
+
+
+def _is_of(package: str, registered: Any) -> bool:
+    """Whether a function, or one of several, was registered by a module of the package."""
+    parts = registered if isinstance(registered, tuple) else (registered,)
+    return any(str(getattr(part, "__module__", "")).partition(".")[0] == package for part in parts)
 
 
 def _lost_name(error: BaseException) -> tuple[str, str] | None:

@@ -75,6 +75,7 @@ class UserCode:
         self._named.add(package)
         for name in [name for name in sys.modules if name.partition(".")[0] == package]:
             del sys.modules[name]
+        aged.forget(package)
         print(
             f"mox: the installed {package} is older than the libraries that it imports ({error}):"
             f" it sees the libraries of its time, as by --face={package}.",
