@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 from gang import Nursery
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.launch.ports import free_ports
 
 PROGRAM = Path(__file__).with_name("lasting.py")
@@ -213,7 +213,7 @@ class Lasting:
         """What was acknowledged is there, and is not behind what was there before."""
         told = self._folder / "acknowledged"
         acknowledged = int(told.read_text()) if told.exists() else 0
-        found = checkpoint.newest(self._folder / "log")
+        found = newest(self._folder / "log")
         step = found.step or 0 if found is not None else 0
         assert step >= self._committed, self._texts()
         if not self._shape.shares_steps:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.export import ExportSignature
 from moxing.engine.job.job import (
     TRAIN,
@@ -182,7 +182,7 @@ def exported(directory: str | None, x: float) -> np.ndarray:
 
 def only_step_zero(log_dir: Path) -> bool:
     """Whether nothing but the start of a run was saved."""
-    found = checkpoint.newest(log_dir)
+    found = newest(log_dir)
     assert found is not None
     return found.step == 0 and not list(log_dir.glob("model.ckpt-[1-9]*"))
 

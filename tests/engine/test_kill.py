@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from zygote import Child, Zygote  # noqa: E402
@@ -67,7 +68,7 @@ def test_twenty_kills_lose_no_more_than_the_steps_between_saves(
         done = int(told.read_text())
         child = zygote.start(TRAIN, tmp_path / f"output{number}", log_dir, told, 10**9)
         _kill(child, told, done, chance)
-        found = checkpoint.newest(log_dir) if log_dir.exists() else None
+        found = newest(log_dir) if log_dir.exists() else None
         reached = int(told.read_text())
         trained.append(reached - done)
         _check(found, reached, started_from=_restored(child, log_dir))
@@ -75,7 +76,7 @@ def test_twenty_kills_lose_no_more_than_the_steps_between_saves(
     last = int(told.read_text()) + 3 * EVERY
     child = zygote.start(TRAIN, tmp_path / "output", log_dir, told, last)
     assert child.code() == 0, child.text
-    final = checkpoint.newest(log_dir)
+    final = newest(log_dir)
     assert final is not None
     assert final.step == last
     assert int(told.read_text()) == last
@@ -104,7 +105,7 @@ def _restored(child: Child, log_dir: Path) -> int:
     return int(lines[0].rsplit("-", 1)[1]) if lines else 0
 
 
-def _check(found: checkpoint.Checkpoint | None, reached: int, started_from: int) -> None:
+def _check(found: Checkpoint | None, reached: int, started_from: int) -> None:
     """The newest checkpoint is whole, true, and not further back than one interval."""
     if found is None:
         assert reached == 0

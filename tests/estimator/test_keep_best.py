@@ -10,7 +10,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.estimator as tfe
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import MoxValueError
 from moxing.framework import file
 
@@ -55,9 +56,9 @@ def train(made: tfe.Estimator, steps: int, name: str | None = None) -> None:
 
 
 def best_in(folder: Any) -> tuple[int | None, Any]:
-    found = checkpoint.newest(Path(folder) / "best")
+    found = newest(Path(folder) / "best")
     assert found is not None
-    return found.step, checkpoint.read_extra(found)["best"]
+    return found.step, read_extra(found)["best"]
 
 
 def kept_in(folder: Any) -> list[int]:

@@ -12,7 +12,8 @@ import pytest
 from models import BATCH, FAMILIES, X, Y, dense
 
 import moxing.keras
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError
 
 Said = Callable[[str], list[str]]
@@ -24,10 +25,10 @@ def fit(model: Any, folder: Path | None, **more: Any) -> moxing.keras.FitResult:
 
 
 def best_of(folder: Path) -> tuple[int, dict[str, Any]]:
-    found = checkpoint.newest(folder / "best")
+    found = newest(folder / "best")
     assert found is not None
     assert found.step is not None
-    return found.step, checkpoint.read_extra(found)["best"]
+    return found.step, read_extra(found)["best"]
 
 
 def steps_in(folder: Path) -> set[int]:

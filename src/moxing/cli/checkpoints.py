@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from moxing.errors import MoxError
+from moxing.runs.checkpoints import start_tensorflow
 
 _DESCRIPTION = """\
 Lists the checkpoints of a folder or URL, the best ones too.
@@ -67,6 +68,7 @@ def _diff(arguments: Sequence[str]) -> int:
     parser.add_argument("second", metavar="B")
     parser.add_argument("--all", action="store_true", help="list all; default: 40 of each kind")
     given = parser.parse_args(list(arguments))
+    start_tensorflow()
     from moxing.runs.checkpoints import difference, source
 
     found = difference.compare(source.read(given.first), source.read(given.second))
@@ -80,6 +82,7 @@ def _average(arguments: Sequence[str]) -> int:
     parser.add_argument("sources", nargs="+", metavar="A")
     parser.add_argument("--to", required=True, metavar="C", help="what to write")
     given = parser.parse_args(list(arguments))
+    start_tensorflow()
     from moxing.runs.checkpoints import average, source, target
 
     mean = average.average([source.read(path) for path in given.sources])
@@ -92,6 +95,7 @@ def _copy(arguments: Sequence[str]) -> int:
     parser.add_argument("source", metavar="A")
     parser.add_argument("folder", metavar="FOLDER")
     given = parser.parse_args(list(arguments))
+    start_tensorflow()
     from moxing.runs.checkpoints import moving
 
     print(f"Copied to {moving.copy(given.source, given.folder)}.")
@@ -102,6 +106,7 @@ def _remove(arguments: Sequence[str]) -> int:
     parser = _parser("remove", "Removes checkpoints.")
     parser.add_argument("prefixes", nargs="+", metavar="A")
     given = parser.parse_args(list(arguments))
+    start_tensorflow()
     from moxing.runs.checkpoints import moving
 
     for prefix in moving.remove(given.prefixes):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from moxing.errors import MoxError
+from moxing.runs.checkpoints import start_tensorflow
 
 _DESCRIPTION = """\
 Where SRC or DST ends in .npz or .safetensors, the other is a TensorFlow checkpoint: a prefix such
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _open_format(src: str, dst: str) -> int:
+    start_tensorflow()
     from moxing.runs.checkpoints import source, target
 
     values = source.read(src)

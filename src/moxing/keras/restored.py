@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring.source import locate
 from moxing.engine.remote.fetch import fetch_path
 from moxing.engine.remote.scratch import room
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
@@ -44,10 +44,10 @@ def restore(model: Any, path: Any) -> None:
     family, name = families.of(model), urls.text(path)
     families.check_backend(family)
     if not file.is_remote(name):
-        _give(family, model, checkpoint.locate(name).prefix, f"restore has {name!r}")
+        _give(family, model, locate(name).prefix, f"restore has {name!r}")
         return
     with room(tuning.staging_dir()) as folder:
-        found = checkpoint.locate(fetch_path(name, folder, whole=True))
+        found = locate(fetch_path(name, folder, whole=True))
         _give(family, model, found.prefix, f"restore has {name!r}")
 
 

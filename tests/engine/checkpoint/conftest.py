@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Saver
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.saving.saver import Saver
 
 
 @dataclass

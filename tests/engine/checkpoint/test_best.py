@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from moxing.engine.checkpoint import best, newest
+from moxing.engine.checkpoint import best
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.job import ranking
 from moxing.engine.job.ranking import Ranking
 from moxing.errors import MoxValueError
@@ -21,7 +22,9 @@ MakeModel = Callable[..., Any]
 # Each child is killed at another change of the disk, until one comes through.
 KILLS = """
 import json, os, signal, sys
-from moxing.engine.checkpoint import best, newest, read_extra
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest
+from moxing.engine.checkpoint import best
 from moxing.engine.job.ranking import Ranking
 
 folder, keep = sys.argv[1], int(sys.argv[2])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moxing.engine.checkpoint import ensure_directory, refuse_in_the_way
+from moxing.engine.checkpoint.directory import ensure_directory, refuse_in_the_way
 from moxing.errors import MoxRuntimeError, MoxValueError
 
 

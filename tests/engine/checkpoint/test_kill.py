@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import newest, read_extra
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest
 
 ROUNDS = 8
 
@@ -23,7 +24,10 @@ RUNS = """
 import os, sys
 import tensorflow.compat.v1 as tf
 tf.disable_v2_behavior()
-from moxing.engine.checkpoint import Restorer, Saver, choose, lock
+from moxing.engine.checkpoint.lock import lock
+from moxing.engine.checkpoint.restoring.restorer import Restorer
+from moxing.engine.checkpoint.restoring.source import choose
+from moxing.engine.checkpoint.saving.saver import Saver
 
 def run(directory):
     with lock(directory), tf.Graph().as_default() as graph, tf.Session() as session:

@@ -15,12 +15,12 @@ from pathlib import Path
 import filelock
 import pytest
 
-from moxing.engine.checkpoint import lock
+from moxing.engine.checkpoint.lock import lock
 from moxing.errors import MoxRuntimeError
 
 HOLD = """
 import sys, time
-from moxing.engine.checkpoint import lock
+from moxing.engine.checkpoint.lock import lock
 with lock(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.source import locate
 from moxing.engine.data import position
 from moxing.engine.job.updating import Updating
 
@@ -82,7 +83,7 @@ def resumed(
 ) -> tuple[str, str]:
     """The last checkpoints of a run in one go, and of one that was stopped at steps."""
     whole = execute(log_dir=folder / "whole", max_steps=stops[0], optimizer_fns=[adam], **data())
-    order = checkpoint.read_extra(checkpoint.locate(str(whole.checkpoint)))["input_order"]
+    order = read_extra(locate(str(whole.checkpoint)))["input_order"]
     with pytest.MonkeyPatch.context() as patch:  # The same draw, where a run has no seed.
         patch.setattr("secrets.randbits", lambda bits: order)
         whole = execute(log_dir=folder / "one", max_steps=last, optimizer_fns=[adam], **data())

@@ -64,7 +64,7 @@ def test_the_time_that_a_save_takes_does_not_count(
     log: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from moxing.engine.checkpoint import Saver
+    from moxing.engine.checkpoint.saving.saver import Saver
 
     save = Saver.save
 

@@ -15,7 +15,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing import signals
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.job.job import EVAL, Model
 from moxing.errors import MoxRuntimeError
 
@@ -58,7 +58,7 @@ def test_a_signal_saves_the_step_and_ends_with_its_code(
     with pytest.raises(SystemExit) as caught:
         execute(log_dir=tmp_path, model_fn=signalled(hook), max_steps=50, export=True)
     assert caught.value.code == code
-    found = checkpoint.newest(tmp_path)
+    found = newest(tmp_path)
     assert found is not None
     assert found.step == steps
     assert not (tmp_path / "1").exists()
@@ -150,7 +150,7 @@ execute(log_dir=sys.argv[1], model_fn=exporting, export=True)
 SAVE = """
 import sys, time
 from moxing import logs
-from moxing.engine.checkpoint import Saver
+from moxing.engine.checkpoint.saving.saver import Saver
 from runs import execute, numbers
 logs.reset_logger()
 
@@ -250,7 +250,7 @@ def test_a_signal_during_the_export_is_not_swallowed(zygote: Zygote, tmp_path: P
     child.wait_for("EXPORTING")
     child.send(signal.SIGTERM)
     assert child.code() == -signal.SIGTERM, child.text
-    found = checkpoint.newest(tmp_path / "run")
+    found = newest(tmp_path / "run")
     assert found is not None
     assert found.step == 5
 
@@ -279,7 +279,7 @@ def test_two_signals_right_after_each_other_are_one_request(
         with pytest.raises(SystemExit) as caught:
             execute(model_fn=signalled(Twice(number, 3)), log_dir=log_dir, max_steps=50)
         assert caught.value.code == 128 + number
-        found = checkpoint.newest(log_dir)
+        found = newest(log_dir)
         assert found is not None
         assert found.step == 3
 

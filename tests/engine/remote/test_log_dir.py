@@ -12,7 +12,8 @@ import pytest
 import runs
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.job.job import EVAL
 from moxing.engine.remote import fetch
 from moxing.engine.remote.path_alias import standing
@@ -40,7 +41,7 @@ def test_everything_of_a_run_is_in_the_store_when_it_ends(
     assert result.checkpoint == f"{bucket}/out/model.ckpt-5"
     assert result.export_dir == f"{bucket}/out/1"
     copy = brought(f"{bucket}/out", tmp_path)
-    assert checkpoint.newest(copy) == checkpoint.Checkpoint(str(copy / "model.ckpt-5"), 5)
+    assert newest(copy) == Checkpoint(str(copy / "model.ckpt-5"), 5)
     assert runs.same(runs.values(str(copy / "model.ckpt-5")), runs.values(local.checkpoint))
     assert runs.exported(str(copy / "1"), 2.0) == pytest.approx(
         runs.exported(local.export_dir, 2.0)
@@ -284,7 +285,7 @@ def test_a_cached_directory_gets_what_the_store_would(
     result = runs.execute(log_dir=target, cached=True, max_steps=3)
     assert result.checkpoint == str(target / "model.ckpt-3")
     assert runs.execute(log_dir=target, cached=True, max_steps=5).steps == 2
-    found = checkpoint.newest(target)
+    found = newest(target)
     assert found is not None
     assert found.step == 5
     assert list(target.glob("events.out.tfevents.*"))

@@ -12,8 +12,10 @@ import pytest
 import runs
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint import manifest, pointer
 from moxing.engine.checkpoint.restoring import verify
+from moxing.engine.checkpoint.restoring.newest import newest
+from moxing.engine.checkpoint.saving.saver import Saver
 from moxing.engine.job.job import EVAL
 from moxing.engine.remote import log_dir, uploader
 from moxing.engine.remote.mirror import Mirror
@@ -100,7 +102,7 @@ def test_what_never_arrives_is_kept_and_told(
         f"What the run made is kept in {kept}: copy it with mox.file.copy_parallel when the store"
         " can be written again."
     )
-    found = checkpoint.newest(kept)
+    found = newest(kept)
     assert found is not None
     assert found.step == 5
 
@@ -140,7 +142,7 @@ def test_the_store_never_holds_a_manifest_without_its_files(
         real(pairs, threads)
         seen.extend(os.path.basename(target) for _, target in pairs)
         if root.is_dir():
-            for prefix, _ in checkpoint.manifest.manifests(str(root)):
+            for prefix, _ in manifest.manifests(str(root)):
                 assert verify.fault(prefix) is None
 
     monkeypatch.setattr(file, "copy_files", watched)
@@ -173,16 +175,16 @@ def test_saves_that_outpace_uploads_lose_nothing(
 
     def look() -> None:
         nonlocal best
-        found = checkpoint.manifest.manifests(str(root)) if root.is_dir() else []
+        found = manifest.manifests(str(root)) if root.is_dir() else []
         whole = [record.step for prefix, record in found if not verify.fault(prefix)]
         assert max(whole, default=0) >= best
         best = max(whole, default=0)
-        target = checkpoint.pointer.read(str(root)) if root.is_dir() else None
+        target = pointer.read(str(root)) if root.is_dir() else None
         if target is not None:
             assert verify.fault(target.newest) is None
 
     with tf.Graph().as_default(), tf.Session() as session:
-        saver = checkpoint.Saver(local, [tf.get_variable("w", [2])], keep=2)
+        saver = Saver(local, [tf.get_variable("w", [2])], keep=2)
         session.run(tf.global_variables_initializer())
 
         def save(times: int) -> None:
@@ -209,8 +211,8 @@ def test_saves_that_outpace_uploads_lose_nothing(
                 mirror.round(final=False)
         assert best > 2
         mirror.round(final=True)
-    found = checkpoint.manifest.manifests(str(root))
+    found = manifest.manifests(str(root))
     assert [record.step for _, record in found] == [step, step - 1]
-    target = checkpoint.pointer.read(str(root))
+    target = pointer.read(str(root))
     assert target is not None
     assert os.path.basename(target.newest) == f"model.ckpt-{step}"

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
-from moxing.engine.checkpoint import Checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.checkpoint.saving import copies
 from moxing.engine.checkpoint.saving import saver as saver_module
 from moxing.engine.job.job import Model
+from moxing.engine.loop.finite import NotFiniteError
 from moxing.engine.run.background import Background
 from moxing.errors import CheckpointError
 
@@ -92,7 +94,7 @@ def test_steps_go_on_while_a_checkpoint_is_written(
         found = [values(f"{tmp_path}/{name}/model.ckpt-{step}") for name in ("beside", "before")]
         assert same(*found)
         records = [
-            checkpoint.read_extra(Checkpoint(f"{tmp_path}/{name}/model.ckpt-{step}", step))
+            read_extra(Checkpoint(f"{tmp_path}/{name}/model.ckpt-{step}", step))
             for name in ("beside", "before")
         ]
         assert records[0] == records[1]
@@ -108,11 +110,28 @@ def test_a_write_that_fails_ends_the_run(tmp_path: Path, monkeypatch: pytest.Mon
     _threads(monkeypatch, full)
     with pytest.raises(CheckpointError, match=r"Could not save checkpoint .*model.ckpt-2: .Errno"):
         execute(log_dir=tmp_path, max_steps=50, save_steps=2, save_secs=None)
-    found = checkpoint.newest(tmp_path)
+    found = newest(tmp_path)
     assert found is not None
     assert found.step == 0
     assert not list(tmp_path.glob(".mox-tmp-*"))
     assert execute(log_dir=tmp_path, max_steps=3).global_step == 3
+
+
+def test_values_that_are_not_finite_end_the_run_and_are_not_committed(tmp_path: Path) -> None:
+    def spoiling(inputs: Any, mode: str) -> Model:
+        model, step = model_fn(inputs, mode), tf.train.get_global_step()
+        spoiled = tf.get_variable("spoiled", initializer=1.0, trainable=False)
+        value = tf.where(step < 3, 1.0, float("nan"))
+        tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, spoiled.assign(value, read_value=False))
+        return model
+
+    with pytest.raises(NotFiniteError, match="global step 4 the variable spoiled holds nan") as e:
+        execute(log_dir=tmp_path, max_steps=50, save_steps=2, save_secs=None, model_fn=spoiling)
+    assert f"The last checkpoint is {tmp_path}/model.ckpt-2." in str(e.value)
+    found = newest(tmp_path)
+    assert found is not None
+    assert found.step == 2
+    assert not list(tmp_path.glob("*ckpt-4*"))
 
 
 def test_a_run_that_fails_finishes_its_write(
@@ -133,7 +152,7 @@ def test_a_run_that_fails_finishes_its_write(
         execute(
             log_dir=tmp_path, max_steps=9, save_steps=2, save_secs=None, model_fn=_hooked(3, fail)
         )
-    found = checkpoint.newest(tmp_path)
+    found = newest(tmp_path)
     assert found is not None
     assert found.step == 2
 

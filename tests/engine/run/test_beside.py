@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, numbers, once, same, values  # noqa: E402
@@ -80,7 +80,7 @@ def stopped(zygote: Zygote, folder: Path, program: str, last: str = "step: 4(") 
 
 
 def saved_step(folder: Path) -> int:
-    found = checkpoint.newest(folder / "run")
+    found = newest(folder / "run")
     assert found is not None
     assert found.step is not None
     return found.step

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from clusters import Job, assert_equal, weights
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 
 pytestmark = pytest.mark.slow
 BATCH = 8
@@ -69,7 +69,7 @@ def test_the_last_finished_step_is_saved_and_all_leave(
         "worker0"
     )
     assert "Stopped by SIGTERM at step 5, which worker 0 saves." in job.text("worker1")
-    found = checkpoint.newest(log)
+    found = newest(log)
     assert found is not None
     assert found.step == 5
     # Statistics of batch normalization too: no process has made a part of step 6.
@@ -85,7 +85,7 @@ def test_a_worker_that_trains_by_itself_stands_aside(tmp_path: Path, index: int)
     codes = stopped(job, f"worker{index}", ["worker0", "worker1", "ps0"])
     assert set(codes.values()) == {143}, (codes, job.text("worker0"), job.text("worker1"))
     text = job.text("worker0")
-    found = checkpoint.newest(tmp_path / "log" / "classifier" / "sgd")
+    found = newest(tmp_path / "log" / "classifier" / "sgd")
     assert found is not None
     assert f"Stopped by SIGTERM at step {found.step}, which is saved: {found.prefix}." in text
     assert "which worker 0 saves." in job.text("worker1")
@@ -97,7 +97,7 @@ def test_an_optimizer_whose_state_is_spread_is_left_at_its_last_checkpoint(tmp_p
     codes = stopped(job, "worker1", ["worker0", "worker1"])
     assert set(codes.values()) == {143}, (codes, job.text("worker0"), job.text("worker1"))
     log = tmp_path / "log" / "classifier" / "batched"
-    found = checkpoint.newest(log)
+    found = newest(log)
     assert found is not None
     assert found.step == 3  # Behind which the workers have exchanged their gradients.
     assert (

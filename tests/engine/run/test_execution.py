@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest
+from moxing.engine.checkpoint.restoring.source import locate
 from moxing.engine.job.job import Model
 from moxing.errors import MoxValueError
 
@@ -129,7 +131,7 @@ def test_weights_past_the_last_step_are_refused_before_anything_is_saved(tmp_pat
         " nothing to train. Raise max_number_of_steps, or count from 0 with"
         " --checkpoint_exclude_patterns=global_step."
     )
-    assert checkpoint.newest(tmp_path / "new") is None
+    assert newest(tmp_path / "new") is None
     result = execute(
         log_dir=tmp_path / "new",
         checkpoint_path=tmp_path / "old",
@@ -142,7 +144,7 @@ def test_weights_past_the_last_step_are_refused_before_anything_is_saved(tmp_pat
 def test_the_step_limit_is_the_global_step(tmp_path: Path) -> None:
     result = execute(log_dir=tmp_path, max_steps=3, input_fn=numbers(50))
     assert (result.global_step, result.steps) == (3, 3)
-    extra = checkpoint.read_extra(checkpoint.locate(str(result.checkpoint)))
+    extra = read_extra(locate(str(result.checkpoint)))
     assert (extra["input_steps"], extra["input_elements"]) == (3, 3)
 
 

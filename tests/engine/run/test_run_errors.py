@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.job.job import Model
 from moxing.errors import MoxRuntimeError, MoxValueError
 
@@ -57,7 +58,7 @@ def test_nothing_is_saved_when_a_step_raises(tmp_path: Path) -> None:
         execute(log_dir=tmp_path, input_fn=generated(generator), max_steps=50)
     assert "in step 2 (global step 7) of TRAIN" in " ".join(caught.value.__notes__)
     assert same(values(f"{tmp_path}/model.ckpt-5"), good)
-    assert checkpoint.newest(tmp_path) == checkpoint.Checkpoint(f"{tmp_path}/model.ckpt-5", 5)
+    assert newest(tmp_path) == Checkpoint(f"{tmp_path}/model.ckpt-5", 5)
     assert execute(log_dir=tmp_path, max_steps=7).global_step == 7
 
 

@@ -14,7 +14,7 @@ import moxing.flow as flow
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError
 from moxing.flow.saving import storage
 from moxing.framework import file
-from moxing.runs.checkpoints import listing
+from moxing.runs.checkpoints import listing, moving, source
 
 
 @pytest.fixture
@@ -61,11 +61,20 @@ def _lose(folder: Path) -> None:
     shutil.rmtree(folder / "w")
 
 
+def _empty_digests(folder: Path) -> None:
+    (folder / ".digests.json").write_bytes(b"")
+
+
+def _directory(folder: Path) -> None:
+    (folder / "w" / "out").unlink()
+    (folder / "w" / "out").mkdir()
+
+
 def _cut(folder: Path) -> None:
     (folder / "snapshot_done").unlink()
 
 
-@pytest.mark.parametrize("damage", [_flip, _truncate, _lose, _cut])
+@pytest.mark.parametrize("damage", [_flip, _truncate, _lose, _cut, _empty_digests, _directory])
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(
     damage: Callable[[Path], None],
     three: Any,
@@ -75,8 +84,10 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(
 ) -> None:
     names = three.list_checkpoints()
     damage(tmp_path / "root" / names[-1])
+    before = sorted((tmp_path / "root").rglob("*"))
     three.initialize_or_restore()
     assert value(count) == 2
+    assert sorted((tmp_path / "root").rglob("*")) == before
     (line,) = [message for message in caplog.messages if message.startswith("Skipped: ")]
     assert f"{tmp_path}/root/{names[-1]}" in line
     assert line.endswith(f"Using {names[-2]}.")
@@ -208,3 +219,38 @@ def test_values_that_can_not_be(count: Any, tmp_path: Path) -> None:
         manager.save_best("accuracy", "high")
     with pytest.raises(MoxValueError, match="save_best's metric is 'loss:0'"):
         manager.save_best("loss:0", 1.0)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("where", ["disk", "s3://bucket/copies"])
+def test_a_checkpoint_is_read_copied_and_removed_like_others(
+    three: Any, count: Any, tmp_path: Path, where: str
+) -> None:
+    root = tmp_path / "root"
+    name = three.list_checkpoints()[0]
+    folder = where if file.is_remote(where) else str(tmp_path / where)
+
+    copied = moving.copy(str(root / name), folder)
+    back = moving.copy(f"{copied}/", str(tmp_path / "back"))
+
+    assert [Path(path).name for path in (copied, back)] == [name, name]
+    assert [one.name for one in listing.listed(folder, verified=True)] == [name]
+    assert source.read(copied).arrays["w"].tolist() == [1.0]
+    files = {path.relative_to(back) for path in Path(back).rglob("*")}
+    assert files == {path.relative_to(root / name) for path in (root / name).rglob("*")}
+    with pytest.raises(MoxValueError, match="there is something already"):
+        moving.copy(str(root / name), folder)
+    flow.train.CheckPoint().load(back)
+    assert value(count) == 1
+
+    assert moving.remove([f"{root / name}/"]) == [str(root / name)]
+    assert not (root / name).exists()
+    assert name not in three.list_checkpoints()
+
+
+def test_a_damaged_checkpoint_is_not_copied(three: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "root" / three.list_checkpoints()[0]
+    _flip(folder)
+    with pytest.raises(CheckpointError, match="damaged"):
+        moving.copy(str(folder), str(tmp_path / "copies"))
+    assert not list((tmp_path / "copies").iterdir())

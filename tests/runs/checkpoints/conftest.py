@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.saving.saver import Saver
 
 Make = Callable[..., str]
 
@@ -26,7 +26,7 @@ def make() -> Make:
                 tf.get_variable(name, initializer=tf.constant(np.asarray(value)))
                 for name, value in {**values, "global_step": np.int64(step)}.items()
             ]
-            saver = checkpoint.Saver(folder, variables, keep=None)
+            saver = Saver(folder, variables, keep=None)
             session.run(tf.global_variables_initializer())
             return saver.save(session, step, **more).prefix
 

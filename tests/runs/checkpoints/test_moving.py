@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.lock import lock
+from moxing.engine.checkpoint.manifest import read_input
+from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.restoring import verify
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
 from moxing.framework import file
 from moxing.runs.checkpoints import listing, moving, source
@@ -25,9 +28,9 @@ def test_a_copy_is_whole_and_becomes_the_newest(tmp_path: Path, make: Make) -> N
 
     assert copied == str(tmp_path / "b" / "model.ckpt-10")
     assert verify.fault(copied) is None
-    newest = checkpoint.newest(tmp_path / "b")
-    assert newest is not None
-    assert newest.step == 10
+    found = newest(tmp_path / "b")
+    assert found is not None
+    assert found.step == 10
     state = tf.train.get_checkpoint_state(str(tmp_path / "b"))
     assert [Path(path).name for path in state.all_model_checkpoint_paths] == [
         "model.ckpt-99",
@@ -47,7 +50,7 @@ def test_the_place_in_the_input_goes_with_a_checkpoint(
     back = moving.copy(copied, str(tmp_path / "back"))
 
     assert file.read(f"{copied}.input", binary=True) == b"here"
-    assert checkpoint.read_input(checkpoint.Checkpoint(back, 10)) == b"here"
+    assert read_input(Checkpoint(back, 10)) == b"here"
 
 
 def test_a_foreign_checkpoint_is_copied_too(tmp_path: Path) -> None:
@@ -102,13 +105,13 @@ def test_removing_points_to_the_rest(tmp_path: Path, make: Make) -> None:
     removed = moving.remove([str(tmp_path / "model.ckpt-3.index"), str(tmp_path / "model.ckpt-1")])
 
     assert [Path(path).name for path in removed] == ["model.ckpt-3", "model.ckpt-1"]
-    newest = checkpoint.newest(tmp_path)
-    assert newest is not None
-    assert newest.step == 2
+    found = newest(tmp_path)
+    assert found is not None
+    assert found.step == 2
     assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-2")
 
     moving.remove([str(tmp_path / "model.ckpt-2")])
-    assert checkpoint.newest(tmp_path) is None
+    assert newest(tmp_path) is None
     assert not (tmp_path / "checkpoint").exists()
 
 
@@ -122,7 +125,7 @@ def test_a_missing_one_keeps_all(tmp_path: Path, make: Make) -> None:
 
 def test_a_folder_in_training_is_left_alone(tmp_path: Path, make: Make) -> None:
     prefix = make(tmp_path, 1, {"w": 1.0})
-    with checkpoint.lock(tmp_path), pytest.raises(MoxRuntimeError, match="Another run is training"):
+    with lock(tmp_path), pytest.raises(MoxRuntimeError, match="Another run is training"):
         moving.remove([prefix])
     assert verify.fault(prefix) is None
 

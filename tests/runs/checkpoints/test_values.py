@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import CheckpointError, MoxValueError
 from moxing.runs.checkpoints import source, target
 
@@ -57,7 +58,7 @@ def test_a_written_checkpoint_is_one_of_ours(tmp_path: Path, make: Make) -> None
     prefix = target.write(read, str(folder))
 
     assert prefix == str(folder / "model.ckpt-50")
-    assert checkpoint.newest(folder) == checkpoint.Checkpoint(prefix, 50)
+    assert newest(folder) == Checkpoint(prefix, 50)
     assert tf.train.latest_checkpoint(str(folder)) == prefix
     assert not [name for name in folder.iterdir() if "tmp" in name.name]
 

@@ -10,7 +10,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import MoxKeyError, MoxTypeError, MoxValueError
 
 Said = Callable[[str], list[str]]
@@ -54,10 +55,10 @@ def test_the_best_is_kept_and_the_newest_too(tmp_path: Path, said: Said) -> None
     train([0.1, 0.9, 0.5, 0.9, 0.4], 5, log_best(), tmp_path)
     assert weight_of(tmp_path / "best") == 2.0
     assert weight_of(tmp_path) == 5.0
-    found = checkpoint.newest(tmp_path / "best")
+    found = newest(tmp_path / "best")
     assert found is not None
     assert found.step == 2
-    best = checkpoint.read_extra(found)["best"]
+    best = read_extra(found)["best"]
     assert best == {"metric": "accuracy", "value": pytest.approx(0.9)}
     assert said("[VALIDATION METRICS] the best") == [
         f"[VALIDATION METRICS] the best accuracy, 0.900 at global step 2, is in {tmp_path}/best"

@@ -9,7 +9,7 @@ from typing import Any
 import filelock
 import pytest
 
-from moxing.engine.checkpoint import newest
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import MoxError
 
 

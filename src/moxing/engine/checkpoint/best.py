@@ -6,14 +6,14 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint import durable, manifest, pointer, reader
 from moxing.engine.checkpoint.directory import ensure_directory
 from moxing.engine.checkpoint.manifest import Manifest
-from moxing.engine.checkpoint.names import INDEX, META, data_suffixes, step_of
+from moxing.engine.checkpoint.names import BEST, INDEX, META, data_suffixes, step_of
 from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.saving import saver as savers
 from moxing.engine.checkpoint.saving import stage
@@ -27,8 +27,7 @@ from moxing.engine.wording import report
 from moxing.errors import near_matches
 from moxing.logs import TENSORFLOW
 
-DIRECTORY: Final = "best"
-_BEST = "best"
+_BEST = "best"  # The fact in a manifest.
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class BestFolder:
     """
 
     def __init__(self, log_dir: str, ranking: Ranking, whole: bool = True) -> None:
-        self.directory, self.ranking = os.path.join(log_dir, DIRECTORY), ranking
+        self.directory, self.ranking = os.path.join(log_dir, BEST), ranking
         ensure_directory(self.directory)
         self._sign = 1.0 if ranking.grows else -1.0
         self._damaged: set[tuple[str, int]] = set()

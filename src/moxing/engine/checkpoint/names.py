@@ -6,12 +6,14 @@ import glob
 import os
 import re
 from dataclasses import dataclass
+from typing import Final
 
 INDEX = ".index"
 META = ".meta"
 MANIFEST = ".manifest.json"
 INPUT = ".input"  # The place in the input; see data.position.
 POINTER = "checkpoint"
+BEST: Final = "best"  # The folder of the best checkpoints, in the folder of all others.
 STAGE = ".mox-tmp-"  # A hidden directory in which a checkpoint is written before its commit.
 
 _DATA = re.compile(r"\.data-\d{5}-of-(\d{5})")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.checkpoint.entries import entries
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxRuntimeError
 from moxing.logs import TENSORFLOW
@@ -24,12 +26,12 @@ class FiniteVariables:
     """
 
     def __init__(self, variables: Sequence[tf.Variable], trained: Sequence[tf.Variable]) -> None:
-        floating = [v for v in variables if v.dtype.base_dtype.is_floating]
-        self._names = [variable.name.split(":")[0] for variable in floating]
-        self._trained = {variable.name.split(":")[0] for variable in trained}
+        floating = [one for one in entries(variables) if one.dtype.is_floating]
+        self._names = [one.name for one in floating]
+        self._trained = {one.name for one in entries(trained)}
         self._left_alone: set[str] | None = None
         with tf.name_scope(None), tf.device("/cpu:0"):
-            checks = [tf.reduce_all(tf.math.is_finite(variable)) for variable in floating]
+            checks = [tf.reduce_all(tf.math.is_finite(one.variable)) for one in floating]
             self._finite = tf.stack(checks) if checks else None
 
     def check(self, session: tf.Session, step: int, last_good: str) -> None:
@@ -46,7 +48,28 @@ class FiniteVariables:
         if self._finite is None:
             return
         finite = session.run(self._finite)
-        bad = [name for name, good in zip(self._names, finite, strict=True) if not good]
+        self._judge(
+            [name for name, good in zip(self._names, finite, strict=True) if not good],
+            step,
+            last_good,
+        )
+
+    def check_copies(self, copies: Iterable[tuple[str, np.ndarray]], step: int, last: str) -> None:
+        """Like `check`, of the variables' copies in memory; may run in any thread.
+
+        Args:
+            copies: the names, by which checkpoints know the variables, and the values.
+            step: global step of the values.
+            last: prefix of the last checkpoint, for the message.
+
+        Raises:
+            NotFiniteError: variables hold nan or inf; the message names them.
+        """
+        known = set(self._names)
+        self._judge([n for n, array in copies if n in known and not _is_finite(array)], step, last)
+
+    def _judge(self, bad: list[str], step: int, last_good: str) -> None:
+        bad = list(dict.fromkeys(bad))  # Slices of a variable share its name.
         if self._left_alone is None:
             self._left_alone = set(bad) - self._trained
         bad = [name for name in bad if name not in self._left_alone]
@@ -57,6 +80,13 @@ class FiniteVariables:
                 f" so the step is not saved. The last checkpoint is {last_good or 'none'}."
                 f" {_cures()}"
             )
+
+
+def _is_finite(array: np.ndarray) -> bool:
+    """Whether all numbers of an array are finite."""
+    # The sum makes no array of its own; that of finite numbers may be infinite, too.
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(np.sum(array))) or bool(np.isfinite(array).all())
 
 
 def check_losses(step: int, losses: Mapping[str, float]) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import tensorflow.compat.v1 as tf
 
 from moxing import leaving
-from moxing.engine.checkpoint import ObjectRestorer, Restorer
+from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
+from moxing.engine.checkpoint.restoring.restorer import Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
 from moxing.engine.graph import blame, devices, tf_executor
 from moxing.engine.job.job import Job

@@ -11,6 +11,7 @@ from moxing.engine.checkpoint import manifest, pointer
 from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, POINTER, prefix_of
 from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.restoring.newest import candidates
+from moxing.engine.remote.contents import listing
 from moxing.engine.wording.record_files import KEPT
 from moxing.errors import CheckpointError
 from moxing.framework import file
@@ -35,21 +36,6 @@ class Fetched:
     damaged: set[str] = field(default_factory=set)
     commits: dict[str, manifest.Manifest] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
-
-
-def listing(remote: str) -> dict[str, int | None]:
-    """The time of the last change of each entry, in nanoseconds, by name; None for directories.
-
-    A directory that does not exist counts as empty.
-    """
-    try:
-        with file.scan_dir(remote) as entries:  # type: ignore[attr-defined]
-            return {
-                entry.name.rstrip("/"): None if entry.is_dir() else entry.stat().st_mtime_ns
-                for entry in entries
-            }
-    except FileNotFoundError:
-        return {}
 
 
 def fetch(remote: str, local: str) -> Fetched:

@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.lock import lock
 from moxing.engine.checkpoint.names import MANIFEST
 from moxing.engine.job.job import Job, Result
 from moxing.engine.process.stopping import stop_on_signals
 from moxing.engine.remote import evaluation_records
-from moxing.engine.remote.fetch import Fetched, fetch, fetch_path, listing
+from moxing.engine.remote.contents import listing
+from moxing.engine.remote.fetch import Fetched, fetch, fetch_path
 from moxing.engine.remote.lease import Lease
 from moxing.engine.remote.mirror import Mirror
 from moxing.engine.remote.path_alias import standing, tidy
@@ -102,8 +104,8 @@ def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], boo
     if not job.training:
         return lambda: True
     if not file.is_remote(name):
-        checkpoint.ensure_directory(name)
-        held = stack.enter_context(checkpoint.lock(name))
+        ensure_directory(name)
+        held = stack.enter_context(lock(name))
 
         def confirm() -> bool:
             held.check()

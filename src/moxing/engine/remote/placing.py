@@ -9,6 +9,7 @@ from contextlib import suppress
 from moxing.engine.checkpoint import best, pointer
 from moxing.engine.checkpoint.best import BestFolder
 from moxing.engine.checkpoint.names import (
+    BEST,
     INDEX,
     INPUT,
     MANIFEST,
@@ -19,7 +20,7 @@ from moxing.engine.checkpoint.names import (
     step_of,
 )
 from moxing.engine.job.ranking import Ranking
-from moxing.engine.remote.fetch import listing
+from moxing.engine.remote.contents import listing
 from moxing.engine.remote.scratch import room
 from moxing.framework import file
 from moxing.framework.file.configuration import tuning
@@ -76,9 +77,9 @@ def adopt(url: str, ranking: Ranking, prefix: str, value: float) -> bool:
     Raises:
         OSError: the store fails.
     """
-    remote = f"{url.rstrip('/')}/{best.DIRECTORY}"
+    remote = f"{url.rstrip('/')}/{BEST}"
     with room(tuning.staging_dir()) as local:
-        here = os.path.join(local, best.DIRECTORY)
+        here = os.path.join(local, BEST)
         os.makedirs(here)
         names = list(listing(remote))
         known = [name for name in names if name.endswith(MANIFEST)]

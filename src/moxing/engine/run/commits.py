@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
-from moxing.engine.checkpoint import Checkpoint, Saver
+from moxing.engine.checkpoint.lock import Held
+from moxing.engine.checkpoint.manifest import read_extra, read_input
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.saving.saver import Saver
 from moxing.engine.data.position import Kind, Position
 from moxing.engine.graph import saveables
 from moxing.engine.job.job import Job
@@ -37,7 +40,7 @@ class Start:
 
     state: StartState
     checkpoint: Checkpoint | None = None
-    lock: checkpoint.Held | None = None
+    lock: Held | None = None
     positioned: bool = False
 
     @property
@@ -144,11 +147,17 @@ class Commits:
         assert self._saver is not None
         with self._lock:
             self._background.wait()
-            self._check(session, step)
+            self._check_lock()
+            finite = self._finite
+            assert finite is not None
             extra = self._extra(step, False)
             placed = extra[start_state.INPUT_STEPS]
             place = (lambda: self._position.save(session)) if placed else (lambda: None)
-            commit = self._saver.copy(session, step, extra, place)
+
+            def check(copies: Iterable[tuple[str, np.ndarray]]) -> None:
+                finite.check_copies(copies, step, self.newest)
+
+            commit = self._saver.copy(session, step, extra, place, check)
             if commit is None:
                 return False
 
@@ -210,9 +219,12 @@ class Commits:
     def _check(self, session: tf.Session, step: int) -> None:
         """Raises if another run has taken log_dir, or if values are not finite."""
         assert self._finite is not None
+        self._check_lock()
+        self._finite.check(session, step, self.newest)
+
+    def _check_lock(self) -> None:
         if self._start.lock is not None:
             self._start.lock.check()
-        self._finite.check(session, step, self.newest)
 
     def _older_place(self, step: int, holds: Callable[[], bool]) -> bytes | None:
         """The input's state in the last commit, with the number of batches that were taken since.
@@ -229,11 +241,11 @@ class Commits:
         if not self.newest or not (self._is_own or (self.goes_on and same_workers)):
             return None
         last = Checkpoint(self.newest, None)
-        state = checkpoint.read_input(last)
+        state = read_input(last)
         if state is None:
             return None
         taken = self._extra(step, False)[start_state.INPUT_TAKEN]
-        since = taken - int(checkpoint.read_extra(last).get(start_state.INPUT_TAKEN, 0))
+        since = taken - int(read_extra(last).get(start_state.INPUT_TAKEN, 0))
         return self._position.older(state, since // self._elements * self._batches_of_device)
 
     def _extra(self, step: int, input_ended: bool) -> dict[str, Any]:

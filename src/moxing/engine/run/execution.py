@@ -7,8 +7,11 @@ import os
 from contextlib import ExitStack
 
 from moxing.cluster.cluster import EVALUATOR
-from moxing.engine import checkpoint, export
-from moxing.engine.checkpoint import Checkpoint
+from moxing.engine import export
+from moxing.engine.checkpoint.directory import ensure_directory, refuse_in_the_way
+from moxing.engine.checkpoint.lock import Held, lock
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.source import choose
 from moxing.engine.data.feed import Taken
 from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.job.job import Export, Job, Result
@@ -19,7 +22,7 @@ from moxing.engine.process import stacks
 from moxing.engine.process.solo import Solo
 from moxing.engine.process.stopping import stop_on_signals
 from moxing.engine.process.team import Team, enter
-from moxing.engine.remote import run_at_home
+from moxing.engine.remote.log_dir import run_at_home
 from moxing.engine.reporting.records.recorder import recording
 from moxing.engine.run import outcome, start_state, trial
 from moxing.engine.run.commits import Start
@@ -166,19 +169,19 @@ def _only_exported(job: Job, built: Program, start: Checkpoint) -> Result:
     return Result(start.step or 0, 0, checkpoint=start.prefix, export_dir=target)
 
 
-def _claim(job: Job, stack: ExitStack) -> tuple[checkpoint.Held | None, Checkpoint | None]:
+def _claim(job: Job, stack: ExitStack) -> tuple[Held | None, Checkpoint | None]:
     """Returns the lock on log_dir, if the job saves, and the checkpoint to start from."""
     held = None
     if job.log_dir is not None and (job.training or job.export.wanted):
-        checkpoint.ensure_directory(job.log_dir)
+        ensure_directory(job.log_dir)
     if job.log_dir is not None and job.training:
-        held = stack.enter_context(checkpoint.lock(job.log_dir))
-        checkpoint.refuse_in_the_way(job.log_dir)
+        held = stack.enter_context(lock(job.log_dir))
+        refuse_in_the_way(job.log_dir)
         if not os.path.isabs(job.log_dir):
             where = report.absolute(job.log_dir, os.path.abspath(job.log_dir))
             TENSORFLOW.info("%s", where)
     untrained = job.training or job.restoring.untrained
-    return held, checkpoint.choose(job.log_dir, job.restoring.checkpoint_path, untrained)
+    return held, choose(job.log_dir, job.restoring.checkpoint_path, untrained)
 
 
 def _export_target(job: Job, built: Program) -> str | None:

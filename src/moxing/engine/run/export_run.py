@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from moxing.engine import checkpoint, export
-from moxing.engine.checkpoint import Checkpoint, reader
+from moxing.engine import export
+from moxing.engine.checkpoint import reader
+from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
+from moxing.engine.checkpoint.restoring.source import choose, locate
 from moxing.engine.job.job import EVAL, Job, Result
 from moxing.engine.model import program
-from moxing.engine.remote import run_at_home
+from moxing.engine.remote.log_dir import run_at_home
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
@@ -42,9 +46,9 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
     def here(moved: Job) -> Result:
         given = moved.restoring.checkpoint_path
         if path is not None and given is not None:
-            start = checkpoint.locate(given)
+            start = locate(given)
         else:
-            start = checkpoint.choose(moved.log_dir, given, False)
+            start = choose(moved.log_dir, given, False)
         assert start is not None  # Otherwise `choose` has raised an error.
         at_home = dataclasses.replace(moved, mode=job.mode)
         return _export(at_home, start, None if path is not None else moved.log_dir)
@@ -55,7 +59,7 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
 def _source(job: Job) -> str | None:
     """Returns the path of the checkpoint that an evaluation would take; None if there is none."""
     own = job.log_dir
-    if own is not None and (file.is_remote(own) or checkpoint.newest(own) is not None):
+    if own is not None and (file.is_remote(own) or newest(own) is not None):
         return own
     return job.restoring.checkpoint_path
 
@@ -64,7 +68,7 @@ def _export(job: Job, start: Checkpoint, labels: str | None) -> Result:
     names = reader.stored(start.prefix).shapes
     graph, signature = program.build_export(job, names, f"the checkpoint {start.prefix}")
     directory = job.log_dir or os.path.dirname(start.prefix) or "."
-    checkpoint.ensure_directory(directory)
+    ensure_directory(directory)
     target = export.target(directory, signature.version)
     assets = export.labels_beside(labels, start.prefix)
     extras = export.Extras(job.export.kinds, assets, job.restoring.averaged)

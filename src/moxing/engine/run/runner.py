@@ -8,9 +8,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine import checkpoint
-from moxing.engine.checkpoint import Foreign, ObjectRestorer, Restorer, reader
+from moxing.engine.checkpoint import reader
 from moxing.engine.checkpoint.best import BestCheckpoint
+from moxing.engine.checkpoint.manifest import read_extra, read_input
+from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
+from moxing.engine.checkpoint.restoring.restorer import Foreign, Restorer
 from moxing.engine.data.position import Place as PlaceInData
 from moxing.engine.data.position import Position
 from moxing.engine.graph import average_names, blame, run_context, saveables
@@ -206,8 +208,8 @@ class Runner:
         elif state.workers not in (0, group.size):
             saved["workers"] = (state.workers, group.size)
         elif start is not None:
-            saved["state"] = None if state.ended else checkpoint.read_input(start)
-            known = checkpoint.read_extra(start).get(start_state.INPUT_PIPELINES)
+            saved["state"] = None if state.ended else read_input(start)
+            known = read_extra(start).get(start_state.INPUT_PIPELINES)
             saved["pipelines"] = None if known is None else tuple(known)
         steps = state.input_steps if shares else state.taken // start_state.elements(self._job)
         place = PlaceInData(steps, steps * self._job.batches, ended=state.ended, **saved)

@@ -6,8 +6,8 @@ import dataclasses
 import secrets
 from dataclasses import dataclass
 
-from moxing.engine import checkpoint
-from moxing.engine.checkpoint import Checkpoint
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.job.job import Job
 from moxing.engine.process.solo import Solo
 from moxing.engine.wording import report
@@ -54,7 +54,7 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> Sta
     step = start.step or 0 if start is not None else 0
     saves = job.training and job.log_dir is not None
     resumes = job.training and start is not None and start.resume
-    extra = checkpoint.read_extra(start) if start is not None and start.resume else {}
+    extra = read_extra(start) if start is not None and start.resume else {}
     steps = int(extra.get(INPUT_STEPS, 0)) if resumes else 0
     taken = int(extra.get(INPUT_TAKEN, steps * elements(job))) if resumes else 0
     order = extra.get(INPUT_ORDER)
@@ -84,6 +84,6 @@ def already_finished(job: Job, start: Checkpoint | None) -> str | None:
         return None
     if start.step >= job.max_steps:
         return report.already_reached(job.log_dir, start.step, job.max_steps)
-    if not job.restoring.again and checkpoint.read_extra(start).get(INPUT_ENDED) == job.max_steps:
+    if not job.restoring.again and read_extra(start).get(INPUT_ENDED) == job.max_steps:
         return report.input_already_ended(job.log_dir, start.step)
     return None

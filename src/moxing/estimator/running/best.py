@@ -8,7 +8,8 @@ from typing import Any
 
 from moxing.engine.checkpoint.best import BestFolder, Metric, adopt
 from moxing.engine.job.ranking import Ranking
-from moxing.engine.remote import local_path, placing
+from moxing.engine.remote import placing
+from moxing.engine.remote.path_alias import local_path
 from moxing.estimator.config import RunConfig
 from moxing.estimator.running import checkpoints
 from moxing.flags import saving

@@ -7,9 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from moxing.engine import checkpoint
 from moxing.engine.checkpoint import names
-from moxing.engine.remote import local_path
+from moxing.engine.checkpoint.lock import is_held
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.restoring.newest import newest as newest_in
+from moxing.engine.checkpoint.restoring.source import locate
+from moxing.engine.remote.path_alias import local_path
 from moxing.engine.reporting.records import run_file
 from moxing.engine.wording.record_files import RUN
 from moxing.framework import file
@@ -22,7 +25,7 @@ def newest(model_dir: str) -> str | None:
         return _newest_remote(where)
     if not os.path.isdir(where):
         return None
-    found = checkpoint.newest(where)
+    found = newest_in(where)
     return None if found is None else found.prefix
 
 
@@ -38,7 +41,7 @@ def ended_with(prefix: str) -> int | None:
     """
     if file.is_remote(prefix):
         return None
-    extra = checkpoint.read_extra(names.Checkpoint(prefix, names.step_of(prefix)))
+    extra = read_extra(names.Checkpoint(prefix, names.step_of(prefix)))
     value = extra.get("input_ended_with_max_steps")
     return None if value is None else int(value)
 
@@ -49,7 +52,7 @@ def ended_early(model_dir: str, prefix: str, max_steps: int) -> bool:
     Hooks can do so. A training that a signal or an error ended is expected to resume.
     """
     where = local_path(model_dir)
-    if not file.is_remote(where) and checkpoint.is_held(where):
+    if not file.is_remote(where) and is_held(where):
         return False
     try:
         facts = run_file.decode(file.read(f"{where}/{RUN}", binary=True))
@@ -71,14 +74,14 @@ def at_hand(prefix: str) -> Iterator[str]:
         CheckpointError: there is no such checkpoint.
     """
     if not file.is_remote(prefix):
-        yield checkpoint.locate(prefix).prefix
+        yield locate(prefix).prefix
         return
     folder, _, name = prefix.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="moxing-checkpoint-") as room:
         for entry in file.list_directory(folder):
             if entry.startswith(f"{name}."):
                 file.copy(f"{folder}/{entry}", os.path.join(room, entry))
-        yield checkpoint.locate(os.path.join(room, name)).prefix
+        yield locate(os.path.join(room, name)).prefix
 
 
 def _newest_remote(url: str) -> str | None:

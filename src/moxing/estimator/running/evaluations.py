@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import graph_keras
-from moxing.engine.remote import local_path
+from moxing.engine.remote.path_alias import local_path
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.reporting.summaries import Merged, SummaryWriter
 from moxing.engine.run import execution

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Mapping
 
-from moxing.engine import checkpoint
+from moxing.engine.checkpoint.directory import ensure_directory, refuse_file
 from moxing.engine.export.write import STALE_SECONDS, UNFINISHED
 from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.framework import file, owners
@@ -29,7 +29,7 @@ def check(base: str, assets: Mapping[str, str]) -> None:
     if not base:
         raise MoxValueError(f"{_WHAT} is an empty string. Name a directory.")
     if not file.is_remote(base):
-        checkpoint.refuse_file(base, _WHAT)
+        refuse_file(base, _WHAT)
     for name, path in assets.items():
         if os.path.isabs(name) or os.pardir in name.split("/"):
             raise MoxValueError(
@@ -62,7 +62,7 @@ def publish(made: str, base: str) -> str:
         models = (name for name in os.listdir(made) if name.startswith("saved_model."))
         put(made, target, last=next(models, None))  # Servers look for this file.
         return target
-    checkpoint.ensure_directory(base, _WHAT)
+    ensure_directory(base, _WHAT)
     aside = ""
     try:
         owners.sweep(base, UNFINISHED, stale_seconds=STALE_SECONDS)

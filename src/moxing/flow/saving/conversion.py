@@ -90,12 +90,30 @@ def _reader(prefix: str, named: str) -> Any:
         ) from error
 
 
+def values(src: str) -> dict[str, np.ndarray]:
+    """Reads all values of a checkpoint of the flow dialect, by the names of the variables.
+
+    Args:
+        src: the folder, local or in a store.
+
+    Raises:
+        CheckpointError: the checkpoint is damaged.
+        OSError: the store fails.
+    """
+    with storage.here(src) as folder:
+        return _named_values(folder, None, src)
+
+
 def _to_tensorflow(src: str, dst: str, like: str | None, named: str) -> int:
-    names = sorted(snapshot.names(src))
-    values = dict(zip(names, _values(src, names, like, named), strict=True))
+    values = _named_values(src, like, named)
     os.makedirs(os.path.dirname(os.path.abspath(dst)), exist_ok=True)
     save_arrays(values, dst)
-    return len(names)
+    return len(values)
+
+
+def _named_values(src: str, like: str | None, named: str) -> dict[str, np.ndarray]:
+    names = sorted(snapshot.names(src))
+    return dict(zip(names, _values(src, names, like, named), strict=True))
 
 
 def _values(src: str, names: list[str], like: str | None, named: str) -> Iterator[np.ndarray]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from moxing.engine.job import ranking
+from moxing.engine.reporting.records.checkpoints import best_record
+from moxing.engine.wording.record_files import BEST_RECORD
 from moxing.errors import CheckpointError, MoxTypeError, shown
 from moxing.flow.saving import snapshot, storage
 from moxing.flow.saving.checkpoints import CheckPoint, checked_path, save
@@ -17,7 +19,6 @@ from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
 BEST = "best"
-_RECORD = "best.json"  # In each checkpoint below `best`; the original's format has no such file.
 
 
 class SimpleCheckPointManager:
@@ -105,7 +106,7 @@ class SimpleCheckPointManager:
         if not math.isfinite(number) or sign * number <= beaten:
             return False
         path = self._new(folder)
-        record = {_RECORD: json.dumps({"metric": wanted.metric, "value": number}).encode()}
+        record = {BEST_RECORD: json.dumps({"metric": wanted.metric, "value": number}).encode()}
         save(path, record)
         left = {one.name for one in kept[: wanted.keep - 1]} | {os.path.basename(path)}
         for name in _names(folder, self._prefix):
@@ -136,13 +137,13 @@ class SimpleCheckPointManager:
         for name in _names(folder, self._prefix):
             if not _done(folder, name):
                 continue
-            record = record_of(f"{folder}/{name}")
+            record = best_record(f"{folder}/{name}")
             if record is not None:
                 found.append(_Kept(name, *record))
             else:
                 TENSORFLOW.warning(
                     "%s/%s is not counted among the best: its %s can't be read.",
-                    *(folder, name, _RECORD),
+                    *(folder, name, BEST_RECORD),
                 )
         return found
 
@@ -160,15 +161,6 @@ class _Kept:
     name: str
     metric: str
     value: float
-
-
-def record_of(path: str) -> tuple[str, float] | None:
-    """The metric and the value that a checkpoint is kept for; None: no record can be read."""
-    try:
-        record = json.loads(file.read(f"{path}/{_RECORD}"))
-        return str(record["metric"]), float(record["value"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _names(folder: str, prefix: str) -> list[str]:

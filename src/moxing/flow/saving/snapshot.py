@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,6 +128,22 @@ def write(
         ) from error
 
 
+def copy(src: str, dst: str) -> None:
+    """Copies a checkpoint aside, syncs the copy, and renames it into place.
+
+    Raises:
+        CheckpointError: the disk or the file system refuses it; nothing is left of the copy.
+    """
+    parent = os.path.dirname(os.path.abspath(dst))
+    try:
+        with stage.stage(parent, f".{os.path.basename(dst)}.saving-") as aside:
+            shutil.copytree(src, aside, dirs_exist_ok=True)
+            os.chmod(aside, 0o755)
+            _publish(aside, dst)
+    except (OSError, shutil.Error) as error:
+        raise CheckpointError(f"cannot copy {src} to {dst}: {error}. Nothing is there.") from error
+
+
 def _write(
     folder: str, variables: Iterable[tuple[str, np.ndarray]], more: Mapping[str, bytes]
 ) -> None:
@@ -148,16 +165,21 @@ def _write(
             with open(target, "wb") as stream:
                 stream.write(flat.data)
             digests[name] = durable.worded(zlib.crc32(flat.data))
-        # A disk writes files that are synced at once together, and each by itself otherwise.
-        _at_once(durable.sync, ([file_of(aside, name)] for name in digests))
         durable.write(os.path.join(aside, DIGESTS), json.dumps(digests).encode())
         durable.write(os.path.join(aside, shapes.FILE), shapes.encoded(notes))
         for name, content in more.items():
             durable.write(os.path.join(aside, name), content)
         durable.write(os.path.join(aside, DONE), b"")
-        _at_once(durable.sync_directory, [base for base, _, _ in os.walk(aside)])
-        os.rename(aside, folder)
-        durable.sync_directory(parent)
+        _publish(aside, folder)
+
+
+def _publish(aside: str, folder: str) -> None:
+    """Syncs all files of a checkpoint that was written aside, and renames it into place."""
+    # A disk writes files that are synced at once together, and each by itself otherwise.
+    _at_once(durable.sync, ([file_of(aside, name)] for name in names(aside)))
+    _at_once(durable.sync_directory, [base for base, _, _ in os.walk(aside)])
+    os.rename(aside, folder)
+    durable.sync_directory(os.path.dirname(os.path.abspath(folder)))
 
 
 def _at_once(work: Callable[[Any], Any], items: Iterable[Any]) -> None:

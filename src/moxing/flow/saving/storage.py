@@ -144,6 +144,33 @@ def lost(path: str) -> list[str]:
     return sorted(set(saved) - set(names(path))) if isinstance(saved, dict) else []
 
 
+def copy(src: str, dst: str) -> None:
+    """Copies a checkpoint with all its files; returns once the copy is complete.
+
+    Args:
+        src: the checkpoint, local or in a store.
+        dst: the new checkpoint, local or in a store.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or it is damaged, or the disk fails.
+        MoxValueError: there is something at `dst`.
+        OSError: the store fails.
+    """
+    with room(tuning.staging_dir()) as aside:
+        local = src
+        if file.is_remote(src):
+            local = os.path.join(aside, "checkpoint")
+            publish.refuse_part(src)
+            file.copy_parallel(src, local)
+        with here(local):  # Verifies it.
+            check_target(dst)
+            if file.is_remote(dst):
+                publish.clear(dst)
+                publish.put(local, dst, DONE)
+            else:
+                snapshot.copy(local, dst)
+
+
 def remove(path: str) -> None:
     """Removes a checkpoint, its `snapshot_done` first; logs a warning if that fails."""
     try:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from moxing import native_noise
 
-with native_noise.dropped():
-    from moxing.engine.graph import devices
 
-devices.has_gpu()  # Importing TensorFlow here drops its complaint about a missing driver.
+def start_tensorflow() -> None:
+    """Imports TensorFlow without its complaint about a missing driver.
+
+    Called before the modules that read values are imported; `listing` needs no TensorFlow.
+    """
+    with native_noise.dropped():
+        from moxing.engine.graph import devices
+
+        devices.has_gpu()

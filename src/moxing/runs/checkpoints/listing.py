@@ -1,4 +1,7 @@
-"""Lists the checkpoints of a folder, and says which of them are damaged."""
+"""Lists the checkpoints of a folder, and says which of them are damaged.
+
+Imported without TensorFlow, which is only needed to verify checkpoints that have no digests.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,26 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
-from moxing.engine.checkpoint.best import DIRECTORY as BEST
-from moxing.engine.checkpoint.names import INDEX, MANIFEST, indexed_prefixes, step_of
+from moxing.engine.checkpoint.names import BEST, INDEX, MANIFEST, indexed_prefixes, step_of
 from moxing.engine.checkpoint.restoring import verify
-from moxing.engine.remote.fetch import listing as remote_listing
+from moxing.engine.remote.contents import listing as remote_listing
 from moxing.engine.remote.scratch import room
 from moxing.engine.reporting.records import checkpoints as committed
+from moxing.engine.reporting.records.checkpoints import best_record
 from moxing.engine.wording import report
+from moxing.engine.wording.record_files import BEST_RECORD
 from moxing.errors import CheckpointError, MoxValueError, escaped
 from moxing.framework import file
 from moxing.framework.file.configuration import tuning
+from moxing.runs.checkpoints import start_tensorflow
 from moxing.runs.columns import aligned
 from moxing.runs.table import minute
 
 _THREADS = 16
 _OUTLINE = (INDEX, MANIFEST)
-_FLOW_DONE = "snapshot_done"
+FLOW_DONE: Final = "snapshot_done"  # In each checkpoint of a flow program, written last.
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def listed(folder: str, verified: bool = False) -> list[Listed]:
             if name not in found:
                 found[name] = _foreign(prefix, name, verified, sized=local == folder or verified)
         for name in _of_flow(local):
-            found[name] = _snapshot(local, name, verified)
+            found[name] = _snapshot(local, name, verified, sized=local == folder or verified)
     return sorted(found.values(), key=lambda one: (one.step or 0, one.name))
 
 
@@ -95,14 +101,34 @@ def _at_hand(folder: str, whole: bool) -> Iterator[str]:
     with room(tuning.staging_dir()) as local:
         for part in ("", BEST):
             url = os.path.join(folder, part).rstrip("/")
-            times = {n: ns for n, ns in remote_listing(url).items() if ns is not None}
+            entries = remote_listing(url)
+            times = {name: ns for name, ns in entries.items() if ns is not None}
+            folders = [name for name, ns in entries.items() if ns is None and name != BEST]
             wanted = [name for name in times if whole or name.endswith(_OUTLINE)]
             os.makedirs(os.path.join(local, part), exist_ok=True)
             here = {name: os.path.join(local, part, name) for name in wanted}
             file.copy_files([(f"{url}/{name}", path) for name, path in here.items()], _THREADS)
             for name, path in here.items():
                 os.utime(path, ns=(times[name], times[name]))
+            for name in folders:
+                _bring_snapshot(f"{url}/{name}", os.path.join(local, part, name), whole)
         yield local
+
+
+def _bring_snapshot(url: str, local: str, whole: bool) -> None:
+    """Copies a folder of a store if it is a checkpoint of a flow program; all of it if `whole`."""
+    times = remote_listing(url)
+    done = times.get(FLOW_DONE)
+    if done is None:
+        return
+    if whole:
+        file.copy_parallel(url, local)
+    else:
+        os.makedirs(local)
+        wanted = [name for name in (FLOW_DONE, BEST_RECORD) if name in times]
+        pairs = [(f"{url}/{name}", os.path.join(local, name)) for name in wanted]
+        file.copy_files(pairs, _THREADS)
+    os.utime(os.path.join(local, FLOW_DONE), ns=(done, done))
 
 
 def _others(local: str) -> list[str]:
@@ -115,31 +141,33 @@ def _of_flow(local: str) -> list[str]:
     best = os.path.join(local, BEST)
     names = os.listdir(local)
     names += [os.path.join(BEST, name) for name in os.listdir(best)] if os.path.isdir(best) else []
-    return [name for name in names if os.path.isfile(os.path.join(local, name, _FLOW_DONE))]
+    return [name for name in names if os.path.isfile(os.path.join(local, name, FLOW_DONE))]
 
 
-def _snapshot(local: str, name: str, verified: bool) -> Listed:
-    # Importing flow takes time, and most folders have none of its checkpoints.
-    from moxing.flow.saving import manager, snapshot, storage
-
-    path, fault = os.path.join(local, name), ""
-    if verified:
-        gone = storage.lost(path)
-        fault = f"the values of {snapshot.listed(gone)} are gone" if gone else ""
-        try:
-            snapshot.verify(path, snapshot.names(path), path)
-        except CheckpointError as error:
-            fault = str(error)
-    kept = manager.record_of(path)
+def _snapshot(local: str, name: str, verified: bool, sized: bool) -> Listed:
+    path = os.path.join(local, name)
+    kept = best_record(path)
     files = [os.path.join(base, one) for base, _, found in os.walk(path) for one in found]
     return Listed(
         name,
         None,
-        sum(os.path.getsize(one) for one in files),
-        os.path.getmtime(os.path.join(path, _FLOW_DONE)),
+        sum(os.path.getsize(one) for one in files) if sized else None,
+        os.path.getmtime(os.path.join(path, FLOW_DONE)),
         f"best {kept[0]}: {kept[1]:.6g}" if kept else "of a flow program",
-        fault,
+        _fault_of_flow(path) if verified else "",
     )
+
+
+def _fault_of_flow(path: str) -> str:
+    """Says what is wrong with a checkpoint of a flow program; empty: it is whole."""
+    from moxing.flow.saving import snapshot, storage
+
+    try:
+        snapshot.verify(path, snapshot.names(path), path)
+    except CheckpointError as error:
+        return str(error)
+    gone = storage.lost(path)
+    return f"the values of {snapshot.listed(gone)} are gone" if gone else ""
 
 
 def _committed(kept: committed.Kept, local: str, verified: bool) -> Listed:
@@ -148,6 +176,8 @@ def _committed(kept: committed.Kept, local: str, verified: bool) -> Listed:
 
 
 def _foreign(prefix: str, name: str, verified: bool, sized: bool) -> Listed:
+    if verified:
+        start_tensorflow()
     folder, base = os.path.split(prefix)
     files = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(f"{base}.")]
     return Listed(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 
-from moxing.engine import checkpoint
 from moxing.engine.checkpoint import durable, manifest, pointer
+from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.lock import lock
 from moxing.engine.checkpoint.names import (
     INDEX,
     MANIFEST,
@@ -18,11 +20,12 @@ from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.saving import stage
 from moxing.engine.checkpoint.saving.commit import remove as remove_files
 from moxing.engine.remote import placing
-from moxing.engine.remote.fetch import listing
+from moxing.engine.remote.contents import listing
 from moxing.engine.remote.lease import Lease
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
 from moxing.framework import file
-from moxing.runs.checkpoints.source import at_hand
+from moxing.runs.checkpoints.listing import FLOW_DONE
+from moxing.runs.checkpoints.source import at_hand, is_of_flow
 
 _THREADS = 16
 
@@ -34,8 +37,8 @@ def copy(src: str, dst: str) -> str:
     neither metrics nor the report.
 
     Args:
-        src: a prefix, a file of a checkpoint, or a folder (its newest checkpoint), on the disk or
-            in a store.
+        src: a prefix, a file of a checkpoint, or a folder (its newest checkpoint; or a checkpoint
+            of a flow program), on the disk or in a store.
         dst: a folder, on the disk or in a store.
 
     Raises:
@@ -44,6 +47,14 @@ def copy(src: str, dst: str) -> str:
         MoxRuntimeError: a run trains in `dst`.
         OSError: the disk or the store fails.
     """
+    if is_of_flow(src):
+        from moxing.flow.saving import storage
+
+        target = os.path.join(dst, os.path.basename(src.rstrip("/")))
+        if not file.is_remote(dst):
+            ensure_directory(dst, "the folder to copy to")
+        storage.copy(src, target)
+        return target
     with at_hand(src) as found:
         if is_single_file(found.prefix):
             raise CheckpointError(
@@ -60,8 +71,8 @@ def copy(src: str, dst: str) -> str:
             finally:
                 lease.release()
         else:
-            checkpoint.ensure_directory(dst, "the folder to copy to")
-            with checkpoint.lock(dst), stage.stage(dst) as aside:
+            ensure_directory(dst, "the folder to copy to")
+            with lock(dst), stage.stage(dst) as aside:
                 _place(found.prefix, dst, name, aside)
     return os.path.join(dst, name)
 
@@ -72,7 +83,8 @@ def remove(prefixes: Sequence[str]) -> list[str]:
     The file named `checkpoint` names the newest of the rest afterwards.
 
     Args:
-        prefixes: prefixes, or files of checkpoints, in folders on the disk.
+        prefixes: prefixes, files of checkpoints, or folders that are checkpoints of flow programs,
+            on the disk.
 
     Raises:
         CheckpointError: there is no such checkpoint; then nothing is removed.
@@ -80,14 +92,18 @@ def remove(prefixes: Sequence[str]) -> list[str]:
         MoxRuntimeError: a run trains in the folder.
         OSError: the disk fails.
     """
-    wanted = list(dict.fromkeys(prefix_of(path) for path in prefixes))
+    wanted = list(
+        dict.fromkeys(
+            path.rstrip("/") if is_of_flow(path) else prefix_of(path) for path in prefixes
+        )
+    )
     for prefix in wanted:
         if file.is_remote(prefix):
             raise MoxValueError(f"{prefix}: remove the files of a store with mox.file.remove.")
-        if not present(prefix) and manifest.read(prefix) is None:
+        if not is_of_flow(prefix) and not present(prefix) and manifest.read(prefix) is None:
             raise CheckpointError(f"There is no checkpoint {prefix}. Nothing was removed.")
     for folder in dict.fromkeys(os.path.dirname(prefix) or "." for prefix in wanted):
-        with checkpoint.lock(folder), stage.stage(folder) as aside:
+        with lock(folder), stage.stage(folder) as aside:
             for prefix in wanted:
                 if (os.path.dirname(prefix) or ".") == folder:
                     _remove(prefix)
@@ -96,7 +112,10 @@ def remove(prefixes: Sequence[str]) -> list[str]:
 
 
 def _remove(prefix: str) -> None:
-    if is_single_file(prefix):
+    if is_of_flow(prefix):
+        os.remove(f"{prefix}/{FLOW_DONE}")
+        shutil.rmtree(prefix)
+    elif is_single_file(prefix):
         os.remove(prefix)
     else:
         remove_files(prefix)

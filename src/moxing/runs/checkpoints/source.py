@@ -19,6 +19,7 @@ from moxing.engine.remote.scratch import room
 from moxing.errors import MoxValueError
 from moxing.framework import file
 from moxing.framework.file.configuration import tuning
+from moxing.runs.checkpoints.listing import FLOW_DONE
 
 NPZ: Final = ".npz"
 SAFETENSORS: Final = ".safetensors"
@@ -62,7 +63,7 @@ def read(path: str) -> Values:
 
     Args:
         path: a prefix such as `out/model.ckpt-50`, any file of a checkpoint, a folder (its newest
-            checkpoint), or a file; on the disk or in a store.
+            checkpoint; or a checkpoint of a flow program), or a file; on the disk or in a store.
 
     Raises:
         CheckpointError: there is no whole checkpoint at the path.
@@ -72,8 +73,18 @@ def read(path: str) -> Values:
     if path.endswith((NPZ, SAFETENSORS)):
         arrays = _npz(path) if path.endswith(NPZ) else _safetensors(path)
         return Values(path, dict(sorted(arrays.items())), _step_in(arrays))
+    if is_of_flow(path):
+        from moxing.flow.saving import conversion
+
+        values = conversion.values(path)
+        return Values(path, dict(sorted(values.items())), _step_in(values))
     with at_hand(path) as checkpoint:
         return _tensorflow(path, checkpoint)
+
+
+def is_of_flow(path: str) -> bool:
+    """Whether a folder is a checkpoint of a flow program."""
+    return file.exists(f"{path.rstrip('/')}/{FLOW_DONE}")
 
 
 @contextmanager

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
-from moxing.engine import checkpoint
 from moxing.engine.checkpoint import manifest, pointer
 from moxing.engine.checkpoint.directory import ensure_directory
+from moxing.engine.checkpoint.lock import lock
 from moxing.engine.checkpoint.manifest import Manifest
 from moxing.engine.checkpoint.names import present, step_of
 from moxing.engine.checkpoint.saving import stage
@@ -47,7 +47,7 @@ def write(values: Values, path: str) -> str:
     whole = os.path.abspath(prefix)
     folder = os.path.dirname(whole)
     ensure_directory(folder, "the folder of the new checkpoint")
-    with checkpoint.lock(folder), stage.stage(folder) as aside:
+    with lock(folder), stage.stage(folder) as aside:
         _commit(values, whole, folder, aside)
     return prefix
 

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.data import feed
 from moxing.engine.export.labels import NAME
-from moxing.engine.remote import local_path
+from moxing.engine.remote.path_alias import local_path
 from moxing.errors import MoxValueError
 from moxing.logs import TENSORFLOW
 from moxing.tensorflow.executor.callables import presented_as

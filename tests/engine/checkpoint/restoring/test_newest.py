@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, newest, read_extra
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import CheckpointError
 
 DATA = ".data-00000-of-00001"
@@ -51,6 +53,11 @@ def test_all_well(two: Path, log: pytest.LogCaptureFixture) -> None:
     assert log.messages == []
 
 
+def _replace_by_a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def _shorten(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
@@ -61,6 +68,8 @@ def _shorten(path: Path) -> None:
         (DATA, Path.unlink, "is missing"),
         (".index", Path.unlink, "is missing"),
         (DATA, _shorten, "has 63 bytes instead of 64"),
+        (DATA, _replace_by_a_directory, "is a directory"),
+        (".index", _replace_by_a_directory, "is a directory"),
     ],
 )
 def test_damage_is_named(

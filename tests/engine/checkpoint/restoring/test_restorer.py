@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Foreign, Restorer, locate
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.restorer import Foreign, Restorer
+from moxing.engine.checkpoint.restoring.source import locate
 from moxing.errors import CheckpointError
 
 Shapes = dict[str, list[int]]

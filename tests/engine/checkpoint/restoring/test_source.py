@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Foreign, Restorer, choose, locate
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.restorer import Foreign, Restorer
+from moxing.engine.checkpoint.restoring.source import choose, locate
 from moxing.errors import CheckpointError
 
 DATA = ".data-00000-of-00001"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moxing.engine.checkpoint import newest
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.checkpoint.restoring.verify import fault
 from moxing.engine.checkpoint.saving import copies
 from moxing.errors import CheckpointError

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Saver, newest
+from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.checkpoint.saving import copies
+from moxing.engine.checkpoint.saving.saver import Saver
 
 
 def _variables() -> list[Any]:

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint import Checkpoint, Saver, newest, read_extra
 from moxing.engine.checkpoint import reader as reader_module
+from moxing.engine.checkpoint.manifest import read_extra
+from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.reader import Stored
+from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.engine.checkpoint.saving import retention
+from moxing.engine.checkpoint.saving.saver import Saver
 from moxing.errors import CheckpointError, MoxValueError
 
 

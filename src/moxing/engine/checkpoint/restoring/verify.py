@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 
-from moxing.engine.checkpoint import durable, manifest, reader
+from moxing.engine.checkpoint import durable, manifest
 from moxing.engine.checkpoint.names import INDEX, INPUT, is_v1, missing_data
 from moxing.errors import CheckpointError
 
@@ -25,6 +26,9 @@ def fault(prefix: str) -> str | None:
             return f"{_name(prefix)}{INDEX} is missing"
         if suffix := missing_data(prefix):
             return f"{_name(prefix)}{suffix} is missing"
+    # Checkpoints with a manifest are verified without TensorFlow.
+    from moxing.engine.checkpoint import reader
+
     try:
         count = reader.read_through(prefix)
     except CheckpointError as error:
@@ -38,13 +42,15 @@ def _differs(prefix: str, known: manifest.Manifest) -> str | None:
     for suffix, record in sorted(files.items(), reverse=True):
         name = _name(prefix) + suffix
         try:
-            size = os.path.getsize(prefix + suffix)
+            entry = os.stat(prefix + suffix)
         except FileNotFoundError:
             return f"{name} is missing"
         except OSError as error:
             return f"{name} can't be read ({error.strerror})"
-        if size != record.bytes:
-            return f"{name} has {size} bytes instead of {record.bytes}"
+        if stat.S_ISDIR(entry.st_mode):
+            return f"{name} is a directory"
+        if entry.st_size != record.bytes:
+            return f"{name} has {entry.st_size} bytes instead of {record.bytes}"
     for suffix, record in files.items():
         name = _name(prefix) + suffix
         try:

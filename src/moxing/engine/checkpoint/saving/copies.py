@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Copies:
         self._tensors: list[tf.Tensor] = []
         self._labels: tuple[tf.Tensor, ...] = ()
         self._memory: list[np.ndarray | None] = []
+        self._names: list[str] = []
         self._graph: _Graph | None = None
         self._told = False
         saved = tf.get_default_graph().get_tensor_by_name(saver.saver_def.save_tensor_name).op
@@ -64,7 +65,9 @@ class Copies:
     def take(self, session: tf.Session) -> None:
         """Copies the present values over the copies of the save before."""
         if self._graph is None:
-            self._graph = _Graph(self._tensors, *session.run(self._labels))
+            names, slices = session.run(self._labels)
+            self._graph = _Graph(self._tensors, names, slices)
+            self._names = [name.decode() for name in names]
             self._memory = [None] * len(self._tensors)
         # The values of one fetch are released before the next, which gets the same memory again.
         # Memory that a process has not used before costs ten times the time of copying to it.
@@ -75,6 +78,12 @@ class Copies:
                 before = self._memory[index]
                 self._memory[index] = _copied(values[place], self._tensors[index].dtype, before)
             del values
+
+    def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yields the copies with their names in the files; slices of a variable share its name."""
+        for name, array in zip(self._names, self._memory, strict=True):
+            assert array is not None
+            yield name, array
 
     def write(self, prefix: str) -> None:
         """Writes the copies as `tf.train.Saver` writes the values; no session of the run is used.

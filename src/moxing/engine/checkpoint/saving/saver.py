@@ -117,6 +117,7 @@ class Saver:
         step: int,
         extra: Mapping[str, Any],
         input_state: Callable[[], bytes | None] = lambda: None,
+        check: Callable[[Iterable[tuple[str, np.ndarray]]], None] = lambda copies: None,
     ) -> Callable[[], Checkpoint] | None:
         """Copies the current values, and leaves it to the caller to commit them.
 
@@ -125,6 +126,8 @@ class Saver:
             step: global step of the values.
             extra: as in `save`.
             input_state: as in `save`.
+            check: called with the names and the values before the copies are written; an error of
+                it is raised, and nothing is written.
 
         Returns:
             A function that commits the copies as `save` does, in any thread; call it before
@@ -136,7 +139,12 @@ class Saver:
         TENSORFLOW.info("%s", report.saving_checkpoint(step, self._path))
         self._copies.take(session)
         state = input_state()
-        return lambda: self._save(target, facts, self._copies.write, lambda: state)
+
+        def write(staged: str) -> None:
+            check(self._copies.arrays())
+            self._copies.write(staged)
+
+        return lambda: self._save(target, facts, write, lambda: state)
 
     @property
     def _path(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 
 from moxing.engine.checkpoint import manifest
-from moxing.engine.checkpoint.best import DIRECTORY as BEST
-from moxing.engine.checkpoint.names import MANIFEST
+from moxing.engine.checkpoint.names import BEST, MANIFEST
+from moxing.engine.wording.record_files import BEST_RECORD
+from moxing.framework import file
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,15 @@ def kept(log_dir: str) -> list[Kept]:
     return sorted(found, key=lambda one: (one.step, one.name))
 
 
+def best_record(path: str) -> tuple[str, float] | None:
+    """The metric and the value that a checkpoint that is a folder is kept for; None: no record."""
+    try:
+        record = json.loads(file.read(f"{path}/{BEST_RECORD}"))
+        return str(record["metric"]), float(record["value"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _of(log_dir: str, prefix: str, record: manifest.Manifest) -> Kept:
     best = record.extra.get("best")
     note = ""
@@ -47,5 +58,5 @@ def _of(log_dir: str, prefix: str, record: manifest.Manifest) -> Kept:
         time = os.stat(prefix + MANIFEST).st_mtime
     except OSError:
         time = 0.0
-    size = sum(file.bytes for file in record.files.values())
+    size = sum(part.bytes for part in record.files.values())
     return Kept(os.path.relpath(prefix, log_dir), record.step, size, time, note)
