@@ -107,12 +107,16 @@ def _one(spec: Any) -> tuple[int | None, ...]:
 
 
 def build_optimizer(model: Any) -> None:
-    """Makes the optimizer's variables for each weight, unless they exist."""
-    optimizer = model.optimizer
+    """Makes the compiled optimizer's variables for each weight, unless they exist."""
+    make_slots(model.optimizer, model.trainable_variables)
+
+
+def make_slots(optimizer: Any, variables: Sequence[Any]) -> None:
+    """Makes an optimizer's variables for the weights that it updates, unless they exist."""
     if hasattr(optimizer, "_create_all_weights"):
-        optimizer._create_all_weights(model.trainable_variables)
+        optimizer._create_all_weights(variables)
     elif not getattr(optimizer, "built", getattr(optimizer, "_built", False)):
-        optimizer.build(model.trainable_variables)
+        optimizer.build(variables)
 
 
 def _variables_of_tf_keras(optimizer: Any) -> list[Any]:

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.job.job import Loss, Model
 from moxing.errors import MoxValueError
 from moxing.keras import misfit
-from moxing.keras.building import families
+from moxing.keras.building import families, optimizers
 from moxing.keras.building.families import Family
 from moxing.keras.building.optimizer import KerasOptimizer
 from moxing.keras.building.step import Step
@@ -55,7 +55,7 @@ class TrainedModel:
         *flat, scale = inputs
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
         element = self._pipeline.element(specs)
-        step, variables = self._ready(element)
+        step, variables = self._ready(element, specs)
         with misfit.told("train_data", element, self.model):
             traced = step.forward(self._pipeline.pack, specs)
         mine: dict[int, tf.Variable] = {}
@@ -82,11 +82,10 @@ class TrainedModel:
             loss = tf.identity(built.result["loss"], name="loss")
             gradients = _behind_first(built.result["gradients"])
         self._gradients[loss.name] = gradients
-        logs = {"loss": loss, **_scalars(built.result["logs"])}
-        return Model(losses=(Loss(loss),), log=logs)
+        return Model(losses=(Loss(loss),), log=_scalars(built.result["logs"]))
 
     def optimizer_fn(self) -> tf.train.Optimizer:
-        """Returns a graph optimizer for the optimizer that the model was compiled with."""
+        """Returns a graph optimizer that updates like the model's optimizers."""
         assert self._step is not None
         assert self.variables is not None
         return KerasOptimizer(self._step, self.variables, self._gradients)
@@ -108,7 +107,9 @@ class TrainedModel:
             _wait(built, other, state)
         self._built.append(built)
 
-    def _ready(self, element: tuple[Any, ...]) -> tuple[Step, Variables]:
+    def _ready(
+        self, element: tuple[Any, ...], specs: Sequence[tf.TensorSpec]
+    ) -> tuple[Step, Variables]:
         """Builds the model's variables, as Keras does at the first batch, and collects them."""
         if self._step is None or self.variables is None:
             with eager_mode(), misfit.told("train_data", element, self.model):
@@ -122,9 +123,27 @@ class TrainedModel:
                     "The model has no trainable weights. Set layer.trainable = True for those that"
                     " fit is to train, and compile it again."
                 )
+            if optimizers.others(self.model):
+                self._make_slots(element, specs)
             self.variables = Variables(self._family, self.model)
             self._step = Step(self._family, self.model, self.variables.eager, self._fuses)
         return self._step, self.variables
+
+    def _make_slots(self, element: tuple[Any, ...], specs: Sequence[tf.TensorSpec]) -> None:
+        """Makes the variables of each optimizer, for the weights that it updates in a step.
+
+        Which weights these are shows only in a step, so it is traced once more than it is built.
+        """
+        weights = families.weights(self._family, self.model)
+        step = Step(self._family, self.model, [self._family.plain(v) for v in weights], False)
+        with misfit.told("train_data", element, self.model):
+            step.forward(self._pipeline.pack, list(specs))
+        for optimizer in optimizers.of_model(self.model):
+            pairs = zip(step.trained, step.optimizers, strict=True)
+            own = [variable for variable, owner in pairs if owner is optimizer]
+            if own and optimizer is not self.model.optimizer:
+                with eager_mode():
+                    families.make_slots(optimizer, own)
 
 
 def _wait(writing: Built, reading: Built, state: set[str]) -> None:

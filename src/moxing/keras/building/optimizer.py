@@ -1,4 +1,4 @@
-"""Wraps a Keras optimizer as a graph optimizer for the engine."""
+"""Wraps the Keras optimizers of a model as one graph optimizer for the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moxing.keras.building.variables import SLOT, Variables
 
 
 class KerasOptimizer(tf.train.Optimizer):
-    """Returns the gradients that the step computed, and updates like the Keras optimizer.
+    """Returns the gradients that the step computed, and updates like the Keras optimizers.
 
     Args:
         step: the traced step.
@@ -55,8 +55,9 @@ class KerasOptimizer(tf.train.Optimizer):
             if gradient is None:
                 continue
             device, original = _device(variable), _original(variable)
-            held = _held_back(self._summed(gradient))
-            sets.setdefault(device, {})[numbers[original]] = held
+            number = numbers[original]
+            held = _held_back(self._summed(gradient, self._step.optimizers[number]))
+            sets.setdefault(device, {})[number] = held
             own.setdefault(device, {})[original] = variable
         done = [self._update(device, sets[device], own[device]) for device in sets]
         update = tf.group(*done)
@@ -76,7 +77,7 @@ class KerasOptimizer(tf.train.Optimizer):
         with tf.control_dependencies(None):
             return build(traced, [], self._made_for("", {})).result
 
-    def _summed(self, gradient: Any) -> Any:
+    def _summed(self, gradient: Any, optimizer: Any) -> Any:
         """Returns the gradient with each row once: the sum over the uses of that row.
 
         Where a batch uses a row twice, Keras 3 squares the two parts and not their sum, and all
@@ -85,7 +86,6 @@ class KerasOptimizer(tf.train.Optimizer):
         """
         if not isinstance(gradient, tf.IndexedSlices):
             return gradient
-        optimizer = self._step.optimizer
         if self._step.package == "keras" and type(optimizer).__name__ != "SGD":
             return tf.convert_to_tensor(gradient)  # These optimizers update all rows anyway.
         return unique_rows(gradient)

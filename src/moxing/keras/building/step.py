@@ -1,13 +1,13 @@
 """Traces a Keras model's training step in two parts: the gradients, and the update.
 
 Between the two parts, the engine averages the gradients of all devices and processes. The first
-part is the model's own `train_step`, with an optimizer that only records its gradients.
+part is the model's own `train_step`, with optimizers that only record their gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import tensorflow as tf2
@@ -15,11 +15,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError
 from moxing.keras import shards
-from moxing.keras.building import fused
+from moxing.keras.building import fused, optimizers
 from moxing.keras.building.families import Family
 from moxing.keras.building.trace import Traced, trace
-
-_METHODS = ("apply_gradients", "apply")
 
 
 class Step:
@@ -39,13 +37,9 @@ class Step:
         self.plain, self.package = family.plain, family.package
         self._forward: dict[Any, Traced] = {}
         self._updates: dict[Any, Traced] = {}
-        # The trained variables, in the order of train_step's gradients.
+        # The trained variables, in the order of train_step's gradients, and their optimizers.
         self.trained: list[Any] = []
-
-    @property
-    def optimizer(self) -> Any:
-        """The optimizer that the model was compiled with."""
-        return self._model.optimizer
+        self.optimizers: list[Any] = []
 
     def forward(self, pack: Callable[[list[Any]], Any], specs: list[tf.TensorSpec]) -> Traced:
         """Returns the traced computation of the loss and gradients of a batch.
@@ -79,24 +73,32 @@ class Step:
         """
         key = repr(sorted(specs))
         if key not in self._updates:
-            optimizer, trained = self._model.optimizer, self.trained
+            owners = {id(self.optimizers[n]): self.optimizers[n] for n in sorted(specs)}
             numbers = sorted(specs)
 
             def update(*flat: Any) -> None:
-                gradients = tf.nest.pack_sequence_as(
+                packed = tf.nest.pack_sequence_as(
                     [specs[n] for n in numbers], list(flat), expand_composites=True
                 )
-                pairs = zip(gradients, [trained[n] for n in numbers], strict=True)
-                with fused.updates(optimizer) if self._fuses else nullcontext():
-                    optimizer.apply_gradients(pairs)
+                gradients = dict(zip(numbers, packed, strict=True))
+                for optimizer in owners.values():
+                    own = [n for n in numbers if self.optimizers[n] is optimizer]
+                    with fused.updates(optimizer) if self._fuses else nullcontext():
+                        optimizer.apply_gradients([(gradients[n], self.trained[n]) for n in own])
 
             flat = tf.nest.flatten([specs[n] for n in numbers], expand_composites=True)
             self._updates[key] = trace("optimizer", update, flat, self._known)
         return self._updates[key]
 
     def rate(self) -> Traced | None:
-        """Returns the traced learning rate; None if the optimizer has none of a known form."""
-        optimizer = self._model.optimizer
+        """Returns the traced learning rate; None if it has no known form.
+
+        Of several optimizers the rate is the rate of the one that the model was compiled with, or
+        of the first where that one updates nothing.
+        """
+        compiled = self._model.optimizer
+        used = any(one is compiled for one in self.optimizers)
+        optimizer = compiled if used or not self.optimizers else self.optimizers[0]
 
         def rate() -> Any:
             if hasattr(optimizer, "_decayed_lr"):  # tf_keras' optimizers of TensorFlow before 2.11
@@ -117,59 +119,23 @@ class Step:
             return None
 
     def _train_step(self, data: Any, scale: tf.Tensor, share: tf.Tensor) -> dict[str, Any]:
-        taken: list[list[tuple[Any, Any]]] = []
+        taken: list[optimizers.Applied] = []
         losses: list[Any] = []
-        with _noting(self._model.optimizer, taken, losses), shards.random_numbers_of(share):
+        known = optimizers.of_model(self._model)
+        with optimizers.noting(known, taken, losses), shards.random_numbers_of(share):
             logs = self._model.train_step(data)
-        if len(taken) != 1:
-            raise MoxNotSupportedError(
-                f"train_step of {type(self._model).__name__} updates weights {len(taken)} times"
-                " with the optimizer it was compiled with; it must do so once. Train such a model"
-                " with moxing.tensorflow: mox.run takes several losses and optimizers."
-            )
-        self.trained = [variable for _, variable in taken[0]]
+        optimizers.check(self._model, taken, self.plain)
+        self.trained = [variable for one in taken for _, variable in one.pairs]
+        self.optimizers = [one.optimizer for one in taken for _ in one.pairs]
         if not isinstance(logs, dict):
             logs = {}
+        # A step with several losses may tell none of that name; then log lines have none either.
+        if losses:
+            logs = {"loss": tf.cast(losses[0], tf.float32), **logs}
         loss = losses[0] if losses else logs.get("loss", tf.constant(0.0))
-        gradients = [shards.scaled(gradient, scale) for gradient, _ in taken[0]]
+        pairs = [pair for one in taken for pair in one.pairs]
+        gradients = [shards.scaled(gradient, scale) for gradient, _ in pairs]
         return {"logs": logs, "loss": tf.cast(loss, tf.float32), "gradients": gradients}
-
-
-@contextmanager
-def _noting(optimizer: Any, taken: list[Any], losses: list[Any]) -> Iterator[None]:
-    """In the block, the optimizer records gradients and the loss, and updates nothing."""
-
-    def note(pairs: Any, *arguments: Any, **named: Any) -> Any:
-        variables = named.get("trainable_variables", arguments[0] if arguments else None)
-        if variables is not None and not hasattr(variables, "name"):
-            pairs = zip(pairs, variables, strict=True)
-        taken.append(list(pairs))
-        return tf.constant(0, tf.int64)
-
-    def scale_loss(loss: Any) -> Any:
-        losses.append(loss)
-        return original_scale(loss)
-
-    def minimize(loss: Any, *arguments: Any, **named: Any) -> Any:
-        losses.append(loss() if callable(loss) else loss)
-        return original_minimize(losses[-1] if callable(loss) else loss, *arguments, **named)
-
-    own: dict[str, Any] = dict.fromkeys(_METHODS, note)
-    original_scale: Any = getattr(optimizer, "scale_loss", None)
-    original_minimize: Any = getattr(optimizer, "minimize", None)
-    if original_scale is not None:
-        own["scale_loss"] = scale_loss
-    elif original_minimize is not None:
-        own["minimize"] = minimize
-    own = {name: method for name, method in own.items() if hasattr(type(optimizer), name)}
-    before = {name: vars(optimizer)[name] for name in own if name in vars(optimizer)}
-    vars(optimizer).update(own)
-    try:
-        yield
-    finally:
-        for name in own:
-            del vars(optimizer)[name]
-        vars(optimizer).update(before)
 
 
 def specs_of(gradients: dict[int, Any]) -> dict[int, Any]:

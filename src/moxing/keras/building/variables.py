@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.replica_names import PREFIX
-from moxing.keras.building import families, names
+from moxing.keras.building import families, names, optimizers
 from moxing.keras.building.families import Family
 
 WEIGHT: Final = "weight"
@@ -79,12 +79,12 @@ class Held:
 
 
 class Variables:
-    """All variables of a model, its optimizer and its metrics.
+    """All variables of a model, its optimizers and its metrics.
 
     Args:
         family: the Keras family of the model.
         model: the compiled model, with all its variables built.
-        applied: whether the model is applied, not trained, so that its optimizer has no part here.
+        applied: whether the model is applied, not trained: its optimizers have no part here.
     """
 
     def __init__(self, family: Family, model: Any, applied: bool = False) -> None:
@@ -93,11 +93,11 @@ class Variables:
         weights = families.weights(family, model)
         trained = {id(family.plain(v)) for v in model.trainable_variables}
         paths = [family.path(v) for v in weights]
-        optimizers = [] if applied else [model.optimizer]
-        layers = names.renumbered([model, *families.layers_of(model), *optimizers], paths)
+        used = [] if applied else optimizers.of_model(model)
+        layers = names.renumbered([model, *families.layers_of(model), *used], paths)
         weight_names = [names.of_weight(path, layers) for path in paths]
         known = dict(zip(paths, weight_names, strict=True))
-        slots = [v for one in optimizers for v in family.optimizer_variables(one)]
+        slots = [v for one in used for v in family.optimizer_variables(one)]
         slot_names = [names.of_slot(family.path(v), known, layers) for v in slots]
         metrics = [v for metric in model.metrics for v in metric.variables]
         found = [
