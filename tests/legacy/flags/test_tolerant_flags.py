@@ -484,3 +484,11 @@ def test_a_float_flag_with_an_integer_default_is_a_float_to_all_others(tf_flags:
     with tf.Graph().as_default():
         assert tf.constant(scale).dtype == tf.float32
         assert (tf.zeros([2], tf.float64) * scale).dtype == tf.float64
+
+
+def test_withheld_flags_keep_their_defaults(tf_flags: Make) -> None:
+    flags = tf_flags([], {"job_name": "worker", "num_gpus": "2"})
+    flags.line.withhold(("job_name", "task_index"))
+    flags.DEFINE_string("job_name", "", "ps or worker")
+    flags.DEFINE_integer("num_gpus", 1, "devices")
+    assert (flags.FLAGS.job_name, flags.FLAGS.num_gpus) == ("", 2)

@@ -5,6 +5,10 @@ import numpy as np
 import tensorflow as tf
 
 STEPS, BATCH = 8, 16
+# Of the program's other way to train, by parameter servers: horovodrun leaves them as they are.
+tf.app.flags.DEFINE_string("job_name", "", "ps or worker; not for Horovod")
+tf.app.flags.DEFINE_integer("task_index", -1, "")
+assert (tf.app.flags.FLAGS.job_name, tf.app.flags.FLAGS.task_index) == ("", -1)
 random = np.random.RandomState(0)
 X = random.rand(64, 4).astype("float32")
 Y = X.dot(np.array([[1.0], [2.0], [-1.0], [0.5]], "float32"))

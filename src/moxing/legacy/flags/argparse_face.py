@@ -77,7 +77,7 @@ def _only_flags(extras: Sequence[str]) -> bool:
 def _put_back(parser: Any, arguments: Sequence[str], command_line: CommandLine) -> list[str]:
     before: list[str] = []
     after: list[str] = []
-    for name, text in command_line.given.items():
+    for name, text in command_line.offered.items():
         for place, owner in ((before, parser), (after, _subparser_with(parser, f"--{name}"))):
             action = owner and owner._option_string_actions.get(f"--{name}")
             if action:

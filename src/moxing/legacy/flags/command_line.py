@@ -25,7 +25,8 @@ class CommandLine:
     Attributes:
         arguments: the arguments that the program finds in `sys.argv[1:]`.
         given: the text of each runtime flag on the command line. These flags are not in
-            `sys.argv`, but a parser of the program that defines one of them gets it back.
+            `sys.argv`, but a parser of the program that defines one of them gets it back, unless
+            they are withheld.
         runtime: the names of all runtime flags.
     """
 
@@ -40,12 +41,22 @@ class CommandLine:
         self.given = dict(given)
         self.runtime = frozenset(runtime)
         self.arguments = list(arguments)
+        self._withheld: frozenset[str] = frozenset()
         self._taken: set[str] = set()
         self._defined: set[str] = set(runtime)
         self._tolerant: list[Callable[[str], bool]] = []
         self._said: set[str] = set()
         self._ignored: dict[str, None] = {}
         self._quiet = quiet
+
+    def withhold(self, names: Iterable[str]) -> None:
+        """Keeps runtime flags from the program's parsers, which then have their defaults."""
+        self._withheld |= frozenset(names)
+
+    @property
+    def offered(self) -> dict[str, str]:
+        """The text of each runtime flag that a parser of the program may get back."""
+        return {name: text for name, text in self.given.items() if name not in self._withheld}
 
     def take(self, names: Iterable[str]) -> None:
         """Records flags of the command line that a parser has taken."""

@@ -68,8 +68,8 @@ class TolerantFlags(absl_flags.FlagValues):
         self._own[name] = _place()
         self._command_line.define((name,))
         self._command_line.tolerate(self._knows)
-        if name in self._command_line.given:
-            self._apply(flag, [self._command_line.given[name]])
+        if name in self._command_line.offered:
+            self._apply(flag, [self._command_line.offered[name]])
         self._read(sys.argv[1:], only=name)
 
     def __getattr__(self, name: str) -> Any:

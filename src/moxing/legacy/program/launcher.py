@@ -67,6 +67,7 @@ def run(
             os.environ["TF_USE_LEGACY_KERAS"] = "1"
         quiet.before_tensorflow()
         command_line = own_flags.take_runtime_flags(arguments)
+        own_flags.withhold_cluster(command_line, found)
         if own_flags.has_flags(command_line) and flagless.is_flagless(script):
             if own_flags.asks_for_help(command_line):
                 complaints.say(f"{script} reads no flags; `mox run --help` lists those of openmox.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moxing.errors import MoxValueError
+from moxing.flags.table import CLUSTER_FLAGS
 from moxing.legacy.flags.command_line import CommandLine, flags_in
+from moxing.legacy.plain.dialect import Dialect
 
 
 def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
@@ -32,6 +34,16 @@ def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> Command
         raise MoxValueError("--flagfile needs a value: --flagfile=FILE.") from error
     rest = runtime.consume(expanded)
     return CommandLine(rest, runtime.given(), runtime.FLAG_NAMES, quiet)
+
+
+def withhold_cluster(command_line: CommandLine, found: Dialect) -> None:
+    """Keeps the flags of the cluster from a program of Horovod.
+
+    Such a program learns its place from Horovod. Flags of these names, which it may have for
+    parameter servers beside Horovod, are not set where horovodrun starts it.
+    """
+    if found.horovod:
+        command_line.withhold(CLUSTER_FLAGS)
 
 
 def has_flags(command_line: CommandLine) -> bool:

@@ -56,6 +56,7 @@ def enter(
     texts = [f"--{name}={text}" for name, text in given.items()]
     # The parent has warned already.
     command_line = own_flags.take_runtime_flags([*texts, *arguments], quiet=True)
+    own_flags.withhold_cluster(command_line, found)
     users = v1_face.show_v1_face(command_line, found, named)
     install(command_line, found, named)
 
