@@ -102,7 +102,9 @@ TABLE = {
         "functional node sequential training training_v1 base_layer base_layer_utils base_layer_v1"
         " training_utils_v1"
     ),
-    "tf_keras.src.engine.base_layer_utils": "infer_init_val_and_dtype",
+    "tf_keras.src.engine.base_layer_utils": (
+        "_UNSAFE_GRAPH_OP_LAYER_CREATION infer_init_val_and_dtype"
+    ),
     "tf_keras.src.engine.functional:Functional": "_insert_layers",
     "tf_keras.src.engine.training:Model": "_get_compile_args _flatten_layers",
     "tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2": "_create_all_weights _decayed_lr",

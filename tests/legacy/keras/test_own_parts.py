@@ -216,3 +216,100 @@ def test_a_model_that_knows_no_input_yet_says_so(faces: Faces) -> None:
     model = faces.load("keras").models.Sequential()
     with pytest.raises(RuntimeError, match="never been called"):
         model.get_input_at(0)
+
+
+@pytest.mark.filterwarnings("ignore:.*_generator. is deprecated")
+@pytest.mark.parametrize("form", ["generator", "iterator", "sequence", "weighted"])
+def test_lists_of_a_generator_are_inputs_and_targets(faces: Faces, form: str) -> None:
+    keras = faces.load("keras")
+    batch = [np.ones([2, 3], np.float32), np.zeros([2, 1], np.float32)]
+    batch += [np.full([2], 0.5, np.float32)] if form == "weighted" else []
+
+    class Batches(keras.utils.Sequence):
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, index: int) -> Any:
+            return batch
+
+    def generate() -> Any:
+        while True:
+            yield batch
+
+    made: Any = {"iterator": lambda: iter(lambda: batch, None), "sequence": Batches}
+    data = made.get(form, generate)
+    with tf.Graph().as_default():
+        ones = {"kernel_initializer": "ones"}
+        model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(3,), **ones)])
+        model.compile(keras.optimizers.SGD(lr=0.0), "mse")
+        history = model.fit_generator(data(), steps_per_epoch=2, epochs=1, verbose=0)
+        score = model.evaluate_generator(data(), steps=1)
+        rows = model.predict_generator(iter([batch[0]]), steps=1)
+
+    assert history.history["loss"] == [4.5 if form == "weighted" else 9.0]
+    assert score == history.history["loss"][0]
+    assert rows.tolist() == [[3.0], [3.0]]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "kinds"),
+    [
+        ("convolutional", "_Conv", "Conv1D Conv2D Conv3D Conv2DTranspose"),
+        ("convolutional", "_SeparableConv", "SeparableConv1D SeparableConv2D"),
+        ("pooling", "_Pooling1D", "MaxPooling1D AveragePooling1D"),
+        ("pooling", "_Pooling2D", "MaxPooling2D AveragePooling2D"),
+        ("pooling", "_GlobalPooling2D", "GlobalMaxPooling2D GlobalAveragePooling2D"),
+    ],
+)
+def test_layers_derive_from_bases_by_their_names_of_keras_2(
+    faces: Faces, module: str, name: str, kinds: str
+) -> None:
+    layers = faces.load("keras").layers
+    base = getattr(getattr(layers, module), name)
+    for kind in kinds.split():
+        assert issubclass(getattr(layers, kind), base)
+    assert not issubclass(layers.Dense, base)
+
+
+def test_an_added_loss_may_wait_for_inputs_and_read_variables(faces: Faces) -> None:
+    keras = faces.load("keras")
+    with tf.Graph().as_default():
+        words, given = keras.layers.Input((None,)), keras.layers.Input((None,), dtype="int32")
+        wide = keras.layers.Lambda(lambda x: x[..., None] * 1.0)(words)
+        scores = keras.layers.Dense(3, kernel_initializer="zeros")(wide)
+        factor = tf.get_variable("factor", initializer=2.0)
+        with tf.control_dependencies([tf.assert_equal(tf.shape(words), tf.shape(given))]):
+            loss = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=tf.cast(given, tf.int32), logits=scores
+            )
+            loss = tf.reduce_sum(loss * factor, axis=tf.constant([0, 1])) / 6.0
+        model = keras.models.Model([words, given], scores)
+        model.add_loss([loss])
+        model.compile(keras.optimizers.SGD(lr=0.1), None)
+        keras.backend.get_session().run(factor.initializer)
+        x, y = np.ones([2, 3], np.float32), np.zeros([2, 3], np.int32)
+        first = model.train_on_batch([x, y])
+        keras.backend.get_session().run(factor.assign(4.0))
+        second = model.test_on_batch([x, y])
+
+    np.testing.assert_allclose(first, 2 * np.log(3), rtol=1e-5)
+    assert first < second < 2 * first  # The factor is read anew; and the step has helped.
+
+
+def test_metrics_are_appended_to_the_lists_of_a_model(faces: Faces) -> None:
+    keras = faces.load("keras")
+    with tf.Graph().as_default():
+        model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(2,), name="rows")])
+        model.compile("sgd", "mse")
+        output = model.get_layer("rows").output
+        model.metrics_names.append("largest")
+        model.metrics_tensors.append(tf.reduce_max(tf.stop_gradient(output)) * 0 + 4.0)
+        model.metrics_tensors.append(tf.reduce_min(output, keepdims=True) * 0 + 2.0)
+        x, y = np.ones([4, 2], np.float32), np.ones([4, 1], np.float32)
+        history = model.fit(x, y, batch_size=2, epochs=1, verbose=0).history
+        values = dict(zip(model.metrics_names, model.test_on_batch(x, y), strict=True))
+
+    assert model.metrics_names == ["loss", "largest", "metric_2"]
+    assert (history["largest"], history["metric_2"]) == ([4.0], [2.0])
+    assert (values["largest"], values["metric_2"]) == (4.0, 2.0)
+    assert len(model.metrics_tensors) == 2

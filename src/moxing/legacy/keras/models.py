@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from moxing.legacy.keras import metric_functions
+
 _PARTS = {"input": "inputs", "output": "outputs"}
 _FIT = {"nb_epoch": "epochs"}
 _GENERATOR = {
@@ -75,7 +77,11 @@ def _layers(layer: Any) -> Any:
 
 # Attributes that Keras had until TensorFlow 2.4, and that programs read. tf_keras does not follow
 # what is assigned to a name that a class has, so these are no attributes of the class.
-_MISSING = {"_graph": _graph, "_layers": _layers}
+_MISSING = {
+    "_graph": _graph,
+    "_layers": _layers,
+    "metrics_tensors": metric_functions.Tensors,
+}
 
 
 def _restore_attributes(kind: Any) -> None:
@@ -149,6 +155,10 @@ def _count_batches(kind: type, name: str) -> None:
         named["generator"] = _iterated(generator)
         if named.get("validation_data") is not None:
             named["validation_data"] = _iterated(named["validation_data"])
+        if getattr(self, "loss", None) and name != "predict_generator":
+            for source in ("generator", "validation_data"):
+                if source in named:
+                    named[source] = _in_tuples(named[source])
         for old in [key for key in named if key in _SAMPLES]:
             samples, (source, new) = named.pop(old), _SAMPLES[old]
             named[source], size = _first_size(named[source])
@@ -193,6 +203,60 @@ def _leaf(batch: Any) -> Any:
     while isinstance(batch, list | tuple | dict):
         batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
     return batch
+
+
+def _in_tuples(batches: Any) -> Any:
+    """Returns a generator's or Sequence's batches, with `[x, y]` and `[x, y, weights]` as tuples.
+
+    Keras 2 took such a list for the inputs and targets of a model, as it took a tuple. tf_keras
+    takes the whole list for inputs.
+    """
+    from tf_keras.utils import Sequence
+
+    if isinstance(batches, Sequence):
+        return _sequence_in_tuples(batches)
+    return _IteratorInTuples(batches) if isinstance(batches, Iterator) else batches
+
+
+class _IteratorInTuples:
+    """An iterator whose batches are tuples; as safe to share between threads as the other one."""
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return _as_tuple(next(self._batches))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batches, name)
+
+
+def _sequence_in_tuples(batches: Any) -> Any:
+    from tf_keras.utils import Sequence
+
+    class SequenceInTuples(Sequence):
+        """A Sequence whose batches are tuples."""
+
+        def __len__(self) -> int:
+            return len(batches)
+
+        def __getitem__(self, index: int) -> Any:
+            return _as_tuple(batches[index])
+
+        def on_epoch_end(self) -> None:
+            batches.on_epoch_end()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(batches, name)
+
+    return SequenceInTuples()
+
+
+def _as_tuple(batch: Any) -> Any:
+    return tuple(batch) if isinstance(batch, list) and len(batch) in (2, 3) else batch
 
 
 def _add(kind: type, name: str, function: Callable[..., Any]) -> None:

@@ -26,6 +26,9 @@ def serve_bare() -> None:
         return infer(_as_called(initializer), *given, **named)
 
     utils.infer_init_val_and_dtype = inferred
+    # The loss of `add_loss` may be of operations that wait for inputs, such as checks of shapes,
+    # or that read variables. tf_keras would compute them once, without inputs.
+    utils._UNSAFE_GRAPH_OP_LAYER_CREATION = True
     kind: Any = base_layer_v1.Layer
     call = kind.__call__
 

@@ -29,6 +29,21 @@ _LAYER_MODULES: dict[str, tuple[str, ...]] = {
     "recurrent": ("rnn", "rnn.base_rnn", "rnn.rnn_utils"),
     "wrappers": ("rnn", "rnn.base_wrapper"),
 }
+# Names that Keras 2 had for the classes from which its layers derive, and that programs ask of.
+_BASES: dict[str, dict[str, str]] = {
+    "convolutional": {
+        "_Conv": f"{_SRC}.layers.convolutional.base_conv:Conv",
+        "_SeparableConv": f"{_SRC}.layers.convolutional.base_separable_conv:SeparableConv",
+    },
+    "pooling": {
+        f"_{kind}Pooling{axes}D": (
+            f"{_SRC}.layers.pooling.base_{kind.lower()}{'_' * bool(kind)}pooling{axes}d"
+            f":{kind}Pooling{axes}D"
+        )
+        for kind in ("", "Global")
+        for axes in (1, 2, 3)
+    },
+}
 # Modules of Keras 2 that knew its backend as K, as those of layers and models did.
 _WITH_BACKEND = ("activations", "callbacks", "initializers", "losses", "metrics", "regularizers")
 # Modules of `keras.applications` that took their code from a module of the same name.
@@ -204,7 +219,7 @@ def _layers(api: str, with_backend: dict[str, str]) -> Spec:
     modules = {
         name: Spec(
             roots=(show, *(f"{_SRC}.layers.{part}" for part in parts)),
-            names=with_backend,
+            names={**with_backend, **_BASES.get(name, {})},
             fallback=(f"{_SRC}.layers",),
             gone=_GONE,
         )
