@@ -217,3 +217,21 @@ def test_optimizers_are_as_before_afterwards(tmp_path: Path, read: Read) -> None
     with pytest.raises(MoxNotSupportedError):
         trained(tmp_path, by_assignment, read(), 1)
     assert tf.train.Optimizer.apply_gradients is before
+
+
+@pytest.mark.parametrize("shape", [None, [None], [1, None]])
+def test_a_loss_whose_shape_only_a_run_can_tell(
+    shape: Any, tmp_path: Path, read: Read, problem: SimpleNamespace
+) -> None:
+    def model_fn(features: Any, labels: Any, mode: str) -> tfe.EstimatorSpec:
+        weight = tf.get_variable("w", initializer=3.0)
+        size = 0 if shape is None else len(shape)
+        zero = tf.py_func(lambda: np.zeros([1] * size, np.float32), [], tf.float32)
+        zero.set_shape(shape)
+        loss = tf.square(weight) + zero
+        train_op = tf.train.GradientDescentOptimizer(0.5).minimize(loss, step())
+        return tfe.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    estimator = tfe.Estimator(model_fn, tmp_path).train(read(), max_steps=1)
+    assert estimator.get_variable_value("w") == 0.0
+    assert estimator.evaluate(read(50, 1))["loss"] == 0.0

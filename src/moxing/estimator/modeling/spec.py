@@ -115,7 +115,7 @@ def _scalar(loss: Any) -> tf.Tensor:
     tensor = tf.convert_to_tensor(loss)
     if tensor.shape.rank == 0:
         return tensor
-    if tensor.shape.num_elements() == 1:
+    if tensor.shape.num_elements() in (None, 1):  # None: a py_func's, which only a run can tell.
         return tf.reshape(tensor, [])
     raise MoxValueError(
         f"EstimatorSpec's loss ({tensor.name}) has the shape {tensor.shape}; it must be a scalar,"
