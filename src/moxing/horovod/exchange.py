@@ -1,7 +1,9 @@
-"""Sums arrays over processes with TensorFlow's collectives, in a private session.
+"""Sums arrays over processes with TensorFlow's collectives, in private sessions.
 
 A program may run eagerly, in `tf.function` or in its own sessions, so the processes share no graph
-that holds the gradients. So each sum is a step of a private graph on TensorFlow's server.
+that holds the gradients. So each sum is a step of a private graph on TensorFlow's server. Each sum
+has a session of its own: a session takes no new operations while one of its steps runs, and that
+step may wait for a process that waits for the new sum.
 """
 
 from __future__ import annotations
@@ -56,11 +58,10 @@ class Exchange:
             join(cluster, digest=facts, timeout=_START_SECONDS, stall_timeout=_STALL_SECONDS)
         )
         farewell.at_exit(self._stack)
-        config = tf.ConfigProto(device_count={"GPU": 0})
-        config.experimental.collective_group_leader = _LEADER
-        self._graph = tf.Graph()
-        server = start_server(cluster, config=config)
-        self._session = tf.Session(server.target, graph=self._graph, config=config)
+        self._config = tf.ConfigProto(device_count={"GPU": 0})
+        self._config.experimental.collective_group_leader = _LEADER
+        self._target = start_server(cluster, config=self._config).target
+        self._sessions = _Sessions()
         self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._locks: dict[tuple[Any, ...], threading.Lock] = {}
         self._building = threading.Lock()
@@ -106,7 +107,7 @@ class Exchange:
     def _run(self, call: Callable[..., Any], array: np.ndarray) -> np.ndarray:
         with self._building:
             self._waiting += 1
-            self._escape.enter(self._session)
+            self._escape.enter(self._sessions)
         try:
             return np.asarray(call(array))
         except (tf.errors.OpError, RuntimeError) as error:
@@ -128,7 +129,8 @@ class Exchange:
         name, shape, kind, merge = key
         instance = zlib.crc32(repr(key).encode()) % _KEYS
         device = f"/job:worker/replica:0/task:{self.cluster.index}/device:CPU:0"
-        with self._graph.as_default(), tf.device(device):
+        graph = tf.Graph()
+        with graph.as_default(), tf.device(device):
             fed = tf.placeholder(kind, shape)
             # A collective can't reduce an empty tensor, so append an element.
             flat = tf.concat([tf.reshape(fed, [-1]), tf.zeros([1], kind)], 0)
@@ -136,7 +138,8 @@ class Exchange:
                 flat, self.cluster.size, _GROUP, instance, merge_op=merge, final_op="Id"
             )
             result = tf.reshape(summed[:-1], shape)
-        call = self._session.make_callable(result, feed_list=[fed])
+        session = self._sessions.opened(self._target, graph, self._config)
+        call = session.make_callable(result, feed_list=[fed])
         self._calls[key] = call
         return call
 
@@ -151,3 +154,21 @@ class Exchange:
     def _break_off(self, reason: str) -> None:
         TENSORFLOW.error("%s", reason)
         self._escape.take(saves_wait=False)
+
+
+class _Sessions:
+    """The sessions of all sums, which are closed together."""
+
+    def __init__(self) -> None:
+        self._opened: list[tf.Session] = []
+
+    def opened(self, target: str, graph: tf.Graph, config: Any) -> tf.Session:
+        """Returns a new session on the server at `target`."""
+        session = tf.Session(target, graph=graph, config=config)
+        self._opened.append(session)
+        return session
+
+    def close(self) -> None:
+        """Breaks off the steps of all sessions; the end of one may wait for another's."""
+        for session in list(self._opened):
+            threading.Thread(target=session.close, name="break off", daemon=True).start()

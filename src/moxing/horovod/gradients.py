@@ -10,7 +10,7 @@ import tensorflow as tf
 from moxing.errors import MoxNotSupportedError, MoxTypeError, shown
 from moxing.horovod import world
 from moxing.horovod.compression import Compression
-from moxing.horovod.operations import Average, op_of, reduced
+from moxing.horovod.operations import Average, name_of, op_of, reduced
 
 
 class Meeting:
@@ -54,9 +54,8 @@ class Meeting:
         if world.size() == 1:
             return found
         with tf.name_scope("DistributedGradients"):
-            return reduced(
-                found, self._op, self._compression, "gradients", self._before, self._after
-            )
+            name = name_of("gradients", found)
+            return reduced(found, self._op, self._compression, name, self._before, self._after)
 
 
 class GraphOptimizer(tf.compat.v1.train.Optimizer):

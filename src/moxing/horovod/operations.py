@@ -50,9 +50,8 @@ def allreduce(
     """
     del device_dense, device_sparse, others
     op = _op(average, op)
-    return reduced(
-        [tensor], op, compression, name or "allreduce", prescale_factor, postscale_factor
-    )[0]
+    name = name or name_of("allreduce", [tensor])
+    return reduced([tensor], op, compression, name, prescale_factor, postscale_factor)[0]
 
 
 def grouped_allreduce(
@@ -70,9 +69,8 @@ def grouped_allreduce(
     """Reduces several tensors at once; see `allreduce`."""
     del device_dense, device_sparse, others
     op = _op(average, op)
-    return reduced(
-        list(tensors), op, compression, name or "group", prescale_factor, postscale_factor
-    )
+    name = name or name_of("group", tensors)
+    return reduced(list(tensors), op, compression, name, prescale_factor, postscale_factor)
 
 
 def reduced(
@@ -113,9 +111,10 @@ def allgather(tensor: Any, name: str | None = None, **others: Any) -> Any:
         tensor = tf.reshape(tensor, [1])
     if world.exchange() is None:
         return tf.identity(tensor)
+    own = name or name_of("allgather", [tensor])
 
     def gather(array: Any) -> list[np.ndarray]:
-        return [_gathered(np.asarray(array), name or "allgather")]
+        return [_gathered(np.asarray(array), own)]
 
     result = _called(gather, [tensor], [tensor])[0]
     if not tf.executing_eagerly() and tensor.shape.rank is not None:
@@ -126,7 +125,7 @@ def allgather(tensor: Any, name: str | None = None, **others: Any) -> Any:
 def broadcast(tensor: Any, root_rank: int, name: str | None = None, **others: Any) -> Any:
     """Returns the tensor of process `root_rank` in all processes."""
     del others
-    return broadcast_all([tensor], root_rank, name or "broadcast")[0]
+    return broadcast_all([tensor], root_rank, name or name_of("broadcast", [tensor]))[0]
 
 
 def broadcast_all(tensors: Sequence[Any], root_rank: int, name: str) -> list[Any]:
@@ -202,6 +201,20 @@ def _op(average: bool | None, op: str | None) -> str:
     if op not in _MERGE:
         raise MoxValueError(f"op={op!r} is none of {', '.join(_MERGE)}.")
     return op
+
+
+def name_of(kind: str, tensors: Sequence[Any]) -> str:
+    """Returns a name for an exchange without one, from the name of its first tensor in a graph.
+
+    Exchanges of a graph run in any order, so each needs a name of its own, which is the same in all
+    processes. Eager exchanges run in the order of the program, and need none.
+    """
+    if tf.executing_eagerly():
+        return kind
+    first = next((tensor for tensor in tensors if tensor is not None), None)
+    first = first.values if isinstance(first, tf.IndexedSlices) else first
+    label = str(getattr(first, "name", "value")).replace(":", "_")
+    return tf.compat.v1.get_default_graph().unique_name(f"horovod/{kind}/{label}")
 
 
 def _merged(arrays: list[np.ndarray], op: str, name: str) -> list[np.ndarray]:

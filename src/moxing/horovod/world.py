@@ -44,8 +44,10 @@ def init(*arguments: Any, **keywords: Any) -> None:
     if cluster is None:
         _alone.append(True)
         return
+    from moxing.horovod import threads
     from moxing.horovod.exchange import Exchange
 
+    threads.give()
     workers = dataclasses.replace(cluster, ps=())
     _exchange.append(Exchange(workers))
     _hide_cluster()

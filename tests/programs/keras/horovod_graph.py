@@ -51,6 +51,18 @@ with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
 everyones = hvd.allgather_object([w.tolist() for w in weights])
 assert everyones[0] == everyones[-1], everyones
 
+# More exchanges in a run than there are processors: of equal shapes, without names, in any order.
+parts = [tf.fill([3], float(n * (1 + hvd.rank()))) for n in range(9)]
+sums = [hvd.allreduce(part, op=hvd.Sum) for part in parts]
+rows = [hvd.allgather(part[:1]) for part in parts]
+with tf.Session() as session:
+    for order in (range(9), range(8, -1, -1)) if hvd.rank() else (range(9), range(9)):
+        found = session.run({n: (sums[n], rows[n]) for n in order})
+        for n in range(9):
+            total = n * sum(range(1, hvd.size() + 1))
+            assert found[n][0].tolist() == [total] * 3, (n, found[n])
+            assert found[n][1].tolist() == [n * (1 + rank) for rank in range(hvd.size())]
+
 alone = build(tf.train.AdamOptimizer(0.05), "alone")
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())

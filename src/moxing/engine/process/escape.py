@@ -6,8 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-
-import tensorflow.compat.v1 as tf
+from typing import Protocol
 
 from moxing import leaving
 from moxing.cluster.failure import PeerFailureError
@@ -17,6 +16,12 @@ _OWN_END_SECONDS = 1.0  # Seconds that a step has to end by itself after a proce
 _BREAK_SECONDS = 10.0  # Seconds that a step has to end once its session was closed.
 _SAVE_SECONDS = 600.0  # Seconds that a save has to end, which does not wait for other processes.
 _TURN_SECONDS = 0.1
+
+
+class Closable(Protocol):
+    """A session, or several sessions that are closed together."""
+
+    def close(self) -> None: ...
 
 
 class Escape:
@@ -31,12 +36,12 @@ class Escape:
     """
 
     def __init__(self) -> None:
-        self.session: tf.Session | None = None
+        self.session: Closable | None = None
         self._armed = True
         self._saves = 0
         self._last: list[Callable[[], None]] = []
 
-    def enter(self, session: tf.Session) -> None:
+    def enter(self, session: Closable) -> None:
         """From now on the main thread may wait for others inside this session."""
         self.session, self._armed = session, True
 
