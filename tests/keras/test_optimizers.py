@@ -24,8 +24,10 @@ def same(one: Any, other: Any) -> None:
 def values(model: Any) -> list[np.ndarray]:
     found = list(model.weights)
     for optimizer in getattr(model, "players", None) or (model.one, model.other):
-        variables = optimizer.variables
-        found += variables() if callable(variables) else variables
+        variables: Any = optimizer.variables
+        if callable(variables):
+            variables = variables()
+        found += [*variables]
     return [np.asarray(variable.numpy()) for variable in found]
 
 
