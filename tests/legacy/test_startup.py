@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import venv
 from pathlib import Path
 
@@ -139,7 +140,8 @@ def test_programs_of_tensorflow_1_get_one_sentence(
     assert (code, error) == (1, _sentence(environment, what.replace("ENV", str(site)), other))
 
 
-def test_a_program_of_horovod_gets_one_sentence() -> None:
+def test_a_program_of_horovod_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
     error = ModuleNotFoundError("No module named 'horovod'", name="horovod.keras")
 
     sentence = startup.about_absent(error, "train.py")
@@ -225,6 +227,29 @@ def test_the_start_up_line_imports_nothing(environment: Path) -> None:
 
     # Three chances, since other processes may be in the way.
     assert "True set()\n" in [_python(environment, "-c", code)[1] for _ in range(3)]
+
+
+def test_only_programs_that_a_program_under_mox_run_starts_are_looked_at(
+    environment: Path,
+) -> None:
+    program = environment / "fake-child" / "moxing" / "legacy" / "program"
+    program.mkdir(parents=True)
+    for folder in (program, program.parent, program.parents[1]):
+        (folder / "__init__.py").write_text("")
+    shutil.copy(Path(startup.__file__), program.parent)
+    (program / "children.py").write_text(
+        "import sys\ndef take_over(words):\n    print(*words[1:])\n    sys.exit()\n"
+    )
+    variables = {"PYTHONPATH": str(environment / "fake-child")}
+    script = _script(environment, "print('as it is')\n")
+    children = {**variables, startup.CHILDREN: ""}
+
+    assert _python(environment, script, **variables)[1] == "as it is\n"
+    assert _python(environment, "-O", script, "--x", **children)[1] == "-O train.py --x\n"
+    assert _python(environment, "-m", "train", **children)[1] == "-m train\n"
+    assert _python(environment, "-c", "print(1)", script, **children)[1] == "1\n"
+    gone = {"PYTHONPATH": str(environment / "fake-child" / "moxing"), startup.CHILDREN: ""}
+    assert _python(environment, script, **gone)[1] == "as it is\n"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """The functions that openmox's .pth files in site-packages call for a plain `python script.py`.
 
 Python reads `openmox.pth` at every start; it only wraps `sys.excepthook`, so nothing here is
-imported before a program fails. While `mox legacy on` holds, a second file calls `rerun` first.
+imported before a program fails, unless `mox run` started the process: then it calls `as_child`.
+While `mox legacy on` holds, a second file calls `rerun` first.
 Nothing but the standard library's core is imported, and TensorFlow never.
 """
 
@@ -11,6 +12,8 @@ import os
 import sys
 import types
 
+# Set for the processes that a program under `mox run` starts, by moxing/legacy/program/children.py.
+CHILDREN = "MOX_RUN_CHILDREN"
 _GUARD = "MOX_LEGACY_PID"
 _PACKAGES = (b"moxing", b"oneflow")
 # The part of a file that is searched: no program is longer, but a data file named .py may be.
@@ -84,6 +87,15 @@ def _as_run(script: str) -> str:
     if spec is not None:
         return f"-m {spec.name.removesuffix('.__main__')}"
     return os.path.relpath(script) if os.path.isabs(script) else script
+
+
+def as_child() -> None:
+    """Lets a program that a program under `mox run` starts by a shell run under `mox run`, too."""
+    words = sys.orig_argv[1:]
+    if any(word == "-m" or word.endswith(".py") for word in words) and "-c" not in words:
+        from moxing.legacy.program import children
+
+        children.take_over(sys.orig_argv)
 
 
 def rerun(all_old: bool = False) -> None:

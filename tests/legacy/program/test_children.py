@@ -73,3 +73,24 @@ def test_everything_else_stays(folder: Path) -> None:
         [],
     ):
         assert command(args) is None, args
+
+
+def test_a_process_that_a_shell_started_starts_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda path, words: started.append([path, *words]))
+    monkeypatch.setenv("MOX_RUN_CHILDREN", "not this terminal,tensorlayer")
+
+    children.take_over(["python", "-u", "train.py", "--x"])
+    children.take_over(["python", "plain.py"])
+    children.take_over(["python", *PREFIX, "train.py"])
+
+    python = sys.executable
+    assert started == [[python, python, "-u", *PREFIX, "--face=tensorlayer", "train.py", "--x"]]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_file_that_only_python_2_parses_is_a_program_too(folder: Path) -> None:
+    (folder / "old.py").write_text("print 'no library', 7 / 2\n")
+    assert command([sys.executable, "old.py"]) == [sys.executable, *PREFIX, "old.py"]

@@ -77,3 +77,52 @@ def test_a_package_with_modules_on_pythonpath(tmp_path: Path) -> None:
         "evaluate placeholder --x",
     ]
     assert "starts translate/evaluate.py: it runs as `mox run` does." in done.stderr
+
+
+SHELL_FILES = {
+    "evaluate.py": """
+        import sys
+        import tensorflow as tf
+        print('evaluate', tf.placeholder.__name__, *sys.argv[1:], flush=True)
+        """,
+    "old.py": "print 'python', 7 / 2\n",
+    "other.py": "import sys\nprint('other', 'tensorflow' in sys.modules)\n",
+    "train.py": """
+        import os
+        import sys
+        import tensorflow as tf
+
+        tf.placeholder
+        assert os.system('python evaluate.py --system && python other.py') == 0
+        print(os.popen('python -m evaluate --popen 2>&1').read().splitlines(), flush=True)
+        os.execv(sys.executable, [sys.executable, 'old.py'])
+        """,
+}
+
+
+@pytest.mark.slow
+def test_programs_that_a_shell_starts(tmp_path: Path) -> None:
+    for name, source in SHELL_FILES.items():
+        (tmp_path / name).write_text(textwrap.dedent(source))
+    here = os.path.dirname(sys.executable)
+    folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != here]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "moxing", "run", "train.py"],
+        cwd=tmp_path,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "evaluate placeholder --system",
+        "other False",
+        "['evaluate placeholder --popen']",  # No line of openmox's in an output that is read.
+        "python 3",
+    ]
+    assert done.stderr.count("starts evaluate.py: it runs as `mox run` does.") == 1
+    assert done.stderr.count("starts old.py: it runs as `mox run` does.") == 1

@@ -143,7 +143,7 @@ def test_such_a_main_file_divides_as_python_2(
     module = types.ModuleType("__main__")
     module.__file__ = str(main)
     monkeypatch.setitem(sys.modules, "__main__", module)
-    port._is_python2.cache_clear()
+    port.is_python2.cache_clear()
     assert port.main_is_python2()
     code = source.compiled((tmp_path / "new.py").read_bytes(), str(tmp_path / "new.py"))
     assert code is not None

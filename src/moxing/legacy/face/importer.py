@@ -11,21 +11,17 @@ from __future__ import annotations
 import builtins
 import importlib.machinery
 import importlib.util
-import os
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-import moxing
 from moxing.errors import MoxError, MoxImportError
-from moxing.legacy.face import aged, gone, loading
+from moxing.legacy.face import aged, gone, loading, owned
 from moxing.legacy.face.faces import Faces
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
 _ALSO_OURS = ("tf_slim",)
-_LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 
 
 class UserCode:
@@ -33,7 +29,6 @@ class UserCode:
 
     def __init__(self, faces: Faces, named: Collection[str] = ()) -> None:
         """Args: faces: the faces. named: installed packages whose modules also see the faces."""
-        self._not_ours = tuple(_real(folder) + os.sep for folder in _foreign_folders())
         self._named = {*_ALSO_OURS, *named}
         self.faces = faces
         self.builtins = types.ModuleType("builtins", builtins.__doc__)
@@ -45,12 +40,7 @@ class UserCode:
 
         All files are the user's except those of Python, of openmox and of installed libraries.
         """
-        if not path or path.startswith("<"):
-            return False
-        real = os.path.realpath(path)
-        return not real.startswith(self._not_ours) and not any(
-            f"{os.sep}{folder}{os.sep}" in real for folder in _LIBRARY_FOLDERS
-        )
+        return owned.owns(path)
 
     def has(self, name: str, path: str) -> bool:
         """Whether the module `name`, in the file `path`, sees the faces."""
@@ -213,13 +203,3 @@ def _why(module: types.ModuleType, item: str) -> str:
     except (AttributeError, NotImplementedError) as error:
         return str(error) if isinstance(error, MoxError) else ""
     return ""
-
-
-def _foreign_folders() -> list[str]:
-    """Folders whose Python files are never the user's, even below the script's folder."""
-    folders = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return [*folders, os.path.dirname(moxing.__file__)]
-
-
-def _real(entry: str) -> str:
-    return os.path.realpath(entry)

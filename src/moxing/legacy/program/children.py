@@ -1,7 +1,10 @@
 """Runs the Python programs that the program starts with the same modules as the program.
 
 A program that calls `subprocess.run([sys.executable, "evaluate.py"])`, or starts `python`, expects
-its own interpreter and its own TensorFlow. So the new process runs `mox run evaluate.py`.
+its own interpreter and its own TensorFlow. So the new process runs `mox run evaluate.py`. Where the
+program gives the command as a list of words, the list is changed. Where a shell starts the process,
+as for `os.system("python evaluate.py")`, the new interpreter starts again: openmox.pth finds a
+variable in its environment and has `take_over` called.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from moxing.errors import MoxValueError
+from moxing.legacy import startup
+from moxing.legacy.face import owned
 from moxing.legacy.plain import texts
 from moxing.legacy.program import complaints, modules
+from moxing.legacy.python2 import port
 
 _LIBRARIES = ("tensorflow", "keras", "moxing", "oneflow")
 _ALONE = frozenset("bBdEOqsSuv")
@@ -48,6 +54,46 @@ def install(owns: Callable[[str], bool], named: Collection[str] = ()) -> None:
 
     __init__.mox_before = start  # type: ignore[attr-defined]
     popen.__init__ = __init__
+    _tell_shells(named)
+
+
+def _tell_shells(named: Collection[str]) -> None:
+    """Sets the variables by which interpreters that shells start find what they should run as."""
+    os.environ[startup.CHILDREN] = ",".join([_identity(sys.__stderr__), *named])
+    found = shutil.which("python")
+    here = os.path.dirname(sys.executable)
+    in_venv = sys.prefix != sys.base_prefix
+    if in_venv and (found is None or os.path.dirname(found) != here):
+        # The program expects `python` to be the interpreter that runs it.
+        os.environ["PATH"] = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
+
+
+def _identity(stream: Any) -> str:
+    """Names the file or terminal behind a stream; an empty text for a stream without any."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def take_over(words: Sequence[str]) -> None:
+    """Starts this process again under `mox run` if it runs a Python file of the user's.
+
+    A line says so where standard error is that of the program which started this process: where it
+    reads the output instead, a line of ours might be taken for a part of it.
+
+    Args:
+        words: the command line of this interpreter.
+    """
+    told, *named = os.environ[startup.CHILDREN].split(",")
+    changed = command([sys.executable, *words[1:]], owned.owns, named)
+    if changed is None:
+        return
+    arguments, what = changed
+    if told and told == _identity(sys.__stderr__):
+        complaints.say(f"the program starts {what}: it runs as `mox run` does.")
+    os.execv(sys.executable, arguments)
 
 
 def command(
@@ -78,7 +124,8 @@ def command(
         path, what = os.path.join(folder or "", rest[0]), rest[0]
     if not path.endswith(".py") or not os.path.isfile(path) or not owns(os.path.abspath(path)):
         return None
-    if not any(use.path.partition(".")[0] in _LIBRARIES for use in texts.uses(path, _LIBRARIES)):
+    uses = (use.path.partition(".")[0] for use in texts.uses(path, _LIBRARIES))
+    if not any(library in _LIBRARIES for library in uses) and not port.is_python2(path):
         return None
     faces = [f"--face={name}" for name in named]
     # -P: a file moxing.py in that folder must not be taken for the package.

@@ -90,7 +90,7 @@ def port(
 
 def main_is_python2() -> bool:
     """Whether the program's main file is written for Python 2."""
-    return _is_python2(_main())
+    return is_python2(_main())
 
 
 def _main() -> str:
@@ -98,7 +98,7 @@ def _main() -> str:
 
 
 @functools.cache
-def _is_python2(path: str) -> bool:
+def is_python2(path: str) -> bool:
     """Whether a program is written for Python 2."""
     try:
         with open(path, "rb") as file:
