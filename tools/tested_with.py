@@ -64,6 +64,12 @@ PACKAGES = (
 DAEMONS = (
     ("Slurm", "slurm", "jobs of `--emit=slurm` on two nodes", "tests/real/test_slurm.py"),
     ("OpenSSH", "ssh", "`mox launch --ssh` over two machines", "tests/real/test_ssh.py"),
+    (
+        "slirp4netns",
+        "slirp4netns",
+        "the way out of a job's own network",
+        "tests/real/test_isolation.py",
+    ),
     ("Chromium", "browser", "a reader of all pages, at two widths", "tests/browser"),
     ("buildah", "images", "both Dockerfiles built, on Debian 12", "tests/docker/built"),
     ("Ceph", "s3", "a store, through its S3 gateway", "tests/framework/file"),

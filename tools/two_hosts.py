@@ -94,6 +94,7 @@ def bring_up(folder: Path) -> dict[str, str]:
         "hosts": {n: {"pid": pids[n], "address": f"{LAN}{i}"} for i, n in enumerate(NAMES, 1)},
         "slurm": run("slurmctld", "-V"),
         "ssh": run("sh", "-c", "ssh -V 2>&1"),
+        "slirp4netns": run("slirp4netns", "--version").partition("\n")[0],
     }
     (folder / "world.json").write_text(json.dumps(facts))
     return {

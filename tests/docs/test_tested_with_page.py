@@ -15,6 +15,7 @@ spec.loader.exec_module(tool)
 WORLD = {
     "slurm": "slurm-wlm 22",
     "ssh": "OpenSSH_9",
+    "slirp4netns": "slirp4netns version 1",
     "s3": "ceph",
     "browser": "Chromium",
     "images": "buildah 1",

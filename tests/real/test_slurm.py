@@ -211,6 +211,7 @@ def test_of_an_array_one_job_alone_is_told(submit: Callable[..., Job]) -> None:
     assert len(slurm("squeue", "-h", "-t", "R", "-r", "-o", "%F").splitlines()) == 1
 
 
+@pytest.mark.timeout(400)
 def test_a_private_job_has_no_port_and_saves_when_it_is_told(
     tmp_path: Path,
     hosts: tuple[Host, Host],
