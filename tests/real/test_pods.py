@@ -157,7 +157,7 @@ class Running:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["k8s"])
+@pytest.mark.parametrize("kind", ["k8s", "jobset"])
 def test_pods_train_survive_a_kill_and_end(
     kind: str,
     hosts: tuple[Host, Host],
