@@ -41,6 +41,16 @@ from moxing.legacy.contrib.seq2seq.monotonic import (
     monotonic_attention,
     safe_cumprod,
 )
+from moxing.legacy.contrib.seq2seq.monotonic import (
+    MonotonicAttentionMechanism as _BaseMonotonicAttentionMechanism,
+)
+from moxing.legacy.contrib.seq2seq.private_attention import (
+    _bahdanau_score,
+    _luong_score,
+    _maybe_mask_score,
+    _monotonic_probability_fn,
+    _prepare_memory,
+)
 from moxing.legacy.contrib.seq2seq.trees import gather_tree, gather_tree_from_array
 from moxing.legacy.contrib.seq2seq.wrapper import (
     AttentionWrapper,
@@ -72,7 +82,13 @@ __all__ = [
     "ScheduledOutputTrainingHelper",
     "TrainingHelper",
     "_BaseAttentionMechanism",
+    "_BaseMonotonicAttentionMechanism",
+    "_bahdanau_score",
     "_compute_attention",
+    "_luong_score",
+    "_maybe_mask_score",
+    "_monotonic_probability_fn",
+    "_prepare_memory",
     "dynamic_decode",
     "gather_tree",
     "gather_tree_from_array",

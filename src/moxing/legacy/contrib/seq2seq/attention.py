@@ -11,6 +11,23 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError
 
 
+def masked_memory(memory: Any, lengths: Any) -> Any:
+    """Returns a memory [batch, time, ...] with zeros behind the end of each sequence."""
+    if lengths is None:
+        return memory
+    mask = tf.sequence_mask(lengths, tf.shape(memory)[1], memory.dtype)
+    ones = [1] * (memory.shape.ndims - 2)
+    return memory * tf.reshape(mask, tf.concat([tf.shape(mask), ones], 0))
+
+
+def masked_score(score: Any, lengths: Any, value: Any) -> Any:
+    """Returns scores [batch, time] with `value` behind the end of each sequence."""
+    if lengths is None:
+        return score
+    mask = tf.sequence_mask(lengths, tf.shape(score)[1])
+    return tf.where(mask, score, tf.fill(tf.shape(score), tf.cast(value, score.dtype)))
+
+
 class AttentionMechanism:
     """The interface: `alignments_size`, `state_size`, and calls with (query, state)."""
 
@@ -52,30 +69,20 @@ class BaseAttentionMechanism(AttentionMechanism):
             self._lengths = None
             if memory_sequence_length is not None:
                 self._lengths = tf.cast(memory_sequence_length, tf.int32)
-            self._values = self._masked_memory(memory)
+            self._values = masked_memory(memory, self._lengths)
             self._keys = self._values if memory_layer is None else memory_layer(self._values)
             if custom_key_value_fn is not None:
                 self._keys, self._values = custom_key_value_fn(self._keys, self._values)
             if score_mask_value is None:
                 score_mask_value = -np.inf
-            self._mask_value, self._probability_fn = score_mask_value, probability_fn
+            lengths, value = self._lengths, score_mask_value
+            # Mechanisms of programs call this function on scores of their own.
+            self._probability_fn = lambda score, state: probability_fn(
+                masked_score(score, lengths, value), state
+            )
+            self.dtype = tf.as_dtype(getattr(memory_layer, "dtype", None) or memory.dtype)
             self._batch_size = self._keys.shape[0] or tf.shape(self._keys)[0]
             self._alignments_size = self._keys.shape[1] or tf.shape(self._keys)[1]
-
-    def _masked_memory(self, memory: Any) -> Any:
-        if self._lengths is None:
-            return memory
-        mask = tf.sequence_mask(self._lengths, tf.shape(memory)[1], memory.dtype)
-        ones = [1] * (memory.shape.ndims - 2)
-        return memory * tf.reshape(mask, tf.concat([tf.shape(mask), ones], 0))
-
-    def probabilities(self, score: Any, state: Any) -> Any:
-        """Returns the alignments for scores [batch, time]."""
-        if self._lengths is not None:
-            mask = tf.sequence_mask(self._lengths, tf.shape(score)[1])
-            masked = tf.fill(tf.shape(score), tf.cast(self._mask_value, score.dtype))
-            score = tf.where(mask, score, masked)
-        return self._probability_fn(score, state)
 
     @property
     def memory_layer(self) -> Any:
@@ -200,7 +207,7 @@ class LuongAttention(BaseAttentionMechanism):
                 one = tf.ones_initializer()
                 scale = tf.get_variable("attention_g", [], query.dtype, initializer=one)
             score = luong_score(query, self._keys, scale)
-            alignments = self.probabilities(score, state)
+            alignments = self._probability_fn(score, state)
         return alignments, alignments
 
 
@@ -237,7 +244,7 @@ class BahdanauAttention(BaseAttentionMechanism):
         with tf.variable_scope(None, "bahdanau_attention", [query]):
             processed = self.query_layer(query) if self.query_layer else query
             score = bahdanau_score(processed, self._keys, self._num_units, self._normalize)
-            alignments = self.probabilities(score, state)
+            alignments = self._probability_fn(score, state)
         return alignments, alignments
 
 

@@ -58,14 +58,15 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
     raise MoxValueError(f"mode must be 'recursive', 'parallel', or 'hard', not {mode!r}.")
 
 
-def _chosen(noise: float, mode: str, seed: int | None, score: Any, previous: Any) -> Any:
+def chosen(noise: float, mode: str, seed: int | None, score: Any, previous: Any) -> Any:
+    """Returns a step's alignments by scores [batch, time] of where reading stops."""
     if noise > 0:
         score += noise * tf.random_normal(tf.shape(score), dtype=score.dtype, seed=seed)
     p = tf.cast(score > 0, score.dtype) if mode == "hard" else tf.sigmoid(score)
     return monotonic_attention(p, previous, mode)
 
 
-class _Monotonic(BaseAttentionMechanism):
+class MonotonicAttentionMechanism(BaseAttentionMechanism):
     """Base class of both mechanisms: attention starts at the first memory."""
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
@@ -77,7 +78,7 @@ class _Monotonic(BaseAttentionMechanism):
         return tf.get_variable("attention_score_bias", [], dtype, initializer=initial)
 
 
-class BahdanauMonotonicAttention(_Monotonic):
+class BahdanauMonotonicAttention(MonotonicAttentionMechanism):
     """Monotonic attention with additive scores."""
 
     def __init__(
@@ -98,7 +99,7 @@ class BahdanauMonotonicAttention(_Monotonic):
             query_layer=dense(num_units, "query_layer", dtype or tf.float32),
             memory_layer=dense(num_units, "memory_layer", dtype or tf.float32),
             memory=memory,
-            probability_fn=functools.partial(_chosen, sigmoid_noise, mode, sigmoid_noise_seed),
+            probability_fn=functools.partial(chosen, sigmoid_noise, mode, sigmoid_noise_seed),
             memory_sequence_length=memory_sequence_length,
             score_mask_value=score_mask_value,
             name=name,
@@ -112,11 +113,11 @@ class BahdanauMonotonicAttention(_Monotonic):
             processed = self.query_layer(query) if self.query_layer else query
             score = bahdanau_score(processed, self._keys, self._num_units, self._normalize)
             score += self._bias(query.dtype, self._score_bias_init)
-            alignments = self.probabilities(score, state)
+            alignments = self._probability_fn(score, state)
         return alignments, alignments
 
 
-class LuongMonotonicAttention(_Monotonic):
+class LuongMonotonicAttention(MonotonicAttentionMechanism):
     """Monotonic attention with multiplicative scores."""
 
     def __init__(
@@ -137,7 +138,7 @@ class LuongMonotonicAttention(_Monotonic):
             query_layer=None,
             memory_layer=dense(num_units, "memory_layer", dtype or tf.float32),
             memory=memory,
-            probability_fn=functools.partial(_chosen, sigmoid_noise, mode, sigmoid_noise_seed),
+            probability_fn=functools.partial(chosen, sigmoid_noise, mode, sigmoid_noise_seed),
             memory_sequence_length=memory_sequence_length,
             score_mask_value=score_mask_value,
             name=name,
@@ -153,5 +154,5 @@ class LuongMonotonicAttention(_Monotonic):
                 scale = tf.get_variable("attention_g", [], query.dtype, initializer=one)
             score = luong_score(query, self._keys, scale)
             score += self._bias(query.dtype, self._score_bias_init)
-            alignments = self.probabilities(score, state)
+            alignments = self._probability_fn(score, state)
         return alignments, alignments

@@ -91,34 +91,40 @@ class AttentionWrapper(Cell):
                 )
         if attention_layer_size is not None and attention_layer is not None:
             raise MoxValueError("Only one of attention_layer_size and attention_layer may be set.")
-        self._is_multi, self._mechanisms, self._cell = several, mechanisms, cell
+        self._is_multi, self._attention_mechanisms, self._cell = several, mechanisms, cell
         self._cell_input_fn = cell_input_fn or (lambda x, attention: tf.concat([x, attention], -1))
         self._attention_fn = attention_fn or compute_attention
         self._output_attention, self._alignment_history = output_attention, alignment_history
         self._initial_cell_state = initial_cell_state
-        self._layers_of = _layers(attention_layer_size, attention_layer, len(mechanisms), dtype)
-        self._attention_size = sum(
-            _attention_width(mechanism, layer)
-            for mechanism, layer in zip(mechanisms, self._layers_of, strict=True)
-        )
+        layers = _layers(attention_layer_size, attention_layer, len(mechanisms), dtype)
+        # Programs' own wrappers read these attributes by the names that TensorFlow gave them.
+        self._attention_layers = None if layers[0] is None else layers
+        self._attention_layer_size = sum(map(_attention_width, mechanisms, layers))
 
     def _item_or_tuple(self, values: Sequence[Any]) -> Any:
         return tuple(values) if self._is_multi else next(iter(values))
 
+    def _batch_size_checks(self, batch_size: Any, error_message: str) -> list[Any]:
+        """The assertions that the memories have this number of sequences."""
+        return [
+            tf.assert_equal(batch_size, mechanism.batch_size, message=error_message)
+            for mechanism in self._attention_mechanisms
+        ]
+
     @property
     def output_size(self) -> Any:
-        return self._attention_size if self._output_attention else self._cell.output_size
+        return self._attention_layer_size if self._output_attention else self._cell.output_size
 
     @property
     def state_size(self) -> Any:
-        sizes = [mechanism.alignments_size for mechanism in self._mechanisms]
+        sizes = [mechanism.alignments_size for mechanism in self._attention_mechanisms]
         history = [size if self._alignment_history else () for size in sizes]
         return AttentionWrapperState(
             cell_state=self._cell.state_size,
             time=tf.TensorShape([]),
-            attention=self._attention_size,
+            attention=self._attention_layer_size,
             alignments=self._item_or_tuple(sizes),
-            attention_state=self._item_or_tuple([m.state_size for m in self._mechanisms]),
+            attention_state=self._item_or_tuple([m.state_size for m in self._attention_mechanisms]),
             alignment_history=self._item_or_tuple(history),
         )
 
@@ -129,11 +135,11 @@ class AttentionWrapper(Cell):
                 cell_state = tf.nest.map_structure(tf.identity, self._initial_cell_state)
             else:
                 cell_state = self._cell.zero_state(batch_size, dtype)
-            starts = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
-            attention = tf.zeros([batch_size, self._attention_size], dtype)
-            attention.set_shape([None, self._attention_size])
+            starts = [m.initial_alignments(batch_size, dtype) for m in self._attention_mechanisms]
+            attention = tf.zeros([batch_size, self._attention_layer_size], dtype)
+            attention.set_shape([None, self._attention_layer_size])
             history = [self._history(dtype, start) for start in starts]
-            states = [m.initial_state(batch_size, dtype) for m in self._mechanisms]
+            states = [m.initial_state(batch_size, dtype) for m in self._attention_mechanisms]
             return AttentionWrapperState(
                 cell_state=cell_state,
                 time=tf.zeros([], tf.int32),
@@ -165,7 +171,8 @@ class AttentionWrapper(Cell):
         if not self._is_multi:
             before, history = (before,), (history,)
         attentions, alignments, states, histories = [], [], [], []
-        parts = zip(self._mechanisms, before, self._layers_of, history, strict=True)
+        layers = self._attention_layers or (None,) * len(self._attention_mechanisms)
+        parts = zip(self._attention_mechanisms, before, layers, history, strict=True)
         for mechanism, old, layer, array in parts:
             attention, alignment, new = self._attention_fn(mechanism, cell_output, old, layer)
             attentions.append(attention)
