@@ -282,5 +282,15 @@ def test_old_checkpoints_can_be_looked_into(faces: Faces, tmp_path) -> None:
     assert faces.load("tensorflow.contrib.framework").list_variables(path) == [("w", [2])]
 
 
-def test_mock_is_the_one_of_the_standard_library(faces: Faces) -> None:
-    assert faces.load("mock").patch is mock.patch
+def test_all_names_of_mock_patch_what_the_program_sees(faces: Faces) -> None:
+    tf = faces.load("tensorflow")
+    for name in ("mock", "unittest.mock", "tensorflow.test.mock"):
+        face = faces.load(name)
+        with face.patch("tensorflow.get_variable", "patched"):
+            assert tf.get_variable == "patched"
+            assert v1.get_variable != "patched"
+        assert tf.get_variable is v1.get_variable
+    assert faces.load("unittest.mock").MagicMock is mock.MagicMock
+    assert faces.load("pydoc").locate("tensorflow.contrib.rnn.LSTMCell") is (
+        faces.load("tensorflow.contrib.rnn").LSTMCell
+    )

@@ -11,6 +11,7 @@ from absl import flags as absl_flags
 
 from moxing.legacy import libraries
 from moxing.legacy.contrib import table
+from moxing.legacy.face import patches
 from moxing.legacy.face.faces import Faces, Spec
 from moxing.legacy.flags import app, flags_face
 from moxing.legacy.flags.command_line import CommandLine
@@ -163,10 +164,11 @@ def make_faces(
         for name, root in (
             ("oneflow", "moxing.flow"),
             ("horovod", "moxing.horovod"),
-            ("mock", "unittest.mock"),  # The package is a copy of it for old Pythons.
         )
         if importlib.util.find_spec(name) is None
     }
+    # The package is a copy of the standard library's for old Pythons.
+    mock = "unittest.mock" if importlib.util.find_spec("mock") is None else "mock"
     if importlib.util.find_spec("imp") is None:
         absent["imp"] = Spec(roots=("moxing.legacy.face.imp_face",))
     old_optimizers = dialect.old_optimizers
@@ -189,6 +191,8 @@ def make_faces(
             **absent,
             **shown,
             **libraries.specs(),
+            **patches.specs(lambda: faces),
+            "mock": patches.mock_spec(mock, lambda: faces),
             "importlib": Spec(
                 roots=("importlib",), names={"import_module": lambda: faces.import_module}
             ),

@@ -144,7 +144,10 @@ RENAMED = {
     "nn": NN,
     "test": Spec(
         roots=(f"{_V1}.test",),
-        names={"is_built_with_cuda": f"{_RESTORED}:is_built_with_cuda"},
+        names={
+            "is_built_with_cuda": f"{_RESTORED}:is_built_with_cuda",
+            "mock": "face:unittest.mock",
+        },
     ),
     "train": Spec(
         roots=(f"{_V1}.train",),
