@@ -15,11 +15,12 @@ import moxing.keras
 from moxing.engine.checkpoint.manifest import read_extra
 from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError
+from moxing.framework import file
 
 Said = Callable[[str], list[str]]
 
 
-def fit(model: Any, folder: Path | None, **more: Any) -> moxing.keras.FitResult:
+def fit(model: Any, folder: Path | str | None, **more: Any) -> moxing.keras.FitResult:
     given = {"batch_size": BATCH, "epochs": 4, "seed": 1, "output_dir": folder, **more}
     return moxing.keras.fit(model, (X, Y), (X, Y), **given)
 
@@ -80,6 +81,28 @@ def test_several_are_kept_and_the_pointer_names_the_best(tmp_path: Path) -> None
     order = sorted(range(4), key=lambda epoch: losses[epoch])
     assert steps_in(tmp_path) == {(epoch + 1) * per_epoch for epoch in order[:2]}
     assert best_of(tmp_path)[0] == (order[0] + 1) * per_epoch
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("rate", [0.1, 3.0])
+def test_a_resumed_run_in_a_store_knows_all_values_to_beat(rate: float, tmp_path: Path) -> None:
+    """Whether the epochs that follow are among the best or not, all is as on the disk."""
+    for folder in (str(tmp_path / "disk"), "s3://bucket/run"):
+        for epochs in (3, 5):
+            spoiled = Worsens.callback(importlib.import_module("keras"), 3 if rate > 1 else 9)
+            fit(
+                dense("keras"),
+                folder,
+                keep_best="val_loss:min:2",
+                epochs=epochs,
+                callbacks=[spoiled],
+            )
+    file.copy_parallel("s3://bucket/run", tmp_path / "store")
+    assert len(steps_in(tmp_path / "disk")) == 2
+    assert steps_in(tmp_path / "store") == steps_in(tmp_path / "disk")
+    assert best_of(tmp_path / "store") == best_of(tmp_path / "disk")
+    listed = (tmp_path / "store" / "best" / "checkpoint").read_text()
+    assert listed == (tmp_path / "disk" / "best" / "checkpoint").read_text()
 
 
 def test_a_direction_against_the_name_keeps_the_largest(tmp_path: Path) -> None:

@@ -24,6 +24,10 @@ PROGRAM = """\
 import itertools, sys, time
 import oneflow as flow
 
+if "--soon" in sys.argv:
+    from moxing.flow.runtime import signals
+    signals.PATIENCE = 1.0
+
 
 @flow.function
 def train():
@@ -104,6 +108,20 @@ def test_a_program_that_catches_ctrl_c_can_save_what_was_reached(tmp_path: Path)
     assert process.returncode == 0, err
     steps = np.fromfile(tmp_path / "last" / "System-Train-TrainStep-train" / "out", "<i8")
     assert steps.tolist() == [len(out.splitlines()) + 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_step_that_does_not_end_is_left_after_a_while(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    process = _start(tmp_path, "--long", "--soon")
+    process.send_signal(number)
+    _, err = process.communicate(timeout=240)
+
+    assert process.returncode == code, err
+    assert "has not ended 1 s after the signal: leaving without it." in err
+    assert "Traceback" not in err
 
 
 @pytest.mark.slow

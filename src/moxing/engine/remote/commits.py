@@ -32,7 +32,7 @@ class Commits:
         self._local, self._remote, self._keep = local, remote, keep
         self._there = dict(fetched.commits)
         self._damaged = set(fetched.damaged)
-        self._held = {name for name in self._there if name == fetched.found}
+        self._held = fetched.copied & self._there.keys()
         self._own = set(self._held)
 
     def waiting(self) -> list[str]:

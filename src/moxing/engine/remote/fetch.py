@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -26,24 +26,31 @@ class Fetched:
     """The contents of a remote directory.
 
     Attributes:
-        found: name of the checkpoint that was copied; None if none is complete.
+        found: name of the newest complete checkpoint, which was copied; None if none is complete.
+        copied: names of all checkpoints that were copied.
         damaged: names of incomplete checkpoints.
         commits: the manifests, by the names of their checkpoints.
         folders: names of the directories inside.
     """
 
     found: str | None = None
+    copied: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
     commits: dict[str, manifest.Manifest] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
 
 
-def fetch(remote: str, local: str) -> Fetched:
+def fetch(remote: str, local: str, every: bool = False) -> Fetched:
     """Copies the newest complete checkpoint of `remote` into the empty directory `local`.
 
     The newest checkpoint is found as in a local directory, and damaged checkpoints are skipped with
     a warning. If no checkpoint is complete, all are copied, so that a look into `local` finds the
     same errors as a look into `remote`.
+
+    Args:
+        remote: a directory of a store.
+        local: the directory to copy to.
+        every: whether all complete checkpoints are copied.
 
     Raises:
         OSError: the store can't be read.
@@ -59,14 +66,17 @@ def fetch(remote: str, local: str) -> Fetched:
         _bring(remote, local, _data(name, record, names))
         why = verify.fault(os.path.join(local, name))
         if why is None:
-            result.found = name
-            break
+            result.found = result.found or name
+            result.copied.add(name)
+            if not every:
+                break
+            continue
         result.damaged.add(name)
         reasons.append(f"{remote}/{name}: {why}")
     if result.found is not None:
         if reasons:
             TENSORFLOW.warning("Skipped: %s. Using %s.", "; ".join(reasons), result.found)
-        _leave_only(local, result.found)
+        _leave_only(local, result.copied)
     _bring(remote, local, [name for name in KEPT if names.get(name) is not None])
     return result
 
@@ -149,12 +159,12 @@ def _bring(remote: str, local: str, names: Iterable[str]) -> None:
             raise
 
 
-def _leave_only(local: str, found: str) -> None:
+def _leave_only(local: str, copied: Collection[str]) -> None:
     """Removes the listings of all other checkpoints, and a pointer to one of them."""
     for name in os.listdir(local):
-        if name != POINTER and prefix_of(name) != found:
+        if name != POINTER and prefix_of(name) not in copied:
             with suppress(IsADirectoryError, PermissionError):
                 os.remove(os.path.join(local, name))
     target = pointer.read(local)
-    if target is not None and (target.fault or os.path.basename(target.newest) != found):
+    if target is not None and (target.fault or os.path.basename(target.newest) not in copied):
         os.remove(target.path)

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 
 from moxing.engine.checkpoint.directory import ensure_directory
 from moxing.engine.checkpoint.lock import lock
-from moxing.engine.checkpoint.names import MANIFEST
+from moxing.engine.checkpoint.names import BEST, MANIFEST
 from moxing.engine.job.job import Job, Result
 from moxing.engine.process.stopping import stop_on_signals
 from moxing.engine.remote import evaluation_records
@@ -81,7 +81,7 @@ def _log_dir(job: Job, name: str, local: str, last: Last | None) -> Iterator[dic
     with ExitStack() as stack:
         confirm = _take(job, name, local, stack)
         before = None if job.training else evaluation_records.stamp(name)
-        fetched = _fetch_all(name, local)
+        fetched = _fetch_all(name, local, job.training)
         uploader = Uploader(Mirror(local, name, fetched, confirm))
         stack.enter_context(standing(name, local))
         uploader.start()
@@ -124,8 +124,11 @@ def _take(job: Job, name: str, local: str, stack: ExitStack) -> Callable[[], boo
     return lease.confirm
 
 
-def _fetch_all(name: str, local: str) -> dict[str, Fetched]:
-    """Fetches the newest checkpoint of the directory and of each one inside; makes folders."""
+def _fetch_all(name: str, local: str, training: bool) -> dict[str, Fetched]:
+    """Fetches the newest checkpoint of the directory and of each one inside; makes folders.
+
+    A training gets all of its best checkpoints, of which each has a value to beat.
+    """
     fetched = {"": fetch(name, local)}
     for folder in fetched[""].folders:
         inside = os.path.join(local, folder)
@@ -133,7 +136,7 @@ def _fetch_all(name: str, local: str) -> dict[str, Fetched]:
         if folder.isdigit() or folder.startswith("."):
             continue
         if any(entry.endswith(MANIFEST) for entry in listing(f"{name}/{folder}")):
-            fetched[folder] = fetch(f"{name}/{folder}", inside)
+            fetched[folder] = fetch(f"{name}/{folder}", inside, training and folder == BEST)
     return fetched
 
 

@@ -15,7 +15,7 @@ from moxing.engine.graph import blame, devices, tf_executor
 from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
-from moxing.flow.runtime import exit_status, machine_group
+from moxing.flow.runtime import exit_status, machine_group, signals
 from moxing.flow.runtime.calls import Built, Handle
 from moxing.flow.runtime.machine_group import MachineGroup
 from moxing.flow.runtime.readers import Readers
@@ -26,6 +26,7 @@ from moxing.flow.trace.conf import JobConf
 from moxing.flow.trace.shards import Split
 from moxing.flow.trace.topology import Topology
 from moxing.flow.trace.variables import Variables, counts
+from moxing.logs import TENSORFLOW
 
 # The limit of a call that reads or assigns variables: larger calls need more memory beside them.
 _MOST_AT_ONCE, _BYTES_AT_ONCE = 64, 64 << 20
@@ -327,10 +328,19 @@ class Session:
             self._group.tell("share")
             native.run(self._given)
 
-    def drain(self) -> None:
-        """Waits for all steps and callbacks."""
-        if self._worker is not None:
-            self._worker.drain()
+    def _drain_at_end(self) -> bool:
+        """Waits for all steps, but not long after a signal; returns whether they are done."""
+        if self._worker is None:
+            return True
+        interrupts = self._interrupts
+        if self._worker.drain(lambda: interrupts is not None and interrupts.overdue):
+            return True
+        TENSORFLOW.warning(
+            "The step that runs waits for its data, or in a callback, and has not ended %.0f s"
+            " after the signal: leaving without it. What CheckPoint.save has saved is whole.",
+            signals.PATIENCE,
+        )
+        return False
 
     def close(self, exiting: bool = False) -> int:
         """Waits for queued steps, and ends the session.
@@ -346,16 +356,17 @@ class Session:
         self.closed = True
         if self._interrupts is not None:
             self._interrupts.end_begins()
+        done = True
         try:
-            self.drain()
+            done = self._drain_at_end()
         finally:
             asked = self._interrupts is not None and self._interrupts.asked
-            reached = self._reached() if asked and self.started else ""
-            if self._worker is not None:
+            reached = self._reached() if asked and self.started and done else ""
+            if self._worker is not None and done:
                 self._worker.close()
             if self._group is not None:
                 self._group.steps_end()
-            if self.native is not None:
+            if self.native is not None and done:  # Else closing would wait for the step, too.
                 self.native.close()
             if self._interrupts is not None:
                 self._interrupts.ended(reached, exiting)

@@ -14,6 +14,8 @@ from moxing import signals
 from moxing.logs import TENSORFLOW
 from moxing.signals import StopRequest
 
+PATIENCE = 25.0  # Seconds after a signal until the running step is taken not to end.
+
 
 class Interrupts:
     """Handles the signals of a session, from its start to its end.
@@ -26,6 +28,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._drop: Callable[[], None] | None = None
         self._ends, self._late = False, False
+        self._since: float | None = None  # The time of the first signal.
         self._process = os.getpid()
         self._request = StopRequest()
         self._before: dict[int, Any] = {}
@@ -44,8 +47,10 @@ class Interrupts:
             os.kill(os.getpid(), number)
             return
         asked_before = bool(self._request)
-        if not self._request.note(number, time.monotonic()):
+        now = time.monotonic()
+        if not self._request.note(number, now):
             return
+        self._since = now if self._since is None else self._since
         if self._ends and asked_before:
             _leave(number)
         self._late = self._ends
@@ -68,6 +73,11 @@ class Interrupts:
     def asked(self) -> bool:
         """Whether a signal came."""
         return bool(self._request)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether a signal came so long ago that the process leaves without the running step."""
+        return self._since is not None and time.monotonic() - self._since > PATIENCE
 
     @property
     def exit_code(self) -> int:

@@ -94,13 +94,23 @@ class Worker:
         """
         _put(self._results, (future, callback))
 
-    def drain(self) -> None:
-        """Waits until all queued steps are done."""
+    def drain(self, gives_up: Callable[[], bool] = lambda: False) -> bool:
+        """Waits until all queued steps are done.
+
+        Args:
+            gives_up: says that the wait has lasted long enough; asked while a step runs.
+
+        Returns:
+            Whether they are done.
+        """
         for waiting in (self._steps, self._results):
             while waiting.unfinished_tasks:
+                if gives_up():
+                    return False
                 with waiting.all_tasks_done:
                     waiting.all_tasks_done.wait(_POLL)
         self.raise_fault()
+        return True
 
     def close(self) -> None:
         """Ends the threads."""
