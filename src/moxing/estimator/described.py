@@ -98,6 +98,10 @@ class Described:
         """Returns the prefix of the newest checkpoint in model_dir; None: there is none."""
         return checkpoints.newest(self.model_dir)
 
+    def latest_unsaid(self) -> str | None:
+        """Returns `latest_checkpoint` without its warning of damaged ones, which the run says."""
+        return checkpoints.newest(self.model_dir, quiet=True)
+
     def eval_dir(self, name: str | None = None) -> str:
         """Returns the directory of an evaluation's summaries."""
         return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")

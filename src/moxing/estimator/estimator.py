@@ -127,7 +127,7 @@ class Estimator(Described):
         own = check_hooks("Estimator.evaluate", hooks)
 
         def here() -> dict[str, Any]:
-            path = self._start(checkpoint_path)
+            path = self._start(checkpoint_path, quiet=True)  # The run says what is damaged.
             return evaluations.evaluate(self, input_fn, count, own, path, name)
 
         cluster = runtime.cluster()
@@ -246,11 +246,13 @@ class Estimator(Described):
             return tf.train.load_variable(prefix, name)
 
     def _step(self) -> int:
-        return checkpoints.step(self.latest_checkpoint())
+        return checkpoints.step(self.latest_unsaid())
 
-    def _start(self, path: Any) -> str | None:
+    def _start(self, path: Any, quiet: bool = False) -> str | None:
         """Returns `path`, or the newest checkpoint, or the warm-start one; None: there is none."""
-        return urls.text(path) if path is not None else self.latest_checkpoint() or self.warm_start
+        if path is not None:
+            return urls.text(path)
+        return (self.latest_unsaid() if quiet else self.latest_checkpoint()) or self.warm_start
 
     def _checkpoint(self, path: Any) -> str:
         """Returns the checkpoint to read: `path`, or the newest one, or the warm-start one.

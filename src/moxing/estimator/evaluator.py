@@ -64,13 +64,13 @@ def follow(
     sleep, clock = patience.sleep, patience.clock
     TENSORFLOW.info("Waiting %.0f s before the first evaluation.", spec.start_delay_secs)
     _wait(spec.start_delay_secs, sleep)
-    if checkpoints.newest(estimator.model_dir) is None:
+    if checkpoints.newest(estimator.model_dir, quiet=True) is None:
         TENSORFLOW.info("Waiting for the first checkpoint in %s.", estimator.model_dir)
     evaluated: str | None = None
     values: dict[str, Any] = {}
     waiting = told = clock()
     while True:
-        newest = checkpoints.newest(estimator.model_dir)
+        newest = checkpoints.newest(estimator.model_dir, quiet=True)
         if newest is None or newest == evaluated:
             longest = patience.first if evaluated is None else patience.next
             if clock() - waiting > longest:
@@ -94,7 +94,7 @@ def follow(
             if not _is_last(newest, limit):
                 notify(values, newest)
         except (CheckpointError, OSError):
-            if checkpoints.newest(estimator.model_dir) == newest:
+            if checkpoints.newest(estimator.model_dir, quiet=True) == newest:
                 raise
             continue  # The training has deleted this checkpoint and has a newer one.
         evaluated, waiting = newest, clock()

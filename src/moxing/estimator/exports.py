@@ -36,7 +36,7 @@ class Exports:
 
     def last(self, values: Mapping[str, Any]) -> list[Any]:
         """Calls each exporter after the last evaluation; returns the directories they wrote."""
-        checkpoint = self._estimator.latest_checkpoint()
+        checkpoint = self._estimator.latest_unsaid()
         assert checkpoint is not None
         return self._call(values, checkpoint, True)
 

@@ -116,7 +116,7 @@ class _Evaluations(tf.train.CheckpointSaverListener):
     def begin(self) -> None:
         self._started = self._clock()
         # The checkpoint that training starts from needs no evaluation.
-        self._step = checkpoints.step(self._estimator.latest_checkpoint())
+        self._step = checkpoints.step(self._estimator.latest_unsaid())
 
     def after_save(self, session: Any, global_step_value: int) -> None:
         del session
@@ -135,7 +135,7 @@ class _Evaluations(tf.train.CheckpointSaverListener):
 
     def last(self) -> dict[str, Any]:
         """Returns the metrics of the newest checkpoint."""
-        newest = checkpoints.step(self._estimator.latest_checkpoint())
+        newest = checkpoints.step(self._estimator.latest_unsaid())
         if self._values is None or newest != self._step:
             self._evaluate(newest)
         assert self._values is not None
@@ -145,7 +145,7 @@ class _Evaluations(tf.train.CheckpointSaverListener):
         self._started, self._step = self._clock(), step
         estimator, spec = self._estimator, self._spec
         TENSORFLOW.info("Evaluating the checkpoint of step %d.", step)
-        path = estimator.latest_checkpoint()
+        path = estimator.latest_unsaid()
         assert path is not None
         # `Estimator.evaluate` would wait for the other processes, which go on training.
         self._values = evaluate(estimator, spec.input_fn, spec.steps, spec.hooks, path, spec.name)

@@ -59,7 +59,7 @@ def export_checkpoint(job: Job, path: str | None, to: str | None) -> Result:
 def _source(job: Job) -> str | None:
     """Returns the path of the checkpoint that an evaluation would take; None if there is none."""
     own = job.log_dir
-    if own is not None and (file.is_remote(own) or newest(own) is not None):
+    if own is not None and (file.is_remote(own) or newest(own, quiet=True) is not None):
         return own
     return job.restoring.checkpoint_path
 

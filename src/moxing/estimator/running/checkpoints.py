@@ -18,14 +18,17 @@ from moxing.engine.wording.record_files import RUN
 from moxing.framework import file
 
 
-def newest(model_dir: str) -> str | None:
-    """Returns the prefix of the newest complete checkpoint; None: there is none."""
+def newest(model_dir: str, quiet: bool = False) -> str | None:
+    """Returns the prefix of the newest complete checkpoint; None: there is none.
+
+    A warning names the damaged checkpoints that are newer, unless `quiet`.
+    """
     where = local_path(model_dir)
     if file.is_remote(where):
         return _newest_remote(where)
     if not os.path.isdir(where):
         return None
-    found = newest_in(where)
+    found = newest_in(where, quiet)
     return None if found is None else found.prefix
 
 

@@ -33,7 +33,7 @@ def evaluate(
     results: dict[str, Any] = {}
     job = jobs.evaluation(estimator, input_fn, steps, hooks, checkpoint_path, results)
     training = recorders.of_graph()
-    if training is None and checkpoint_path and checkpoint_path == estimator.latest_checkpoint():
+    if training is None and checkpoint_path and checkpoint_path == estimator.latest_unsaid():
         # The log_dir puts the run into the metrics and the report of the model's directory.
         job = dataclasses.replace(job.starting_from(None), log_dir=estimator.model_dir)
     with graph_keras.shown():

@@ -37,7 +37,7 @@ def training(
     chief = placed.group.is_chief
     shares = config.train_distribute is not None
     seconds, every = config.save_checkpoints_secs, config.save_checkpoints_steps
-    starts = None if estimator.latest_checkpoint() else estimator.warm_start_settings
+    starts = None if estimator.latest_unsaid() else estimator.warm_start_settings
     saving = sorted_out(hooks, listeners, every, seconds)
 
     def model_fn(inputs: Any, mode: str) -> Model:
@@ -78,7 +78,7 @@ def training(
             in_step=runtime.saves_in_step(),
         ),
         restoring=runtime.restoring(
-            None if estimator.latest_checkpoint() else estimator.warm_start, again
+            None if estimator.latest_unsaid() else estimator.warm_start, again
         ),
         logging=runtime.logging(TRAIN, config.log_step_count_steps or ENDLESS, estimator.model_dir),
         summaries=runtime.summaries(

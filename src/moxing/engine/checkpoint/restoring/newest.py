@@ -22,12 +22,16 @@ from moxing.errors import CheckpointError
 from moxing.logs import TENSORFLOW
 
 
-def newest(directory: str | Path) -> Checkpoint | None:
+def newest(directory: str | Path, quiet: bool = False) -> Checkpoint | None:
     """The newest undamaged checkpoint of a log directory; None if there are no checkpoints.
 
     The pointer file decides if it was written after the last commit, for example by a user who goes
     back to an older step. Otherwise the last commit comes first, then checkpoints of other
     programs. Damaged checkpoints are skipped; one warning names them and the reasons.
+
+    Args:
+        directory: the log directory.
+        quiet: leaves the warning out: the run that starts from the checkpoint says it.
 
     Raises:
         CheckpointError: there are checkpoints but all are damaged, or have lost their `.index`. A
@@ -42,7 +46,7 @@ def newest(directory: str | Path) -> Checkpoint | None:
     for prefix in candidates(root, target):
         why = verify.fault(prefix)
         if why is None:
-            _warn(skipped, f"Using {prefix}.")
+            _warn([] if quiet else skipped, f"Using {prefix}.")
             return Checkpoint(prefix, step_of(prefix))
         skipped.append(f"{prefix}: {why}")
         remains = remains or present(prefix)
@@ -55,7 +59,9 @@ def newest(directory: str | Path) -> Checkpoint | None:
             f"No checkpoint in {root} is whole. {_list(skipped)}. Restore the files from a copy; to"
             " do without them, remove them or choose another directory."
         )
-    _warn(skipped, f"There is no other checkpoint in {root}, nor the values of one.")
+    _warn(
+        [] if quiet else skipped, f"There is no other checkpoint in {root}, nor the values of one."
+    )
     return None
 
 
