@@ -78,6 +78,7 @@ ATTRIBUTES = {
     " py_func to_float AUTO_REUSE data train image nn pywrap_tensorflow python contrib.slim",
     "tensorflow.flags": "DEFINE_string DEFINE_integer DEFINE_float DEFINE_boolean DEFINE_bool"
     " DEFINE_list DEFINE_enum DEFINE_multi_string FLAGS mark_flag_as_required",
+    "tensorflow.python.platform.flags": "_FlagValues _FlagValuesWrapper FLAGS",
     "tensorflow.app": "run flags.FLAGS flags.DEFINE_string",
     "tensorflow.python.platform.app": "run",
     "tensorflow.python.keras.layers": "Embedding LSTM Dense concatenate Input CuDNNGRU",

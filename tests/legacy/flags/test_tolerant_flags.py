@@ -492,3 +492,20 @@ def test_withheld_flags_keep_their_defaults(tf_flags: Make) -> None:
     flags.DEFINE_string("job_name", "", "ps or worker")
     flags.DEFINE_integer("num_gpus", 1, "devices")
     assert (flags.FLAGS.job_name, flags.FLAGS.num_gpus) == ("", 2)
+
+
+def test_flag_values_of_its_own_let_a_notebook_define_its_flags_again(tf_flags: Make) -> None:
+    flags = tf_flags(["--rate=0.5"])
+    flags.DEFINE_integer("n", 1, "help")
+
+    flags.FLAGS = flags._FlagValues()
+    flags._global_parser = None
+    flags.DEFINE_integer("n", 2, "help")
+    flags.DEFINE_float("rate", 0.1, "help")
+
+    assert (flags.FLAGS.n, flags.FLAGS.rate) == (2, 0.5)
+    assert isinstance(flags.FLAGS, flags._FlagValues)
+    assert isinstance(flags.FLAGS, flags._FlagValuesWrapper)
+    assert not isinstance(3, flags._FlagValues)
+    with pytest.raises(MoxValueError, match="'n' is defined twice"):
+        flags.DEFINE_integer("n", 3, "help")

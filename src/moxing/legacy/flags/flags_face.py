@@ -25,12 +25,34 @@ def names(flags: TolerantFlags) -> dict[str, Callable[[], Any]]:
     Args:
         flags: the flags to which definitions are added.
     """
-    found: dict[str, Callable[[], Any]] = {"FLAGS": lambda: flags}
+    found: dict[str, Callable[[], Any]] = {
+        "FLAGS": lambda: flags,
+        "_FlagValues": lambda: _flag_values(flags),
+        "_FlagValuesWrapper": lambda: TolerantFlags,
+    }
     for name in dir(absl_flags):
         if name.startswith("DEFINE"):
             define = _define(getattr(absl_flags, name), flags)
             found[name] = functools.partial(lambda function: function, define)
     return found
+
+
+def _flag_values(flags: TolerantFlags) -> type:
+    """Returns the class of `FLAGS` of TensorFlow 1.4, whose objects all showed the same flags.
+
+    Notebooks make an object of the class so that their cells can define their flags again.
+    """
+
+    class Kind(type):
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, TolerantFlags)
+
+    class _FlagValues(metaclass=Kind):
+        def __new__(cls) -> TolerantFlags:  # type: ignore[misc]
+            flags.define_anew()
+            return flags
+
+    return _FlagValues
 
 
 def _define(function: Callable[..., Any], flags: TolerantFlags) -> Callable[..., Any]:

@@ -114,6 +114,10 @@ class TolerantFlags(absl_flags.FlagValues):
         self.mark_as_parsed()
         return [*list(argv)[:1], *rest]
 
+    def define_anew(self) -> None:
+        """Lets the program define flags again, with other defaults than before."""
+        self._own.clear()
+
     def _parse_flags(self, args: Sequence[str] | None = None) -> list[str]:
         """Reads the command line, like TensorFlow 1.4; returns the remaining arguments."""
         return self._read(sys.argv[1:] if args is None else list(args))
