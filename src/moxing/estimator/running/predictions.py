@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import queue
+import signal
 import threading
 from collections.abc import Iterator, Mapping
+from types import FrameType
 from typing import Any
 
+from moxing import signals
 from moxing.engine.graph import graph_keras
 from moxing.engine.job.job import Job, Outputs
 from moxing.engine.run import execution
@@ -16,6 +19,7 @@ from moxing.estimator.running.jobs import SINGLE
 
 _TURN = 0.1
 _END_SECONDS = 15.0  # Time for the current step to end after the caller closes the iterator.
+_SIGNALED_SECONDS = 2.0  # The same, after a signal: a prediction has nothing to save.
 _END: Any = object()
 
 
@@ -63,14 +67,33 @@ def predictions(job: Job, single_examples: bool) -> Iterator[Any]:
 
     thread = threading.Thread(target=work, name="predictions", daemon=True)
     thread.start()
+    patience = _END_SECONDS
     try:
-        while (values := handed.get()) is not _END:
+        while (values := _taken(handed)) is not _END:
             yield from _parted(values, single_examples)
         if errors:
             raise errors[0]
+    except (SystemExit, KeyboardInterrupt):
+        patience = _SIGNALED_SECONDS
+        raise
     finally:
         closed.set()
-        thread.join(_END_SECONDS)
+        thread.join(patience)
+
+
+def _taken(handed: queue.Queue[Any]) -> Any:
+    """Takes the next values; SIGTERM ends the wait as Ctrl-C does, if no handler is set."""
+    number = signal.SIGTERM
+    if not signals.in_main_thread() or not signals.is_default(signal.getsignal(number)):
+        return handed.get()
+    with signals.handled((number,), _leave):
+        return handed.get()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    # The default would end the process in the middle, and lose what it has printed.
+    del frame
+    raise SystemExit(signals.EXIT_BASE + number)
 
 
 def _parted(values: Mapping[str, Any], single_examples: bool) -> Iterator[Any]:
