@@ -319,6 +319,37 @@ def test_words_of_messages_are_text_and_pictures_are_bytes() -> None:
     assert lists.value[0] == b"x"
 
 
+def test_functions_of_graphs_get_words_as_text() -> None:
+    values = _run(
+        """
+        import numpy as np
+        import tensorflow.compat.v1 as tf
+        from tensorflow.compat.v1 import py_func
+
+        def other(name, names, number):
+            kept.append((names.tolist(), number))
+            return name.replace('.jpg', '.png') + '?'
+
+        with tf.Graph().as_default(), tf.Session() as session:
+            words = tf.constant([b'a b', b'caf\\xc3\\xa9', b'\\xff\\xd8'])
+            new = tf.py_func(other, ['x.jpg', words, 7 / 2], tf.string)
+            picture = py_func(inp=[b'\\xff\\xd8'], func=lambda data: data[::-1], Tout=tf.string)
+            half = tf.py_func(lambda size: np.int64(size / 2), [np.int64(7)], tf.int64)
+            seen = session.run([new, picture, half])
+        print seen
+        """,
+        kept=(kept := []),
+    )
+
+    assert values["seen"] == [b"x.png?", b"\xd8\xff", 3]
+    assert kept == [(["a b", "caf\xe9", b"\xff\xd8"], 3)]
+
+
+def test_a_py_func_of_the_program_is_left_alone() -> None:
+    values = _run("def py_func(data):\n    return data\nprint ''\nvalue = py_func(b'a')\n")
+    assert values["value"] == b"a"
+
+
 def test_pickles_of_python_2(tmp_path: Path) -> None:
     (tmp_path / "old.pkl").write_bytes(b"(dp0\nS'label'\np1\nS'caf\\xe9'\np2\ns.")
     values = _run(
@@ -522,7 +553,9 @@ def test_neither_python() -> None:
 
 
 def test_what_stays_unreadable_is_said() -> None:
-    with pytest.raises(MoxValueError, match=r"Python 2 \('print x' in line 1\), and what"):
+    with pytest.raises(
+        MoxValueError, match=r"Python 2 \('print x' in line 1\), and its port is not"
+    ):
         port.port(b"print x\nasync = 1\n", "old.py")
 
 

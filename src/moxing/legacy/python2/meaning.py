@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import codecs
 import decimal
+import functools
 import io
 import math
 import operator
@@ -27,6 +28,7 @@ __all__ = [
     "encode",
     "fdopen",
     "message",
+    "of_graph",
     "of_message",
     "open",
     "round",
@@ -144,6 +146,26 @@ def of_message(value: Any) -> Any:
     except UnicodeDecodeError:
         return value
     return value if _UNREADABLE.search(shown) else shown
+
+
+def of_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function for `tf.py_func` that gets bytes as `of_message` shows them."""
+
+    @functools.wraps(function, updated=())
+    def call(*values: Any) -> Any:
+        return function(*(_of_tensor(value) for value in values))
+
+    return call
+
+
+def _of_tensor(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return of_message(value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        shown = np.empty_like(value)
+        shown.flat = [of_message(item) for item in value.flat]
+        return shown
+    return value
 
 
 def message(error: BaseException) -> str:

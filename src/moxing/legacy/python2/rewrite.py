@@ -34,12 +34,14 @@ def rewritten(text: str, division: bool) -> str:
     tree = ast.parse(text)
     edits = _Edits(text, signs.names_made(tree))
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    imported = _imported(tree, "py_func")
     for node in ast.walk(tree):
         if division:
             edits.division(node)
         edits.names(node)
         edits.methods(node, parents)
         edits.messages(node)
+        edits.functions(node, imported)
         edits.sorting(node)
         edits.handlers(node)
         edits.imports(node)
@@ -181,6 +183,25 @@ class _Edits:
                 self._put(self._start(node), self._start(node), f"{_HELPER}.of_message(")
                 self._put(self._end(node), self._end(node), ")")
 
+    def functions(self, node: ast.AST, imported: frozenset[str]) -> None:
+        """Changes the function of a `py_func`, which gets text as bytes.
+
+        Args:
+            node: any part of the program.
+            imported: the names that the program gives to `py_func`.
+        """
+        if not isinstance(node, ast.Call):
+            return
+        called = node.func
+        attribute = isinstance(called, ast.Attribute) and called.attr == "py_func"
+        if not attribute and not (isinstance(called, ast.Name) and called.id in imported):
+            return
+        given = [word.value for word in node.keywords if word.arg == "func"]
+        given = node.args[:1] or given
+        if given and not isinstance(given[0], ast.Starred):
+            self._put(self._start(given[0]), self._start(given[0]), f"{_HELPER}.of_graph(")
+            self._put(self._end(given[0]), self._end(given[0]), ")")
+
     def sorting(self, node: ast.AST) -> None:
         """Changes `sort` and `sorted` with a function that compares two values."""
         if not isinstance(node, ast.Call):
@@ -226,6 +247,13 @@ class _Edits:
             return
         if new:
             self._put(self._start(node), self._end(node), new)
+
+
+def _imported(tree: ast.Module, name: str) -> frozenset[str]:
+    """Returns the names under which a program imports `name` from any module."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    items = [item for node in imports for item in node.names if item.name == name]
+    return frozenset(item.asname or name for item in items)
 
 
 def _from(node: ast.ImportFrom) -> str:
