@@ -10,6 +10,13 @@ in processes of their own, which take turns:
 - bare: the same model function and optimizer in a session with XLA, on one device;
 - PyTorch: torchvision's `resnet50` with AMP and channels_last, where both are installed.
 
+All of them compute fp32 as TF32 on GPUs that have it.
+
+`linear` is openmox's speed over that of one device times the number of devices. Where a batch does
+not fit into a GPU, all contestants of the row get half of it. A run that fails, or takes longer
+than half an hour, leaves `failed` in its place and its last lines on standard error. A row is
+printed as soon as it is known.
+
 On a machine without a GPU the small form runs: small models for a few steps, whose numbers say
 nothing but that all of it works.
 """
@@ -17,6 +24,7 @@ nothing but that all of it works.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -30,7 +38,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("MOX_SILENT_MODE", "1")
 
 BATCH = {"resnet50": 256, "bert": 32}
+TYPES = ("fp32", "fp16")
 WARM, TURNS, LIMIT = 10, 2, 1800.0
+# What TensorFlow, XLA and PyTorch say where memory is exhausted.
+OUT_OF_MEMORY = ("ResourceExhaustedError", "RESOURCE_EXHAUSTED", "OutOfMemoryError")
 SMALL = {"batch": 4, "size": 32, "width": 32, "layers": 2, "words": 16, "vocabulary": 100}
 LARGE = {"size": 224, "width": 768, "layers": 12, "words": 128, "vocabulary": 30522}
 
@@ -149,6 +160,8 @@ def by_bare_graph(given: argparse.Namespace) -> float:
         step = tf.group(made.apply_gradients(pairs), *updates)
         config = tf.ConfigProto(allow_soft_placement=True)
         hardware.configure(config, devices.machine(), 1, together=False)
+        if devices.has_gpu():
+            hardware.compile_with_xla(config)
         with tf.Session(config=config) as session:
             session.run(tf.global_variables_initializer())
             run = session.make_callable(step)
@@ -206,17 +219,33 @@ def contestants(model: str, devices: int, small: bool) -> list[str]:
     return found
 
 
+class TooLargeError(Exception):
+    """A batch does not fit into the memory of a GPU."""
+
+
 def measured(given: argparse.Namespace, name: str) -> float | None:
-    """Samples a second of one run in a process of its own; None: it failed, and said why."""
+    """Samples a second of one run in a process of its own; None: it failed, and said why.
+
+    Raises:
+        TooLargeError: the batch does not fit into the memory.
+    """
     command = [sys.executable, __file__, "--one", name, "--model", given.model]
     command += ["--type", given.type, "--devices", str(given.devices)]
     command += ["--batch", str(given.batch), "--steps", str(given.steps)]
     command += ["--warm", str(given.warm), *(["--small"] if given.small else [])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        print(f"{name} {given.model}: {done.stderr[-2000:]}", file=sys.stderr)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired as late:
+        said = late.stderr or b""
+        text = said.decode(errors="replace") if isinstance(said, bytes) else said
+        print(f"{name} {given.model}: over {LIMIT:.0f} s. {text[-2000:]}", file=sys.stderr)
         return None
-    return float(json.loads(done.stdout.splitlines()[-1])["rate"])
+    if done.returncode == 0:
+        return float(json.loads(done.stdout.splitlines()[-1])["rate"])
+    if any(text in done.stderr for text in OUT_OF_MEMORY):
+        raise TooLargeError
+    print(f"{name} {given.model}: {done.stderr[-2000:]}", file=sys.stderr)
+    return None
 
 
 def counts(gpus: int) -> list[int]:
@@ -225,41 +254,95 @@ def counts(gpus: int) -> list[int]:
     return sorted({*found, max(gpus, 1)})
 
 
+def best_rates(case: argparse.Namespace) -> dict[str, float | None]:
+    """The best rate of each contestant, in turns; None for those that failed. Halves the batch."""
+    while True:
+        best: dict[str, float | None] = {}
+        try:
+            for _ in range(1 if case.small else TURNS):
+                for name in contestants(case.model, case.devices, case.small):
+                    if best.get(name, 0.0) is not None:
+                        rate = measured(case, name)
+                        best[name] = None if rate is None else max(best.get(name) or 0.0, rate)
+            return best
+        except TooLargeError:
+            if case.batch < 2:
+                print(f"{case.model}: not even one sample fits.", file=sys.stderr)
+                return dict.fromkeys(contestants(case.model, case.devices, case.small))
+            case.batch //= 2
+
+
+def row(case: argparse.Namespace, best: dict[str, float | None], alone: float | None) -> str:
+    """A line of the table.
+
+    Args:
+        case: the model, the type, and the numbers of devices and samples.
+        best: the rates of the contestants.
+        alone: openmox's rate on one device.
+    """
+    shown = ["-" if n not in best else _rate(best[n]) for n in CONTESTANTS]
+    ours = best["openmox"]
+    linear = f"{ours / alone / case.devices:.2f}" if ours and alone else "-"
+    numbers = f"{case.devices:8}{case.batch:7}" + "".join(f"{s:>12}" for s in shown)
+    return f"{case.model:10}{case.type:6}{numbers}{linear:>8}"
+
+
+def _rate(rate: float | None) -> str:
+    return "failed" if rate is None else f"{rate:,.1f}"
+
+
 def table(given: argparse.Namespace, gpus: int) -> bool:
     """Prints a row for each case; returns whether every run ended well."""
     small = given.small or not gpus
-    print(f"{gpus} GPUs, Python {platform.python_version()}" + (", small form" if small else ""))
-    print(f"{'model':10}{'type':6}{'devices':>8}{'openmox':>12}{'bare':>12}{'PyTorch':>12}")
+    numbers = counts(min(gpus, 2)) if small and gpus else [1, 2] if small else counts(gpus)
+    _say(f"{gpus} GPUs, Python {platform.python_version()}" + (", small form" if small else ""))
+    heads = "".join(f"{name:>12}" for name in CONTESTANTS)
+    _say(f"{'model':10}{'type':6}{'devices':>8}{'batch':>7}{heads}{'linear':>8}")
     well = True
     for model in given.models.split(","):
         for kind in given.types.split(","):
-            for devices in [1, 2] if small else counts(gpus):
+            alone, batch = None, given.batch or (SMALL["batch"] if small else BATCH[model])
+            for devices in numbers:
                 case = argparse.Namespace(
                     model=model, type=kind, devices=devices, small=small, warm=2 if small else WARM,
-                    steps=given.steps or (3 if small else 50),
-                    batch=given.batch or (SMALL["batch"] if small else BATCH[model]),
+                    steps=given.steps or (3 if small else 50), batch=batch,
                 )  # fmt: skip
-                best: dict[str, float] = {}
-                for _ in range(1 if small else TURNS):
-                    for name in contestants(model, devices, small):
-                        rate = measured(case, name)
-                        well = well and rate is not None
-                        best[name] = max(best.get(name, 0.0), rate or 0.0)
-                shown = (f"{best[n]:,.1f}" if n in best else "-" for n in CONTESTANTS)
-                print(f"{model:10}{kind:6}{devices:8}" + "".join(f"{s:>12}" for s in shown))
+                best = best_rates(case)
+                well = well and None not in best.values()
+                if devices == 1:
+                    alone = best["openmox"]
+                elif case.batch != batch:
+                    alone = None  # That was measured with larger batches.
+                batch = case.batch
+                _say(row(case, best, alone))
     return well
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
 
 
 def versions() -> tuple[int, str]:
     """How many GPUs TensorFlow finds, and the versions of all that is measured."""
     code = (
         "import json, tensorflow as tf, moxing; from moxing.engine.graph import devices;"
-        "print(json.dumps([devices.machine().gpus, 'TensorFlow ' + tf.__version__"
-        " + ', openmox ' + moxing.__version__]))"
+        "gpus = devices.machine().gpus;"
+        "built = tf.sysconfig.get_build_info();"
+        "cuda = [k + ' ' + str(built[k + '_version']) for k in ('cuda', 'cudnn')"
+        " if k + '_version' in built];"
+        "found = tf.config.list_physical_devices('GPU');"
+        "kinds = {tf.config.experimental.get_device_details(g).get('device_name', '?')"
+        " for g in found};"
+        "text = ['TensorFlow ' + tf.__version__, *cuda, 'openmox ' + moxing.__version__];"
+        "print(json.dumps([gpus, ', '.join([*text, *sorted(kinds)])]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"TensorFlow or openmox can't be imported:\n{done.stderr[-3000:]}")
     gpus, text = json.loads(done.stdout.splitlines()[-1])
-    return int(gpus), str(text)
+    names = [n for n in ("torch", "torchvision") if importlib.util.find_spec(n) is not None]
+    peers = "".join(f", {name} {importlib.metadata.version(name)}" for name in names)
+    return int(gpus), f"{text}{peers}"
 
 
 def main() -> int:
@@ -282,8 +365,12 @@ def main() -> int:
         sys.argv[1:] = []
         print(json.dumps({"rate": CONTESTANTS[given.one](given)}))
         return 0
+    for name, known in (("models", BATCH), ("types", TYPES)):
+        unknown = set(getattr(given, name).split(",")) - set(known)
+        if unknown:
+            parser.error(f"--{name}: {', '.join(sorted(unknown))} is none of {', '.join(known)}")
     gpus, text = versions()
-    print(text)
+    _say(text)
     return 0 if table(given, gpus) else 1
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from moxing.cli import main
-from moxing.errors import MoxKeyError, MoxValueError
+from moxing.errors import MoxKeyError, MoxValueError, near_files
 from moxing.flags import set_flag
 
 
@@ -29,6 +31,28 @@ def test_a_notebook_shows_the_program_s_own_frames(
     assert (len(lines) > 3) == debug
     assert lines[-2].startswith("MoxValueError: ")
     assert lines[-1] == "openmox: raised in a test"
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("trian.py", " Did you mean 'train.py'?"),
+        ("code/evla.py", " Did you mean 'eval.py'?"),
+        ("trian", ""),
+        ("nothing.py", ""),
+        ("no/folder/train.py", ""),
+        ("tra\0n.py", " Did you mean 'train.py'?"),
+    ],
+)
+def test_names_of_files_beside_one_that_is_not_there(
+    path: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("train.py", "train.pyc", "code/eval.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "traim.py").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert near_files(path) == hint
 
 
 @pytest.mark.parametrize("command", ["port", "runs", "compare", "launch"])

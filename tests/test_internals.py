@@ -69,6 +69,7 @@ TABLE = {
     "tensorflow.python.util.object_identity": "Reference",
     "tensorflow.python.util.dispatch": "GlobalOpDispatcher _GLOBAL_DISPATCHERS",
     "tensorflow.python.data.ops.iterator_ops": "_IteratorSaveable",
+    "tensorflow.python.data.ops.multi_device_iterator_ops": "MultiDeviceIterator",
     "tensorflow.python.framework.ops": "SymbolicTensor gradient_registry",
     "tensorflow.python.framework.registry:Registry": "_registry",
     "tensorflow.python.util.lazy_loader": "KerasLazyLoader LazyLoader",

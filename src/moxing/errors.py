@@ -87,6 +87,19 @@ def near_matches(name: str, legal: Iterable[str]) -> str:
     return " Did you mean " + " or ".join(repr(item) for item in close) + "?"
 
 
+def near_files(path: str) -> str:
+    """Returns `" Did you mean 'train.py'?"`, with names beside a file that is not there."""
+    folder, name = os.path.split(path)
+    try:
+        beside = [entry.name for entry in os.scandir(folder or ".") if entry.is_file()]
+    except (OSError, ValueError):
+        return ""
+    stem, kind = os.path.splitext(name)
+    stems = [other[: -len(kind)] for other in beside if kind and other.endswith(kind)]
+    close = difflib.get_close_matches(stem, stems, n=1, cutoff=0.6)
+    return f" Did you mean {close[0] + kind!r}?" if close else ""
+
+
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

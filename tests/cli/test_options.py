@@ -17,6 +17,8 @@ from moxing.cli import convert, launch
         (launch.main, ["--max-restarts", "2", "a.py"], "Did you mean '--max_restarts'?"),
         (convert.main, ["a", "b", "--too=tfrecord"], "--too. Did you mean '--to'?"),
         (convert.main, ["a", "b", "--to=tfrecord", "--partz=3"], "Did you mean '--parts'?"),
+        (convert.main, ["a", "b", "--to=tfrecrod"], "Did you mean 'tfrecord'"),
+        (launch.main, ["--emit=slrum", "train.py"], "Did you mean 'slurm'?"),
     ],
 )
 def test_a_mistyped_option(

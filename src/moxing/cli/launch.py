@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from moxing.cli.options import Parser
-from moxing.errors import MoxError, MoxValueError
+from moxing.errors import MoxError, MoxValueError, near_files
 
 if TYPE_CHECKING:
     from moxing.launch.hosts import Spread
@@ -194,7 +194,8 @@ def _job(given: argparse.Namespace) -> Plan | Spread | Private:
 
 def _check(given: argparse.Namespace) -> None:
     if not (given.emit or given.as_module) and not os.path.isfile(given.script):
-        raise MoxValueError(f"there is no file {given.script} in {os.getcwd()}.")
+        near = near_files(given.script)
+        raise MoxValueError(f"there is no file {given.script} in {os.getcwd()}.{near}")
     if given.max_restarts < 0:
         raise MoxValueError(f"--max_restarts={given.max_restarts} is negative.")
     if given.ssh and given.hosts is None:

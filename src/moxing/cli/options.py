@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from moxing.errors import near_matches
+
+# What argparse says of a value that is none of an option's choices.
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$")
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,6 +25,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         about_names = message.startswith(("unrecognized", "the following arguments are required"))
+        choice = _CHOICE.search(message)
+        if choice is not None:
+            near = near_matches(choice[1], re.findall(r"[\w.-]+", choice[2]))
+            message += f".{near}" if near else ""
         super().error(message + (self._hint() if about_names else ""))
 
     def _hint(self) -> str:

@@ -12,12 +12,13 @@ from moxing.errors import MoxRuntimeError
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-def folder(parent: str, name: str) -> str:
+def folder(parent: str, name: str, variable: str = "MOX_FILE_CACHE_DIR") -> str:
     """Returns the folder `NAME-UID` in a parent folder, which is made for this user alone.
 
     Args:
         parent: the folder that contains it, made if it does not exist; others may write to it.
         name: the purpose of the folder.
+        variable: the variable of the environment by which the user names another parent folder.
 
     Raises:
         MoxRuntimeError: there is such a folder already and it is another user's, or others may
@@ -39,7 +40,7 @@ def folder(parent: str, name: str) -> str:
         return path
     raise MoxRuntimeError(
         f"{path} can't be trusted: {problem}. Remove it, or name another place for copies with"
-        " MOX_FILE_CACHE_DIR."
+        f" {variable}."
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from moxing.errors import MoxValueError, shown
+from moxing.errors import MoxValueError, near_files, shown
 from moxing.launch import gpus
 from moxing.launch.plan import HOST, check_count, environment
 from moxing.launch.ports import free_ports
@@ -174,7 +174,9 @@ def _script(name: str, code: Path) -> Path:
         inside = inside.relative_to(_IMAGE_CODE)
     path = code / inside
     if not path.is_file():
-        raise MoxValueError(f"there is no file {inside} in {code}; --code names its folder.")
+        raise MoxValueError(
+            f"there is no file {inside} in {code}; --code names its folder.{near_files(str(path))}"
+        )
     return path
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph import blame
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, generated  # noqa: E402
-
-from moxing.engine.graph import blame  # noqa: E402
 
 
 def note(input_fn: Callable[[str], Any]) -> str:
@@ -100,3 +100,21 @@ def test_an_element_of_a_generator_that_tensorflow_refuses() -> None:
         " yielded" in told
     )
     assert told.endswith("the yielded element was text.")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Serialized HLO does not match.", "/kept/xla_1.pb.tmp; No space left on device"],
+)
+def test_kept_code_that_can_not_be_used_is_told_of(
+    message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=/kept")
+    with tf.Graph().as_default() as graph:
+        error = tf.errors.InvalidArgumentError(None, None, message)
+        note = blame.about(error, graph, "in step 0")
+        monkeypatch.delenv("TF_XLA_FLAGS")
+        other = blame.about(error, graph, "in step 0")
+    assert "keeps in /kept can't be used: remove the folder, free space there, or set" in note
+    assert "MOX_XLA_CACHE_DIR" in note
+    assert "MOX_XLA_CACHE_DIR" not in other

@@ -6,7 +6,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import hardware
-from moxing.engine.graph.hardware import Exchange, Machine
+from moxing.engine.graph.hardware import Exchange, Machine, Work
 from moxing.errors import MoxValueError
 
 EIGHT, NONE = Machine(gpus=8, cores=96), Machine(gpus=0, cores=16)
@@ -43,15 +43,43 @@ def test_gpus_meet_by_nccl_in_one_group(
     assert (found.hint if isinstance(found, Exchange) else None) == hint
 
 
+def test_batches_are_copied_to_gpus_ahead() -> None:
+    images = [tf.uint8, tf.int64]
+    assert hardware.takes_ahead(EIGHT, 2, images) == ("/device:GPU:0", "/device:GPU:1")
+    assert hardware.takes_ahead(NONE, 2, images) == ()
+    assert hardware.takes_ahead(EIGHT, 2, [tf.float32, tf.string]) == ()
+    assert hardware.takes_ahead(EIGHT, 2, [tf.float32, tf.int32]) == ()
+
+
 def configured(machine: Machine, count: int, together: bool) -> tf.ConfigProto:
     config = tf.ConfigProto()
     hardware.configure(config, machine, count, together)
     return config
 
 
+@pytest.mark.parametrize(
+    ("machine", "work", "why"),
+    [
+        (EIGHT, Work(computed=900, unsteady=90), None),
+        (EIGHT, Work(computed=900, unsteady=800, example="'x' (t.py:3)"), "such as 'x' (t.py:3)"),
+        (EIGHT, Work(computed=900, table=1 << 20), None),
+        (EIGHT, Work(computed=900, table=1 << 30), "rows of a variable of 1,074 MB"),
+        (EIGHT, Work(), None),
+        (NONE, Work(computed=900), "there is no GPU"),
+    ],
+)
+def test_xla_compiles_steps_on_gpus_that_it_makes_faster(
+    machine: Machine, work: Work, why: str | None
+) -> None:
+    found = hardware.against_xla(machine, work)
+    assert found is None if why is None else why in str(found)
+
+
 def test_sessions() -> None:
     gpu, cpu = configured(EIGHT, 8, True), configured(NONE, 2, False)
     assert gpu.gpu_options.allow_growth
+    assert gpu.graph_options.optimizer_options.global_jit_level == tf.OptimizerOptions.DEFAULT
+    hardware.compile_with_xla(gpu)
     assert gpu.graph_options.optimizer_options.global_jit_level == tf.OptimizerOptions.ON_1
     assert gpu.experimental.collective_group_leader == "/job:localhost/replica:0/task:0"
     assert dict(gpu.device_count) == {}

@@ -9,11 +9,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.data import feed, order, step_groups, whole_batch
+from moxing.engine.data import ahead, feed, order, step_groups, whole_batch
 from moxing.engine.data.fusion import Batch
 from moxing.engine.data.lift import CannotLiftError, Lifted, lift, uses_python
 from moxing.engine.data.whole_batch import WholeBatch
-from moxing.engine.graph import saveables, structure
+from moxing.engine.graph import devices as devices_here
+from moxing.engine.graph import hardware, saveables, structure
 from moxing.engine.graph.rewrites import arrays, fused_sums
 from moxing.engine.job.job import TRAIN
 from moxing.engine.wording import user_calls
@@ -71,11 +72,13 @@ class _Batches:
         mode: TRAIN, EVAL or PREDICT.
         size: how many samples the engine puts into a batch; None: input_fn returns batches.
         devices: how many batches a step takes: one for each device.
+        ahead: the names of the devices, if batches are copied to them before their step.
     """
 
     mode: str
     size: int | None
     devices: int
+    ahead: tuple[str, ...] = ()
 
     @property
     def full(self) -> bool:
@@ -130,7 +133,13 @@ def build(
             order.fix(demand.order, demand.shard)
         inputs = structure.normalize(result)
         names, tensors = zip(*structure.leaves(inputs), strict=True)
-        batches = _Batches(mode, batch_size if make_batches else None, 1 if shared else devices)
+        positioned = feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True))
+        # The place in other pipelines is kept by TensorFlow, which can't save batches on a device.
+        names_ahead = ()
+        if mode == TRAIN and positioned and not shared:
+            names_ahead = _ahead(devices, tensors)
+        count = 1 if shared else devices
+        batches = _Batches(mode, batch_size if make_batches else None, count, names_ahead)
         if batches.size is not None:
             _check_batchable(names, tensors, batches.size)
         made = _of_devices(inputs, initializers, batches, may_lift)
@@ -139,7 +148,7 @@ def build(
         return dataclasses.replace(
             made,
             structures=tuple(_single_outputs(element) for element in made.structures),
-            positioned=feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True)),
+            positioned=positioned,
         )
 
 
@@ -153,6 +162,11 @@ def _shared(made: Inputs, devices: int, full: bool) -> Inputs:
         real=tuple(part.real for part in parts if part.real is not None),
         shared=True,
     )
+
+
+def _ahead(count: int, tensors: Sequence[tf.Tensor]) -> tuple[str, ...]:
+    types = [tensor.dtype.base_dtype for tensor in tensors]
+    return hardware.takes_ahead(devices_here.machine(), count, types)
 
 
 def _single_outputs(inputs: Any) -> Any:
@@ -196,16 +210,23 @@ def _from_dataset(inputs: Any, lifted: Lifted, batches: _Batches) -> Inputs:
     padded = batches.devices > 1 and not batches.full
     if padded:
         dataset = step_groups.pad(dataset, batches.devices)
-    iterator = tf.data.make_initializable_iterator(_prefetched(dataset, batches.devices))
-    in_python = uses_python([leaf for _, leaf in structure.leaves(inputs)])
-    saveables.follow_iterator([op.inputs[0].op for op in lifted.cut], iterator, not in_python)
-    elements, wait = _next(iterator, batches.devices)
+    prefetched = _prefetched(dataset, batches.devices)
+    replaced = [op.inputs[0].op for op in lifted.cut]
+    if batches.ahead:
+        initializer, take = ahead.iterator(prefetched, batches.ahead)
+        saveables.follow_iterator(replaced, None, can_be_saved=False)
+    else:
+        iterator = tf.data.make_initializable_iterator(prefetched)
+        initializer, take = iterator.initializer, lambda _: iterator.get_next()
+        in_python = uses_python([leaf for _, leaf in structure.leaves(inputs)])
+        saveables.follow_iterator(replaced, iterator, not in_python)
+    elements, wait = _next(take, batches.devices)
     known = batches.size if batches.full else None
     real = tuple(element.pop() for element in elements) if padded else ()
     return Inputs(
         tuple(structure.replace(inputs, element) for element in elements),
         tuple(_samples(element, known) for element in elements),
-        (iterator.initializer,),
+        (initializer,),
         wait,
         lifted.cut,
         real=real,
@@ -238,14 +259,19 @@ def _lift(tensors: Sequence[Any], batch: Batch | None) -> Lifted | None:
         return None
 
 
-def _next(iterator: Any, count: int) -> tuple[list[list[tf.Tensor]], tf.Tensor]:
-    """The iterator's next elements, in order, and the seconds that a step waits for them."""
+def _next(take: Callable[[int], Any], count: int) -> tuple[list[list[tf.Tensor]], tf.Tensor]:
+    """The next elements, in order, and the seconds that a step waits for them.
+
+    Args:
+        take: adds the operation that takes the next element of the device with a number.
+        count: how many devices take an element.
+    """
     before = tf.timestamp()
     elements: list[list[tf.Tensor]] = []
     last: list[Any] = [before]
-    for _ in range(count):
+    for number in range(count):
         with tf.control_dependencies(last):
-            element = iterator.get_next()
+            element = take(number)
         last = list(element) if isinstance(element, list | tuple) else [element]
         elements.append(last)
     with tf.control_dependencies(last):
@@ -299,7 +325,8 @@ def _samples(tensors: Sequence[Any], known: int | None) -> tf.Tensor | int | Non
             if size is not None:
                 return int(size)
             if isinstance(tensor, tf.Tensor) and shape.rank is not None:
-                return tf.shape(tensor, out_type=tf.int64)[0]
+                with tf.device(tensor.device):  # The tensor may be on a GPU.
+                    return tf.shape(tensor, out_type=tf.int64)[0]
     return None
 
 

@@ -13,6 +13,8 @@ import tensorflow.compat.v1 as tf
 import moxing
 from moxing.engine.graph import exhausted, records
 from moxing.engine.graph.ancestry import PLACEHOLDERS
+from moxing.engine.graph.fitting import Room
+from moxing.framework import compiled_code
 
 _LIBRARIES = (
     *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")),
@@ -21,6 +23,12 @@ _LIBRARIES = (
 )
 # TensorFlow names the operation only in its message; its single-threaded executor never does.
 _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
+
+# What TensorFlow says of files of compiled code that it can't use.
+_KEPT_CODE = (
+    *("Serialized cache key does not match", "Serialized HLO does not match"),
+    "No binary found in serialized entry",
+)
 
 # The words before the error of a dataset's function.
 _PASSED_ON = re.compile(r"^Error in .*? with iterator: \S+: ")
@@ -45,18 +53,26 @@ def noted(graph: tf.Graph, doing: str) -> Iterator[None]:
         raise
 
 
-def about(error: tf.errors.OpError, graph: tf.Graph, doing: str) -> str:
-    """The note for an error; it names the operation and the user's line that made it, if known."""
+def about(error: tf.errors.OpError, graph: tf.Graph, doing: str, room: Room | None = None) -> str:
+    """The note for an error; it names the operation and the user's line that made it, if known.
+
+    Args:
+        error: the error that a session raised.
+        graph: the graph that ran.
+        doing: what the run was doing.
+        room: the memory that a step has, and the size of its batches; None: not known.
+    """
     python = _python_error(str(error.message))
     if python is not None:
         return f"openmox: raised {doing}: {python}."
     if found := records.broken(error, graph):
         return f"openmox: raised {doing}: {found}."
-    op, memory = _operation(error, graph), exhausted.told(error, graph, place)
+    op, memory = _operation(error, graph), exhausted.told(error, graph, place, room)
     if op is None:
-        return f"openmox: raised {doing}{_in_pipeline(error)}.{memory}"
+        where = "" if memory else _in_pipeline(error)  # A cluster of XLA is in no pipeline.
+        return f"openmox: raised {doing}{where}.{memory or _of_kept_code(error)}"
     hint = memory
-    if op.type in PLACEHOLDERS:
+    if op.type in PLACEHOLDERS and not memory:
         hint = " Feed it from a hook, or build the model of the inputs that model_fn is given."
     return f"openmox: raised {doing}, by {place(op)}.{hint}"
 
@@ -72,6 +88,18 @@ def place(op: tf.Operation) -> str:
 def is_of_user(filename: str) -> bool:
     """Whether a source file is the user's: it belongs neither to a library nor to openmox."""
     return not filename.startswith(_LIBRARIES)
+
+
+def _of_kept_code(error: tf.errors.OpError) -> str:
+    """What to do where the files of compiled code are at fault; an empty text for other errors."""
+    folder = compiled_code.kept_in()
+    if folder is None or not any(word in str(error.message) for word in (folder, *_KEPT_CODE)):
+        return ""
+    return (
+        f" The code that XLA compiled and keeps in {folder} can't be used: remove the folder, free"
+        f" space there, or set {compiled_code.VARIABLE} to another folder, or to nothing to do"
+        " without."
+    )
 
 
 def _python_error(message: str) -> str | None:

@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 from moxing import native_noise
 from moxing.engine.graph import hardware
 from moxing.engine.graph.hardware import Machine
+from moxing.framework import compiled_code
 from moxing.logs import TENSORFLOW
 
 
@@ -19,6 +20,7 @@ def has_gpu() -> bool:
     The first query makes native code print complaints if there is none. It happens at the start of
     a run, so that the program can set CUDA_VISIBLE_DEVICES before.
     """
+    compiled_code.keep(tf.version.VERSION)
     with native_noise.dropped():
         return bool(tf.config.list_physical_devices("GPU"))
 

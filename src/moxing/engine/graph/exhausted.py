@@ -8,53 +8,93 @@ from collections.abc import Callable
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.graph.fitting import Room, bytes_of, fitting, width
 from moxing.engine.wording.option_names import option
 from moxing.engine.wording.report import size
 
 _ASKED = re.compile(r"allocating tensor with shape\[([\d,]*)\] and type (\w+)")
+# XLA asks for the memory of a whole cluster at once, and then lists the largest tensors in it.
+_BY_XLA = re.compile(r"[Oo]ut of memory while trying to allocate (\d+) bytes")
+_IN_CLUSTER = re.compile(r'op_name="([^"]+)"')
+# A copy to a GPU whose memory is full: TensorFlow raises an InternalError.
+_NOT_COPIED = "Dst tensor is not initialized"
 _TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 _MOST = 3  # Tensors that are named.
 
 
-def told(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operation], str]) -> str:
+def is_exhausted(error: tf.errors.OpError) -> bool:
+    """Whether an error says that a device's memory is full."""
+    return isinstance(error, tf.errors.ResourceExhaustedError) or (
+        isinstance(error, tf.errors.InternalError) and _NOT_COPIED in str(error.message)
+    )
+
+
+def told(
+    error: tf.errors.OpError,
+    graph: tf.Graph,
+    place: Callable[[tf.Operation], str],
+    room: Room | None = None,
+) -> str:
     """Sentences about an error of exhausted memory; an empty text for other errors.
 
     Args:
         error: the error that a session raised.
         graph: the graph that ran.
         place: words an operation and the user's line that made it.
+        room: the memory that there is, and the size of batches; None: not known.
     """
-    if not isinstance(error, tf.errors.ResourceExhaustedError):
+    if not is_exhausted(error):
         return ""
     found = [f" {sentence}." for sentence in (_asked(error, graph, place), _largest(graph, place))]
-    return "".join(text for text in found if text != " .") + (
-        " To need less, lower the batch size, take it in parts"
-        f" ({option('--accumulate_steps')}=N), or compute in 16 bits."
+    return "".join(text for text in found if text != " .") + _advice(error, graph, room)
+
+
+def _advice(error: tf.errors.OpError, graph: tf.Graph, room: Room | None) -> str:
+    given = None if room is None else room.batch or _first_length(error)
+    batch = None if room is None or given is None else fitting(graph, room.limit, given)
+    accumulate = option("--accumulate_steps")
+    if room is None or given is None or batch is None:
+        return (
+            f" To need less, lower the batch size, take it in parts ({accumulate}=N), or compute in"
+            " 16 bits."
+        )
+    limit = size(room.limit)
+    if not batch:
+        return (
+            f" By its tensors, not even a batch of one sample fits into the {limit} of the device:"
+            " compute in 16 bits, or let back-propagation compute activations again (--recompute)."
+        )
+    parts = -(-given // batch)
+    return (
+        f" By its tensors, a batch of about {batch} instead of {given} would have fit into the"
+        f" {limit} of the device. {accumulate}={parts} with batches of {-(-given // parts)}"
+        " trains as before; computing in 16 bits needs less, too."
     )
 
 
-def bytes_of(tensor: tf.Tensor) -> int:
-    """The size of a tensor; 0 where its shape or type does not say it."""
-    count = tensor.shape.num_elements()
-    return (count or 0) * _width(tensor.dtype.base_dtype)
-
-
-def _width(dtype: tf.DType) -> int:
-    return dtype.size if dtype not in (tf.string, tf.resource, tf.variant) else 0
+def _first_length(error: tf.errors.OpError) -> int | None:
+    """The first length of the tensor that was asked for: most often, the size of the batch."""
+    found = _ASKED.search(str(error.message))
+    lengths = [int(part) for part in found[1].split(",") if part] if found else []
+    return lengths[0] if lengths and lengths[0] > 1 else None
 
 
 def _asked(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operation], str]) -> str:
-    found = _ASKED.search(str(error.message))
+    message = str(error.message)
+    cluster = _BY_XLA.search(message)
+    if cluster is not None:
+        return _asked_by_xla(int(cluster[1]), message, graph, place)
+    found = _ASKED.search(message)
     if found is None:
-        return ""
+        return "A tensor was to be copied to the device" if _NOT_COPIED in message else ""
     shape = [int(part) for part in found[1].split(",") if part]
     name = _TYPES.get(found[2], found[2])
     try:
         dtype = tf.as_dtype(name)
     except TypeError:
         return f"A {name} tensor of shape {shape} was asked for"
-    text = f"{size(math.prod(shape) * _width(dtype))} were asked for: {dtype.name} of shape {shape}"
-    if error.op is not None or "{{node" in str(error.message):
+    text = f"{size(math.prod(shape) * width(dtype))} were asked for: {dtype.name} of shape {shape}"
+    if error.op is not None or "{{node" in message:
         return text  # The operation is named already.
     makers = [
         tensor.op
@@ -68,6 +108,22 @@ def _asked(error: tf.errors.OpError, graph: tf.Graph, place: Callable[[tf.Operat
     ]
     named = list(dict.fromkeys(place(op) for op in makers))[:_MOST]
     return f"{text}, as {' or '.join(named)} makes" if named else text
+
+
+def _asked_by_xla(
+    count: int, message: str, graph: tf.Graph, place: Callable[[tf.Operation], str]
+) -> str:
+    """Words what a cluster of operations that XLA compiled asked for, and its largest tensors."""
+    named: list[str] = []
+    for name in _IN_CLUSTER.findall(message):
+        try:
+            where = place(graph.get_operation_by_name(name.rpartition(":")[2]))
+        except (KeyError, ValueError):  # An operation that TensorFlow's optimizer made.
+            continue
+        if where not in named and len(named) < _MOST:
+            named.append(where)
+    text = f"{size(count)} were asked for at once by operations that XLA compiled together"
+    return f"{text}, most of it for {', '.join(named)}" if named else text
 
 
 def _largest(graph: tf.Graph, place: Callable[[tf.Operation], str]) -> str:

@@ -8,6 +8,7 @@ describes the actual machine.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,14 @@ _LEADER = "/job:localhost/replica:0/task:0"
 # back-propagation ends.
 _NCCL_BUCKET = 16 * 1024 * 1024
 _RING_BUCKET = 2 * 1024 * 1024
+# TensorFlow keeps strings, and most tensors of int32, in the host's memory.
+_IN_GPU_MEMORY = frozenset(
+    (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.uint8, tf.int64, tf.bool)
+)
+# The share of operations with changing shapes above which XLA compiles more than it gains.
+_UNSTEADY = 0.5
+# Bytes of a variable that XLA would copy in each step: a twentieth of a millisecond on a GPU.
+_TABLE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,23 @@ class Exchange:
 
     hint: str
     bucket: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """The part of a step that XLA would compile.
+
+    Attributes:
+        computed: how many operations compute floating-point numbers of the step's input.
+        unsteady: how many of them give other shapes in each step.
+        example: the first of these, and the line of the program that made it.
+        table: the bytes of the largest variable of which a step changes single rows.
+    """
+
+    computed: int = 0
+    unsteady: int = 0
+    example: str = ""
+    table: int = 0
 
 
 def names(machine: Machine, count: int) -> tuple[str, ...]:
@@ -101,8 +127,19 @@ def exchange(machine: Machine, asked: bool | None, members: int) -> Exchange | N
     return Exchange(AUTO, _RING_BUCKET)
 
 
+def takes_ahead(machine: Machine, count: int, types: Collection[tf.DType]) -> tuple[str, ...]:
+    """The names of the devices to which batches are copied before their step; empty: none are.
+
+    Args:
+        machine: the devices of this process; those of a CPU have the host's memory.
+        count: how many devices compute.
+        types: the types of the tensors in a batch.
+    """
+    return names(machine, count) if machine.gpus and _IN_GPU_MEMORY.issuperset(types) else ()
+
+
 def configure(config: tf.ConfigProto, machine: Machine, count: int, together: bool) -> None:
-    """Sets the options of a session that depend on the devices.
+    """Sets the options of a session, or of a server, that depend on the devices.
 
     Args:
         config: changed in place.
@@ -112,13 +149,35 @@ def configure(config: tf.ConfigProto, machine: Machine, count: int, together: bo
     """
     # Two programs may share a GPU.
     config.gpu_options.allow_growth = True
-    if machine.gpus:
-        # XLA makes ResNet-50 in float16 2.5 times as fast on a GPU; on a CPU it gains nothing.
-        config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
-    elif count > 1:
+    if not machine.gpus and count > 1:
         config.device_count["CPU"] = count
     if together:
         config.experimental.collective_group_leader = _LEADER
+
+
+def against_xla(machine: Machine, work: Work) -> str | None:
+    """Why XLA is not used for a step; None: XLA makes the step faster.
+
+    XLA made ResNet-50 in float16 2.5 times as fast on a GPU; on a CPU it gains nothing.
+    """
+    if not machine.gpus:
+        return "there is no GPU"
+    if work.unsteady > _UNSTEADY * work.computed:
+        return (
+            f"{work.unsteady} of {work.computed} operations have other shapes in each step, such as"
+            f" {work.example}, and each shape would be compiled"
+        )
+    if work.table > _TABLE:
+        return (
+            f"steps change rows of a variable of {work.table / 1e6:,.0f} MB, all of which XLA would"
+            " copy in each step"
+        )
+    return None
+
+
+def compile_with_xla(config: tf.ConfigProto) -> None:
+    """Has a session compile the operations of a graph that XLA can compile, in clusters."""
+    config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
 
 
 def cores() -> int:

@@ -14,7 +14,7 @@ from moxing import leaving
 from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
 from moxing.engine.checkpoint.restoring.restorer import Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
-from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.graph import blame, compilable, devices, tf_executor
 from moxing.engine.job.job import Job
 from moxing.engine.model import recompute
 from moxing.engine.process.solo import Solo
@@ -118,6 +118,7 @@ def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:
         intra_op_parallelism_threads=job.threads.intra_op,
     )
     team.configure(config, job.group, job.placement.together)
+    compilable.choose(config, graph)
     if job.training and job.optimization.updating.recompute:
         recompute.configure(config)
     if team.alone and not devices.has_gpu() and job.devices == 1:

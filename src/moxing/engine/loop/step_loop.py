@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph import blame
+from moxing.engine.graph import blame, exhausted, fitting
 from moxing.engine.job.job import PREDICT, Job
 from moxing.engine.loop import fetches, peers
 from moxing.engine.loop.evaluation import EvaluationMeans, OutputBatches
@@ -79,6 +79,8 @@ class Loop:
         self._stepper = Stepper(session, running.hooks, found, program.earlier)
         self._saves = Saves(job.saving, writer, SavePoints(session), progress)
         self._pause_at: int | None = None
+        samples = job.data.batch_size or program.inputs.samples
+        self._samples = samples if isinstance(samples, int) else None
 
     @property
     def settled(self) -> bool:
@@ -141,7 +143,8 @@ class Loop:
             return True
         if self._peers.ended(error):
             return True
-        error.add_note(blame.about(error, self._session.graph, self._where()))
+        room = fitting.room(self._session, self._samples) if exhausted.is_exhausted(error) else None
+        error.add_note(blame.about(error, self._session.graph, self._where(), room))
         return False
 
     def _step(self, due: Due) -> Any:

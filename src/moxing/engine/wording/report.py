@@ -258,6 +258,21 @@ def first_step(seconds: float, wait: float | None) -> str:
     return f"{text} and waited {duration(min(wait, seconds))} for the first batch."
 
 
+def compiled_by_xla(folder: str | None) -> str:
+    """Says that XLA compiles steps, and what that means for the first step.
+
+    Args:
+        folder: where compiled code is kept; None: nowhere.
+    """
+    kept = "" if folder is None else f" Later runs load the compiled code from {folder}."
+    return f"XLA compiles the steps of this run, so the first one takes longer.{kept}"
+
+
+def without_xla(why: str) -> str:
+    """Says why XLA compiles nothing, and how a user has it compile nonetheless."""
+    return f"XLA compiles nothing here: {why}. TF_XLA_FLAGS=--tf_xla_auto_jit=1 has it compile."
+
+
 @dataclass(frozen=True)
 class Pace:
     """How long the steps of a training took.

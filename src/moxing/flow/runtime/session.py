@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import tensorflow.compat.v1 as tf
 
 from moxing import leaving
-from moxing.engine.graph import blame, devices, tf_executor
+from moxing.engine.graph import blame, compilable, devices, hardware, tf_executor
 from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
@@ -139,14 +139,13 @@ class Session:
             self._make_setters()
         self.graph.finalize()
         config = tf.ConfigProto(allow_soft_placement=True)
-        config.gpu_options.allow_growth = True
+        hardware.configure(config, devices.machine(), count, together=False)
+        compilable.choose(config, self.graph)
         if group is not None:
             group.configure(config)
             group.compare(machine_group.facts(self.graph, self.variables.by_name, self.jobs))
-        elif count == 1:
+        elif count == 1 and not devices.has_gpu():
             config.experimental.executor_type = tf_executor.choose(self.graph.get_operations())
-        elif not devices.has_gpu():
-            config.device_count["CPU"] = count
         native = tf.Session(group.target if group else "", graph=self.graph, config=config)
         for job, built in self._built.items():
             self.readers.open(native, job)

@@ -6,7 +6,7 @@ import io
 import os
 import types
 
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, near_files
 from moxing.legacy.face import source as users_source
 from moxing.legacy.python2 import signs
 
@@ -26,7 +26,7 @@ def read_program(script: str) -> types.CodeType:
     if os.path.isdir(script):
         raise MoxValueError(f"{script} is a directory; name the script in it.")
     if not os.path.exists(script):
-        raise MoxValueError(f"there is no file {script} in {os.getcwd()}.")
+        raise MoxValueError(f"there is no file {script} in {os.getcwd()}.{near_files(script)}")
     if not os.path.isfile(script):
         # Opening a pipe would wait for a writer.
         raise MoxValueError(f"{script} is not a regular file.")

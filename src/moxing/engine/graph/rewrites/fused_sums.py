@@ -39,7 +39,8 @@ def single_output(tensor: Any) -> Any:
     """The tensor as the only output of an operation; other values stay as they are."""
     if not isinstance(tensor, SymbolicTensor) or _source(tensor).value_index == 0:
         return tensor
-    return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.
+    with tf.device(tensor.device):
+        return tf.ensure_shape(tensor, tensor.shape)  # An identity would be optimized away.
 
 
 def _may_fuse(inputs: Sequence[Any]) -> bool:
