@@ -42,6 +42,39 @@ def test_a_life_of_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert np.load(one)["w"][0] == 1.0
 
 
+def test_a_folder_is_not_removed_for_its_newest_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in (1, 2):
+        made = _archive(tmp_path / f"{step}.npz", 1.0, step)
+        command.main(["convert", "checkpoint", made, f"{tmp_path}/out/model.ckpt-{step}"])
+    capsys.readouterr()
+
+    assert command.main(["checkpoints", "remove", f"{tmp_path}/out/"]) == 1
+
+    told = capsys.readouterr().err
+    assert f"{tmp_path}/out is a folder of checkpoints. Name those to remove" in told
+    assert f"{tmp_path}/out/model.ckpt-1;" in told
+    assert (tmp_path / "out" / "model.ckpt-2.index").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["remvoe", "a"], "there is no command 'remvoe'. Did you mean 'remove'?"),
+        (["list", "a", "--verify"], "The commands are diff, average, copy, remove."),
+    ],
+)
+def test_a_command_that_is_not_there(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(["checkpoints", *arguments])
+
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
 def test_a_damaged_checkpoint_ends_with_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,3 +142,23 @@ def test_the_metric_of_the_best_checkpoint_is_in_the_environment(
     assert run.main(["--keep-best=accuracy:max:3", "a.py"]) == 0
     assert os.environ["MOX_KEEP_BEST"] == "accuracy:max:3"
     assert started == [("a.py", [], False, [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a: 1\nb: [8\n", "line 3: expected ',' or ']', but got '<stream end>' while parsing a"),
+        ("a: 1\n\tb: 2\n", "line 2: found character '\\t' that cannot start any token"),
+        ("a: b: c\n", "line 1: mapping values are not allowed here."),
+    ],
+)
+def test_a_file_that_is_no_yaml_names_the_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, fault: str
+) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+
+    assert run.main([f"--config={tmp_path}/a.yaml"]) == 2
+
+    told = capsys.readouterr().err
+    assert fault in told
+    assert "unicode string" not in told

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from moxing.errors import MoxError
+from moxing.errors import MoxError, near_matches
 from moxing.runs.checkpoints import start_tensorflow
 
 _DESCRIPTION = """\
@@ -48,6 +48,13 @@ def _list(arguments: Sequence[str]) -> int:
     parser = _parser("", _DESCRIPTION)
     parser.add_argument("folder", metavar="FOLDER", help="the log_dir of a run")
     parser.add_argument("--verify", action="store_true", help="read every file")
+    words = [word for word in arguments if not word.startswith("-")]
+    if len(words) > 1:
+        hint = near_matches(words[0], _VERBS) or f" The commands are {', '.join(_VERBS)}."
+        parser.error(
+            f"a listing takes one FOLDER, not {len(words)}, and there is no command"
+            f" {words[0]!r}.{hint}"
+        )
     given = parser.parse_args(list(arguments))
     from moxing.runs.checkpoints import listing
 

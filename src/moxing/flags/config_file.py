@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moxing.errors import MoxValueError, shown
+from moxing.errors import MoxValueError, escaped, shown
 
 _PROGRAM = "program"
 # The launcher sets these for each task.
@@ -74,8 +74,7 @@ def _content(path: str) -> dict[Any, Any]:
         first = "a value is not of the type of its tag"  # YAML's reader has no words for it.
         raise MoxValueError(f"--config={path}: {first}, such as !!int or !!timestamp.") from error
     except (ValueError, yaml.YAMLError, RecursionError) as error:
-        first = " ".join(str(error).split())
-        raise MoxValueError(f"--config={path}: {shown(first, plain=True)}.") from error
+        raise MoxValueError(f"--config={path}: {_fault(error)}.") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -84,6 +83,17 @@ def _content(path: str) -> dict[Any, Any]:
             " `num_gpus: 4` for each flag."
         )
     return content
+
+
+def _fault(error: Exception) -> str:
+    """`line 3: expected ',' or ']', but got '<stream end>'`, or another error's own words."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    context, begin = getattr(error, "context", None), getattr(error, "context_mark", None)
+    if not problem or mark is None:
+        return shown(" ".join(str(error).split()), plain=True)
+    during = f" {context}" if context else ""
+    since = f" that begins in line {begin.line + 1}" if during and begin is not None else ""
+    return f"line {mark.line + 1}: {escaped(problem)}{escaped(during)}{since}"
 
 
 def _flag(path: str, name: Any, value: Any) -> list[str]:

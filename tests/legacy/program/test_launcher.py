@@ -20,6 +20,8 @@ from moxing.legacy.program import launcher, own_flags, reading
     [
         ("", "the name of the script is empty: mox run SCRIPT.py [flags]"),
         ("none.py", "there is no file none.py in DIR."),
+        ("dat.py", "there is no file dat.py in DIR."),
+        ("zeroes.py", "there is no file zeroes.py in DIR. Did you mean 'zeros.py'?"),
         ("folder", "folder is a directory; name the script in it."),
         ("folder.py", "folder.py is a directory; name the script in it."),
         (

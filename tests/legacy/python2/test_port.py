@@ -174,6 +174,17 @@ def test_one_line_names_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_a_long_line_is_cut_visibly(capsys: pytest.CaptureFixture[str]) -> None:
+    port.parse_ported(
+        b"print 'long, ' + ', '.join('%s words' % word for word in many)\n", "/p/a.py"
+    )
+    port.parse_ported(b"print 'x', " + b"y" * 49 + b"\n", "/p/b.py")
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert "(line 1: print 'long, ' + ', '.join('%s words' % word for word in ...): it is" in first
+    assert f"print 'x', {'y' * 49}): it is" in second
+
+
 def test_files_of_text_hold_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes("é\r\n".encode() + b"\xff\n")
     values = _run(

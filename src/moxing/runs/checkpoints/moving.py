@@ -24,7 +24,7 @@ from moxing.engine.remote.contents import listing
 from moxing.engine.remote.lease import Lease
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
 from moxing.framework import file
-from moxing.runs.checkpoints.listing import FLOW_DONE
+from moxing.runs.checkpoints.listing import FLOW_DONE, listed
 from moxing.runs.checkpoints.source import at_hand, is_of_flow
 
 _THREADS = 16
@@ -101,7 +101,7 @@ def remove(prefixes: Sequence[str]) -> list[str]:
         if file.is_remote(prefix):
             raise MoxValueError(f"{prefix}: remove the files of a store with mox.file.remove.")
         if not is_of_flow(prefix) and not present(prefix) and manifest.read(prefix) is None:
-            raise CheckpointError(f"There is no checkpoint {prefix}. Nothing was removed.")
+            raise CheckpointError(_nothing_at(prefix))
     for folder in dict.fromkeys(os.path.dirname(prefix) or "." for prefix in wanted):
         with lock(folder), stage.stage(folder) as aside:
             for prefix in wanted:
@@ -109,6 +109,19 @@ def remove(prefixes: Sequence[str]) -> list[str]:
                     _remove(prefix)
             _point(folder, aside)
     return wanted
+
+
+def _nothing_at(prefix: str) -> str:
+    """Says that there is no checkpoint, and of a folder which checkpoints it holds."""
+    prefix = prefix.rstrip("/")
+    inside = [f"{prefix}/{one.name}" for one in listed(prefix)] if os.path.isdir(prefix) else []
+    if not inside:
+        return f"There is no checkpoint {prefix}. Nothing was removed."
+    # A folder stands for its newest checkpoint only where nothing is lost by a misunderstanding.
+    return (
+        f"{prefix} is a folder of checkpoints. Name those to remove, such as {inside[0]}; `mox"
+        f" checkpoints {prefix}` lists them. Nothing was removed."
+    )
 
 
 def _remove(prefix: str) -> None:
