@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tensorflow.compat.v1 as tf
 
+import moxing.tensorflow as mox
 from moxing.engine.graph import blame
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -87,6 +88,24 @@ def test_the_first_of_several_errors_is_told() -> None:
     assert told.endswith(
         "by 'Assert' in a function of the input's pipeline: assertion failed: [too few]."
     )
+
+
+def test_a_sentence_of_a_reader_of_openmox_stands_alone(tmp_path: Path) -> None:
+    for name in ("a/0.jpg", "b/0.jpg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"\xff\xd8\xff\xe0 broken")
+
+    def input_fn(mode: str) -> Any:
+        metadata = mox.ImageClassificationRawMetadata(base_dir=str(tmp_path))
+        image, label = mox.ImageClassificationRawDataset(metadata, shuffle=False).get(
+            ["image", "label"]
+        )
+        return tf.cast(tf.reshape(image, [-1])[:1], tf.float32), label
+
+    told = note(input_fn)
+    assert f": {tmp_path}/a/0.jpg is a JPEG image that is cut off: " in told
+    assert "MoxValueError" not in told
+    assert "TensorFlow refuses" not in told
 
 
 def test_an_element_of_a_generator_that_tensorflow_refuses() -> None:

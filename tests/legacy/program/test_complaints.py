@@ -422,6 +422,19 @@ data = numpy.ones((2, 3), "f")
 right = tf_keras.models.load_model(path)(data).numpy()
 found = keras.models.load_model(path, compile=False)(data).numpy()
 numpy.testing.assert_allclose(found, right, rtol=1e-5)
+with h5py.File(path, "r+") as file:  # Keras 2.0 wrote the layers of a Sequential as a list.
+    config = json.loads(file.attrs["model_config"])
+    config["config"] = [one for one in config["config"]["layers"] if one["class_name"] == "Dense"]
+    for one in config["config"]:
+        one["config"]["batch_input_shape"] = [None, 3]
+    file.attrs["model_config"] = json.dumps(config)
+try:
+    keras.models.load_model(path, compile=False)
+except TypeError as error:
+    [hint] = hints(error, "", False)
+assert "tf_keras.models.load_model" in hint and "compile=False" not in hint, hint
+found = tf_keras.models.load_model(path, compile=False)(data).numpy()
+numpy.testing.assert_allclose(found, right, rtol=1e-5)
 try:
     keras.layers.Dense(2, lr=1)
 except ValueError as error:

@@ -79,6 +79,7 @@ def test_truth(value: Any) -> None:
         ("", None),
         ("out", "out"),
         ("with space/日志", "with space/日志"),
+        ("out/model.ckpt-7-?????-of-00002", "out/model.ckpt-7-?????-of-00002"),
         (Path("a/b"), "a/b"),
         (Text("out"), "out"),
     ],

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import tensorflow.compat.v1 as tf
 
 import moxing
+from moxing import errors
 from moxing.engine.graph import exhausted, records
 from moxing.engine.graph.ancestry import PLACEHOLDERS
 from moxing.engine.graph.fitting import Room
@@ -115,13 +116,15 @@ def _python_error(message: str) -> str | None:
     raised = [line for line in trace.splitlines() if _RAISED.match(line)]
     if not raised:
         return None
-    if not frames:  # Such as a generator, of which TensorFlow refuses an element.
-        return (
-            "TensorFlow refuses a value that Python code of the input gave:"
-            f" {raised[-1].strip().rstrip('.')}"
-        )
+    last = raised[-1].strip().rstrip(".")
+    if not frames:
+        kind, _, sentence = last.partition(": ")
+        if kind.startswith(f"{errors.__name__}."):  # A reader of openmox says what is wrong.
+            return sentence
+        # Such as a generator, of which TensorFlow refuses an element.
+        return f"TensorFlow refuses a value that Python code of the input gave: {last}"
     file, line, function = frames[-1]
-    return f"{function} ({os.path.basename(file)}:{line}) raised {raised[-1].strip().rstrip('.')}"
+    return f"{function} ({os.path.basename(file)}:{line}) raised {last}"
 
 
 def _in_pipeline(error: tf.errors.OpError) -> str:

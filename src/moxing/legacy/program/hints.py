@@ -19,6 +19,8 @@ _MARKS_OF_OLD_MODELS = (
     *("Argument(s) not recognized", "Unrecognized keyword arguments", "batch_input_shape"),
     *("Could not deserialize", "Could not locate", "Error when deserializing"),
 )
+# Keras 2.0 wrote the layers of a Sequential as a list, which Keras 3 takes for a dict.
+_MARK_OF_LISTS = "pop expected at most 1 argument"
 _INSTALLERS = ("setup.py", "pyproject.toml")
 
 
@@ -64,13 +66,15 @@ def _about_old_model(error: BaseException) -> str:
     told = str(error)
     if not isinstance(error, (TypeError, ValueError)) or not _loads_in_keras_3(error):
         return ""
-    if not any(mark in told for mark in _MARKS_OF_OLD_MODELS):
+    if not any(mark in told for mark in (*_MARKS_OF_OLD_MODELS, _MARK_OF_LISTS)):
         return ""
-    return (
+    hint = (
         "The file may hold a model of Keras 2, and Keras 3 was asked to load it. Load it with"
-        " tf_keras.models.load_model (import tf_keras), whose models moxing.keras.fit trains too;"
-        " or, where training needs no state of its optimizer, with compile=False."
+        " tf_keras.models.load_model (import tf_keras), whose models moxing.keras.fit trains too"
     )
+    if _MARK_OF_LISTS in told:
+        return f"{hint}."
+    return f"{hint}; or, where training needs no state of its optimizer, with compile=False."
 
 
 def _about_tensorboard(error: BaseException) -> str:

@@ -7,6 +7,7 @@ import math
 import numbers
 import operator
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
 _WILDCARDS = frozenset("*?[\\")
+# The end of the name of a checkpoint of several files in TensorFlow's V1 format.
+_V1_SHARDS = re.compile(r"-\?{5}-of-\d{5}$")
 _LONGEST_PATH = 4096  # Bytes, on Linux.
 # TensorFlow counts elements of a dimension with 64 bits, and a batch has several dimensions.
 _MOST_SAMPLES = (1 << 31) - 1
@@ -183,7 +186,7 @@ def check_path(name: str, value: Any) -> str | None:
         )
     if len(text.encode()) >= _LONGEST_PATH:
         raise MoxValueError(f"{name}={shown(text)}: no path can be that long.")
-    if found := sorted(_WILDCARDS.intersection(text)):
+    if found := sorted(_WILDCARDS.intersection(_V1_SHARDS.sub("", text))):
         raise MoxValueError(
             f"{name}={shown(text)}: TensorFlow reads {' '.join(found)} in the path of a checkpoint"
             " as a pattern. Give a path without it."
