@@ -14,6 +14,7 @@ import pytest
 import moxing
 from moxing.legacy import startup
 from moxing.legacy.plain import arming
+from moxing.legacy.program.children import CHILDREN
 
 SOURCE = Path(moxing.__file__).parents[1]
 OLD = "import tensorflow as tf\ntf.flags\nimport moxing.tensorflow as mox\n"
@@ -242,13 +243,13 @@ def test_only_programs_that_a_program_under_mox_run_starts_are_looked_at(
     )
     variables = {"PYTHONPATH": str(environment / "fake-child")}
     script = _script(environment, "print('as it is')\n")
-    children = {**variables, startup.CHILDREN: ""}
+    children = {**variables, CHILDREN: ""}
 
     assert _python(environment, script, **variables)[1] == "as it is\n"
     assert _python(environment, "-O", script, "--x", **children)[1] == "-O train.py --x\n"
     assert _python(environment, "-m", "train", **children)[1] == "-m train\n"
     assert _python(environment, "-c", "print(1)", script, **children)[1] == "1\n"
-    gone = {"PYTHONPATH": str(environment / "fake-child" / "moxing"), startup.CHILDREN: ""}
+    gone = {"PYTHONPATH": str(environment / "fake-child" / "moxing"), CHILDREN: ""}
     assert _python(environment, script, **gone)[1] == "as it is\n"
 
 

@@ -12,8 +12,6 @@ import os
 import sys
 import types
 
-# Set for the processes that a program under `mox run` starts, by moxing/legacy/program/children.py.
-CHILDREN = "MOX_RUN_CHILDREN"
 _GUARD = "MOX_LEGACY_PID"
 _PACKAGES = (b"moxing", b"oneflow")
 # The part of a file that is searched: no program is longer, but a data file named .py may be.

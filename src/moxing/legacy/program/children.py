@@ -17,12 +17,13 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from moxing.errors import MoxValueError
-from moxing.legacy import startup
 from moxing.legacy.face import owned
 from moxing.legacy.plain import texts
 from moxing.legacy.program import complaints, modules
 from moxing.legacy.python2 import port
 
+# Set for the processes that the program starts; openmox.pth looks for it in each interpreter.
+CHILDREN = "MOX_RUN_CHILDREN"
 _LIBRARIES = ("tensorflow", "keras", "moxing", "oneflow")
 _ALONE = frozenset("bBdEOqsSuv")
 _WITH_VALUE = ("-W", "-X")
@@ -59,7 +60,7 @@ def install(owns: Callable[[str], bool], named: Collection[str] = ()) -> None:
 
 def _tell_shells(named: Collection[str]) -> None:
     """Sets the variables by which interpreters that shells start find what they should run as."""
-    os.environ[startup.CHILDREN] = ",".join([_identity(sys.__stderr__), *named])
+    os.environ[CHILDREN] = ",".join([_identity(sys.__stderr__), *named])
     found = shutil.which("python")
     here = os.path.dirname(sys.executable)
     in_venv = sys.prefix != sys.base_prefix
@@ -86,7 +87,7 @@ def take_over(words: Sequence[str]) -> None:
     Args:
         words: the command line of this interpreter.
     """
-    told, *named = os.environ[startup.CHILDREN].split(",")
+    told, *named = os.environ[CHILDREN].split(",")
     changed = command([sys.executable, *words[1:]], owned.owns, named)
     if changed is None:
         return
