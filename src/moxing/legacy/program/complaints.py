@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from moxing.errors import MoxError
+from moxing.framework import folding
 from moxing.legacy.program import lost_peers, tracebacks
 from moxing.legacy.program.hints import hints
 from moxing.legacy.python2 import advice, parentheses
@@ -48,7 +49,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
 
 def _fold(error: BaseException, owns: Callable[[str], bool]) -> None:
     """Leaves the user's frames, and puts the user's line in front of the error's other notes."""
-    folded = tracebacks.fold(error, owns)
+    folded = folding.fold(error, owns)
     if not folded:
         return
     notes = list(getattr(error, "__notes__", ()))
