@@ -33,7 +33,7 @@ test-fast: $(VENV)/.installed-dev ## run the tests that take less than about fiv
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
 test-real: $(VENV)/.installed-dev ## run what needs a real Slurm, sshd, S3, browser and image builder (root)
-	@$(BIN)/python tools/two_hosts.py --install --limit=720 $(OPTIONAL) \
+	@$(BIN)/python tools/two_hosts.py --install --limit=1200 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real
 	@$(BIN)/python tools/ceph_gateway.py --install --limit=400 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 -n $(JOBS) $(ON_REAL_S3)
