@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
-import select
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +21,7 @@ from moxing.errors import MoxNotSupportedError, MoxRuntimeError
 from moxing.launch.isolation import namespace
 from moxing.launch.isolation.holder import Holder
 from moxing.launch.lifeline import die_with
+from moxing.launch.readable import has_data
 
 ENGINE = "slirp4netns"
 # Addresses in the network that slirp4netns makes: of the machine's loopback, and of its resolver.
@@ -132,7 +132,7 @@ def _is_told(ready: int, engine: subprocess.Popen[bytes]) -> bool:
     """Whether slirp4netns has said that the network is set up, within the limit."""
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline:
-        if select.select([ready], [], [], _TICK)[0]:
+        if has_data(ready, _TICK):
             if os.read(ready, 1):
                 return True
             with contextlib.suppress(subprocess.TimeoutExpired):
