@@ -117,25 +117,13 @@ def build(
             step's element if `input_fn` returns a `WholeBatch`.
     """
     with tf.device("/cpu:0"):
-        with arrays.out_of_graph():
-            result = user_calls.call("input_fn", input_fn, mode, about=f"mode {mode}")
-        initializers: list[tf.Operation] = []
+        inputs, initializers, is_whole = _called(input_fn, mode)
         # Batches that are made here have the size of one device's batch.
-        shared = isinstance(result, WholeBatch) and not make_batches and devices > 1
-        result = result.inputs if isinstance(result, WholeBatch) else result
-        if structure.is_dataset(result):
-            structure.check_dataset(result)
-            iterator = tf.data.make_initializable_iterator(result)
-            initializers.append(iterator.initializer)
-            result = iterator.get_next()
-        demand = feed.current()
-        if mode == TRAIN and demand.seed is None and demand.order is not None:
-            order.fix(demand.order, demand.shard)
-        inputs = structure.normalize(result)
+        shared = is_whole and not make_batches and devices > 1
         names, tensors = zip(*structure.leaves(inputs), strict=True)
         positioned = feed.is_positioned(tf.nest.flatten(tensors, expand_composites=True))
-        # The place in other pipelines is kept by TensorFlow, which can't save batches on a device.
         names_ahead = ()
+        # The place in other pipelines is kept by TensorFlow, which can't save batches on a device.
         if mode == TRAIN and positioned and not shared:
             names_ahead = _ahead(devices, tensors)
         count = 1 if shared else devices
@@ -150,6 +138,31 @@ def build(
             structures=tuple(_single_outputs(element) for element in made.structures),
             positioned=positioned,
         )
+
+
+def _called(
+    input_fn: Callable[[str], Any], mode: str
+) -> tuple[list[Any] | dict[str, Any], list[tf.Operation], bool]:
+    """Calls input_fn, and fixes the order of the readers that it made.
+
+    Returns:
+        The tensors of one element, the initializers of their iterator, and whether the element is
+        one batch for all devices.
+    """
+    with arrays.out_of_graph():
+        result = user_calls.call("input_fn", input_fn, mode, about=f"mode {mode}")
+    initializers: list[tf.Operation] = []
+    is_whole = isinstance(result, WholeBatch)
+    result = result.inputs if isinstance(result, WholeBatch) else result
+    if structure.is_dataset(result):
+        structure.check_dataset(result)
+        iterator = tf.data.make_initializable_iterator(result)
+        initializers.append(iterator.initializer)
+        result = iterator.get_next()
+    demand = feed.current()
+    if mode == TRAIN and demand.seed is None and demand.order is not None:
+        order.fix(demand.order, demand.shard)
+    return structure.normalize(result), initializers, is_whole
 
 
 def _shared(made: Inputs, devices: int, full: bool) -> Inputs:
