@@ -50,7 +50,7 @@ def test_the_first_call_and_the_end(tmp_path: Path, source: str, call: str) -> N
     assert len(lines) == 2
     assert LAST in lines[1]
     assert call in lines[1]
-    assert ("lies in s3: in " in lines[1]) == (tmp_path / "s3:").is_dir()
+    assert ("files that were written are in s3: in " in lines[1]) == (tmp_path / "s3:").is_dir()
 
 
 def test_nothing_is_said_of_local_paths_errors_and_shifted_calls(tmp_path: Path) -> None:
