@@ -11,14 +11,16 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import hypothesis
 import numpy as np
 import pytest
 
 from moxing import flags, logs
+from moxing.errors import MoxNotSupportedError
 from moxing.flags import values
+from moxing.launch.isolation import way_out
 
 # Examples are the same in every run, and a busy machine fails none of them. To look further:
 # pytest --hypothesis-profile=explore
@@ -62,6 +64,19 @@ def no_network() -> None:
     """In this process only loopback can be reached, on the build machine as at home."""
     socket.socket.connect = _loopback_only(socket.socket.connect)  # type: ignore[method-assign]
     socket.socket.connect_ex = _loopback_only(socket.socket.connect_ex)  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def kept_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that are called in this process leave it in the network of the servers of tests.
+
+    A job's own network would be entered for good.
+    """
+
+    def refused(*_: Any) -> NoReturn:
+        raise MoxNotSupportedError("the process of the tests stays in its network")
+
+    monkeypatch.setattr(way_out, "enter", refused)
 
 
 @pytest.fixture(autouse=True)

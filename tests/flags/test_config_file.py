@@ -57,7 +57,7 @@ def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
         ("a: [[1]]\n", "the value of a"),
         ("3: 1\n", "3 is no name of a flag"),
         ("a b: 1\n", "'a b' is no name of a flag"),
-        ("a: [1\n", "line 2, column 1"),
+        ("a: [1\n", "line 2: expected"),
         ("a: !!python/object:os.system x\n", "could not determine a constructor"),
         ("a: !!timestamp x\n", "a value is not of the type of its tag"),
         ("a: !!bool x\n", "a value is not of the type of its tag"),

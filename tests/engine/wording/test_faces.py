@@ -49,6 +49,8 @@ OF_ONE_FACE = {
     ("model/program.py", "--sync_replicas"): "likewise, in a line about --use_ema",
     ("graph/average_names.py", "--use_ema"): "likewise",
     ("graph/average_names.py", "--ema_decay"): "likewise",
+    ("graph/exhausted.py", "--recompute"): "a flag of the command line, for every face",
+    ("wording/report.py", "--tf_xla_auto_jit"): "an option of TensorFlow's, in TF_XLA_FLAGS",
     ("loop/profile.py", "--logdir"): "an argument of TensorBoard",
     ("reporting/trackers/opening.py", "--loggers"): "an option of mox run, for every face",
 }
