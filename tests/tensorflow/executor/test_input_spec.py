@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 import moxing.tensorflow as mox
 from moxing.errors import MoxTypeError, MoxValueError
+from moxing.tensorflow.executor.input_spec import Groups
 
 Run = Callable[..., Any]
 TEACHER = np.array([[1.0], [-2.0], [0.5]], np.float32)
@@ -169,6 +170,21 @@ def test_an_export_reads_the_groups_too(run: Run, tmp_path: Path) -> None:
         export_model=mox.ExportKeys.TF_SERVING,
     )
     assert len(list(tmp_path.rglob("saved_model.pb"))) == 1
+
+
+def test_each_mode_may_have_inputs_of_its_own_form() -> None:
+    groups, given = Groups(), []
+    made: dict[str, Any] = {"TRAIN": mox.InputSpec(), "EVAL": ["plain"]}
+    made["TRAIN"].new_input(["train"])
+    input_fn = groups.from_input_fn(lambda mode: made[mode])
+    model_fn = groups.to_model_fn(lambda inputs, mode: given.append(inputs))
+
+    model_fn(input_fn("TRAIN"), "TRAIN")
+    model_fn(input_fn("EVAL"), "EVAL")
+    model_fn(["train"], "EXPORT")  # The inputs of the run's own mode.
+
+    assert [type(one) for one in given] == [mox.InputSpec, list, mox.InputSpec]
+    assert given[0].get_input(0) == given[2].get_input(0) == ["train"]
 
 
 def test_wrong_values_are_refused(run: Run) -> None:

@@ -72,14 +72,14 @@ class Groups:
     """Hands the groups of an `InputSpec` from the input function of a run to its model function."""
 
     def __init__(self) -> None:
-        self._used: dict[str, InputSpec] = {}
+        self._used: dict[str, InputSpec | None] = {}
 
     def from_input_fn(self, input_fn: Callable[[str], Any]) -> Callable[[str], Any]:
         """Wraps `input_fn` to return the tensors of its InputSpec, which is kept for the model."""
 
         def call(mode: str) -> Any:
             made = input_fn(mode)
-            self._used.pop(mode, None)
+            self._used[mode] = made if isinstance(made, InputSpec) else None
             if not isinstance(made, InputSpec):
                 return made
             if not len(made):
@@ -87,7 +87,6 @@ class Groups:
                     "input_fn returned a mox.InputSpec without inputs: add them with"
                     " new_input([...])."
                 )
-            self._used[mode] = made
             groups = [made.get_input(index) for index in range(len(made))]
             # The engine finds labels by their place, which is that in a lone group.
             inputs = groups if len(groups) > 1 else groups[0]
@@ -99,8 +98,9 @@ class Groups:
         """Wraps `model_fn` to take an InputSpec where the inputs of its mode came from one."""
 
         def call(inputs: Any, mode: str) -> Any:
-            # The model that is exported is called on the inputs of the run's own mode.
-            source = self._used.get(mode) or next(iter(self._used.values()), None)
+            # The model that is exported is called on the inputs of the run's own mode, the first.
+            of_run = next(iter(self._used.values()), None)
+            source = self._used.get(mode, of_run)
             if source is None:
                 return model_fn(inputs, mode)
             return model_fn(_with_groups(source, inputs), mode)
