@@ -53,21 +53,27 @@ FILES = {
 }
 
 
-@pytest.mark.slow
-def test_a_package_with_modules_on_pythonpath(tmp_path: Path) -> None:
-    for name, source in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(textwrap.dedent(source))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "moxing", "run", "-m", "translate.train", "--steps=3", "word"],
-        cwd=tmp_path,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": "library"},
+def run(
+    folder: Path, files: dict[str, str], *words: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Writes the files into the folder, and runs `mox run WORDS` there."""
+    for name, source in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(textwrap.dedent(source))
+    return subprocess.run(
+        [sys.executable, "-m", "moxing", "run", *words],
+        cwd=folder,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **variables},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
+
+
+@pytest.mark.slow
+def test_a_package_with_modules_on_pythonpath(tmp_path: Path) -> None:
+    done = run(tmp_path, FILES, "-m", "translate.train", "--steps=3", "word", PYTHONPATH="library")
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
@@ -102,20 +108,10 @@ SHELL_FILES = {
 
 @pytest.mark.slow
 def test_programs_that_a_shell_starts(tmp_path: Path) -> None:
-    for name, source in SHELL_FILES.items():
-        (tmp_path / name).write_text(textwrap.dedent(source))
     here = os.path.dirname(sys.executable)
     folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != here]
 
-    done = subprocess.run(
-        [sys.executable, "-m", "moxing", "run", "train.py"],
-        cwd=tmp_path,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PATH": os.pathsep.join(folders)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run(tmp_path, SHELL_FILES, "train.py", PATH=os.pathsep.join(folders))
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
