@@ -7,6 +7,7 @@ A message says what was wrong, where, and what to do.
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 import reprlib
@@ -35,12 +36,17 @@ class MoxError(Exception):
         """
         frames = traceback.extract_tb(self.__traceback__)
         if os.environ.get("MOX_DEBUG") != "1":
-            own = os.path.dirname(__file__)
-            folders = (own, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
-            libraries = tuple(folder + os.sep for folder in folders)
-            frames = [frame for frame in frames if not frame.filename.startswith(libraries)]
+            frames = [frame for frame in frames if not frame.filename.startswith(library_folders())]
         notes = getattr(self, "__notes__", ())
         return [*traceback.format_list(frames), f"{type(self).__name__}: {self}", *notes]
+
+
+@functools.cache
+def library_folders() -> tuple[str, ...]:
+    """The folders of openmox, of Python and of installed libraries, each with a `/` at its end."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = dict.fromkeys([os.path.dirname(__file__), *map(sysconfig.get_path, kinds)])
+    return tuple(folder + os.sep for folder in folders)
 
 
 class MoxValueError(MoxError, ValueError):

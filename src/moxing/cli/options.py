@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from moxing.errors import near_matches
 
-# What argparse says of a value that is none of an option's choices.
+# argparse's message for a value that is none of an option's choices.
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$")
 
 

@@ -195,7 +195,7 @@ def private(plan: Plan, max_restarts: int, grace: float) -> str:
 
 
 def _header(plan: Plan, grace: float) -> str:
-    """Returns what `sbatch` reads of a script."""
+    """Returns the lines of a script that `sbatch` reads."""
     gpus = f"#SBATCH --gpus-per-node={plan.num_gpus}\n" if plan.num_gpus else ""
     return _HEADER.format(
         # A file's name must not smuggle in a line such as #SBATCH --wrap=...

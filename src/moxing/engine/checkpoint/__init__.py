@@ -1,4 +1,5 @@
 """Checkpoints in TensorFlow's own format: save, commit, verify, find, filter and restore.
 
-What lists and names checkpoints is imported without TensorFlow, so this file imports nothing.
+This file imports nothing, so that the modules that list and name checkpoints can be imported
+without TensorFlow.
 """

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import tensorflow.compat.v1 as tf
 
-import moxing
 from moxing import errors
 from moxing.engine.graph import exhausted, records
 from moxing.engine.graph.ancestry import PLACEHOLDERS
 from moxing.engine.graph.fitting import Room
 from moxing.framework import compiled_code
 
-_LIBRARIES = (
-    *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")),
-    os.path.dirname(moxing.__file__),
-    "<",
-)
 # TensorFlow names the operation only in its message; its single-threaded executor never does.
 _NAMED = re.compile(r"\{\{node ([^}]+)\}\}|placeholder tensor '([^']+)'")
 
-# What TensorFlow says of files of compiled code that it can't use.
+# TensorFlow's words for files of compiled code that it can't use.
 _KEPT_CODE = (
     *("Serialized cache key does not match", "Serialized HLO does not match"),
     "No binary found in serialized entry",
@@ -88,11 +81,11 @@ def place(op: tf.Operation) -> str:
 
 def is_of_user(filename: str) -> bool:
     """Whether a source file is the user's: it belongs neither to a library nor to openmox."""
-    return not filename.startswith(_LIBRARIES)
+    return not filename.startswith(("<", *errors.library_folders()))
 
 
 def _of_kept_code(error: tf.errors.OpError) -> str:
-    """What to do where the files of compiled code are at fault; an empty text for other errors."""
+    """Advice for errors of the files of compiled code; an empty text for other errors."""
     folder = compiled_code.kept_in()
     if folder is None or not any(word in str(error.message) for word in (folder, *_KEPT_CODE)):
         return ""

@@ -1,9 +1,9 @@
 """Looks in the graph of a step for what decides whether XLA makes it faster.
 
 TensorFlow leaves out of XLA's clusters by itself what XLA can't compile: Python code, strings,
-queues, TensorArrays, random numbers with a state, checks. What makes a step slower is left to find:
-a cluster is compiled again for each shape that it gets, and one that adds to rows of a variable may
-copy all of the variable.
+queues, TensorArrays, random numbers with a state, checks. This module looks for two causes of
+slower steps: a cluster is compiled again for each shape that it gets, and a cluster that adds to
+rows of a variable may copy all of the variable.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
 """Runs whose `log_dir` is in an object store: a local directory stands for it meanwhile.
 
-What lists a store is imported without TensorFlow, so this file imports nothing.
+This file imports nothing, so that the module that lists a store can be imported without TensorFlow.
 """

@@ -5,18 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import sysconfig
 
-from moxing.errors import MoxError
+from moxing.errors import MoxError, library_folders
 from moxing.framework import folding
-
-_LIBRARIES = tuple(
-    folder + os.sep
-    for folder in (
-        os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
-        *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
-    )
-)
 
 
 def folds(error: BaseException) -> None:
@@ -49,4 +40,4 @@ def _lines(error: BaseException) -> list[str]:
 
 
 def _owns(file: str) -> bool:
-    return not file.startswith(_LIBRARIES)
+    return not file.startswith(library_folders())

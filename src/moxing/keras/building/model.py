@@ -132,16 +132,16 @@ class TrainedModel:
     def _make_slots(self, element: tuple[Any, ...], specs: Sequence[tf.TensorSpec]) -> None:
         """Makes the variables of each optimizer, for the weights that it updates in a step.
 
-        Which weights these are shows only in a step, so it is traced once more than it is built.
+        Only a trace shows which weights these are, so the step is traced here before it is built.
         """
         weights = families.weights(self._family, self.model)
         step = Step(self._family, self.model, [self._family.plain(v) for v in weights], False)
         with misfit.told("train_data", element, self.model):
             step.forward(self._pipeline.pack, list(specs))
-        for optimizer in optimizers.of_model(self.model):
+        for optimizer in optimizers.others(self.model):
             pairs = zip(step.trained, step.optimizers, strict=True)
             own = [variable for variable, owner in pairs if owner is optimizer]
-            if own and optimizer is not self.model.optimizer:
+            if own:
                 with eager_mode():
                     families.make_slots(optimizer, own)
 

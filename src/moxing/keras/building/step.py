@@ -93,8 +93,8 @@ class Step:
     def rate(self) -> Traced | None:
         """Returns the traced learning rate; None if it has no known form.
 
-        Of several optimizers the rate is the rate of the one that the model was compiled with, or
-        of the first where that one updates nothing.
+        If a model has several optimizers, the rate is that of the optimizer it was compiled with,
+        or of the first optimizer if the compiled one updates nothing.
         """
         compiled = self._model.optimizer
         used = any(one is compiled for one in self.optimizers)

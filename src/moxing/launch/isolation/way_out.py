@@ -46,7 +46,7 @@ class WayOut:
 
     @property
     def ended(self) -> str:
-        """What slirp4netns said last, if it has ended; "" while it runs."""
+        """The last words of slirp4netns, if it has ended; "" while it runs."""
         return "" if self._engine.poll() is None else _last(self._engine, self._said)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 _DESCRIPTION = b"serialized_pb"
 _FILE = "FileDescriptor"
 _BUILD = "__mox_build__"
-# What describes messages in Python: protobuf's modules, under the names that protoc gave them.
+# protobuf's modules that describe messages in Python, under the names that protoc gave them.
 _DESCRIBING = frozenset(
     ("_descriptor", "_message", "_reflection", "_sym_db", "_symbol_database", "descriptor")
 ) | {"enum_type_wrapper", "message", "reflection", "service_reflection"}
@@ -95,7 +95,7 @@ def _building(statement: ast.stmt, described: ast.expr) -> ast.stmt:
 
 
 def _only_describes(statement: ast.stmt) -> bool:
-    """Whether a statement only describes messages, or imports what does."""
+    """Whether a statement only describes messages, or imports modules that do."""
     if isinstance(statement, ast.ImportFrom):
         wanted = [item for item in statement.names if item.name not in _PARTS]
         is_protobuf = statement.module == "google.protobuf"

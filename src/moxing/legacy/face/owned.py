@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import sysconfig
 
-import moxing
+from moxing.errors import library_folders
 
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 
@@ -27,6 +26,4 @@ def owns(path: str) -> bool:
 @functools.cache
 def _foreign_folders() -> tuple[str, ...]:
     """Folders whose Python files are never the user's, even below the script's folder."""
-    folders = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    folders.append(os.path.dirname(moxing.__file__))
-    return tuple(os.path.realpath(folder) + os.sep for folder in folders)
+    return tuple(os.path.realpath(folder) + os.sep for folder in library_folders())

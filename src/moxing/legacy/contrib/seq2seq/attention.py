@@ -11,20 +11,24 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError
 
 
-def masked_memory(memory: Any, lengths: Any) -> Any:
-    """Returns a memory [batch, time, ...] with zeros behind the end of each sequence."""
-    if lengths is None:
+def mask_of(values: Any, lengths: Any) -> Any:
+    """Returns bools [batch, time] of `values`, False behind the end of each sequence; or None."""
+    return None if lengths is None else tf.sequence_mask(lengths, tf.shape(values)[1])
+
+
+def masked_memory(memory: Any, mask: Any) -> Any:
+    """Returns a memory [batch, time, ...] with zeros where the mask [batch, time] is False."""
+    if mask is None:
         return memory
-    mask = tf.sequence_mask(lengths, tf.shape(memory)[1], memory.dtype)
+    mask = tf.cast(mask, memory.dtype)
     ones = [1] * (memory.shape.ndims - 2)
     return memory * tf.reshape(mask, tf.concat([tf.shape(mask), ones], 0))
 
 
-def masked_score(score: Any, lengths: Any, value: Any) -> Any:
-    """Returns scores [batch, time] with `value` behind the end of each sequence."""
-    if lengths is None:
+def masked_score(score: Any, mask: Any, value: Any) -> Any:
+    """Returns scores [batch, time] with `value` where the mask [batch, time] is False."""
+    if mask is None:
         return score
-    mask = tf.sequence_mask(lengths, tf.shape(score)[1])
     return tf.where(mask, score, tf.fill(tf.shape(score), tf.cast(value, score.dtype)))
 
 
@@ -69,7 +73,7 @@ class BaseAttentionMechanism(AttentionMechanism):
             self._lengths = None
             if memory_sequence_length is not None:
                 self._lengths = tf.cast(memory_sequence_length, tf.int32)
-            self._values = masked_memory(memory, self._lengths)
+            self._values = masked_memory(memory, mask_of(memory, self._lengths))
             self._keys = self._values if memory_layer is None else memory_layer(self._values)
             if custom_key_value_fn is not None:
                 self._keys, self._values = custom_key_value_fn(self._keys, self._values)
@@ -78,7 +82,7 @@ class BaseAttentionMechanism(AttentionMechanism):
             lengths, value = self._lengths, score_mask_value
             # Mechanisms of programs call this function on scores of their own.
             self._probability_fn = lambda score, state: probability_fn(
-                masked_score(score, lengths, value), state
+                masked_score(score, mask_of(score, lengths), value), state
             )
             self.dtype = tf.as_dtype(getattr(memory_layer, "dtype", None) or memory.dtype)
             self._batch_size = self._keys.shape[0] or tf.shape(self._keys)[0]

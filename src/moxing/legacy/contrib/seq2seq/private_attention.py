@@ -42,11 +42,8 @@ def _prepare_memory(
                 f"Expected memory {each.name} to have fully defined inner dims, but saw"
                 f" shape: {each.shape}"
             )
-        if memory_mask is None:
-            return attention.masked_memory(each, lengths)
-        ones = [1] * (each.shape.ndims - 2)
-        mask = tf.cast(memory_mask, each.dtype)
-        return each * tf.reshape(mask, tf.concat([tf.shape(mask), ones], 0))
+        mask = attention.mask_of(each, lengths) if memory_mask is None else memory_mask
+        return attention.masked_memory(each, mask)
 
     return tf.nest.map_structure(prepared, memory)
 
@@ -69,9 +66,8 @@ def _maybe_mask_score(
     value = values.get("score_mask_value")
     value = -np.inf if value is None else value
     mask = values.get("memory_mask")
-    if mask is None:
-        return attention.masked_score(score, memory_sequence_length, value)
-    return tf.where(mask, score, tf.fill(tf.shape(score), tf.cast(value, score.dtype)))
+    mask = attention.mask_of(score, memory_sequence_length) if mask is None else mask
+    return attention.masked_score(score, mask, value)
 
 
 def _luong_score(query: Any, keys: Any, scale: Any) -> Any:
