@@ -90,6 +90,14 @@ def kept_flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def kept_control_flow() -> Iterator[None]:
+    """Conditions and loops are built as TensorFlow 2.x does, whatever a test before asked for."""
+    yield
+    if "tensorflow" in sys.modules:
+        sys.modules["tensorflow"].compat.v1.enable_control_flow_v2()
+
+
+@pytest.fixture(autouse=True)
 def same_randomness() -> None:
     """Every test starts from one seed; a graph of TensorFlow's needs `tf.set_random_seed` too."""
     _seed()
@@ -114,6 +122,15 @@ def _seed() -> None:
     np.random.seed(0)
     if "tensorflow" in sys.modules:
         sys.modules["tensorflow"].random.set_seed(0)
+
+
+@pytest.fixture(params=["control flow v1", "control flow v2"])
+def control_flow(request: pytest.FixtureRequest) -> str:
+    """Both ways in which TensorFlow can build `tf.cond` and `tf.while_loop`."""
+    import tensorflow.compat.v1 as tf
+
+    (tf.disable_control_flow_v2 if request.param.endswith("1") else tf.enable_control_flow_v2)()
+    return request.param
 
 
 @pytest.fixture(scope="session")

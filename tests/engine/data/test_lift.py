@@ -92,12 +92,26 @@ def test_lookup_tables_and_variables_are_read_through_their_handles() -> None:
     assert elements(build) == [[50.0], [60.0], [-10.0]]
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_conditions_are_lifted() -> None:
     def build() -> list[tf.Tensor]:
         number = counted(4)
         return [tf.cond(number > 1, lambda: number + 100, lambda: number)]
 
     assert elements(build) == [[0], [1], [102], [103]]
+
+
+@pytest.mark.usefixtures("control_flow")
+def test_conditions_on_operations_of_their_own_are_lifted() -> None:
+    """Python code that calls each branch's operations for its elements alone."""
+
+    def build() -> list[tf.Tensor]:
+        double = counted(4) * 2
+        even = tf.equal(double % 4, 0)
+        inner = lambda: tf.cond(double > 3, lambda: double * 10, lambda: double - 1)  # noqa: E731
+        return [tf.cond(even, inner, lambda: tf.py_func(lambda x: x + 7, [double], tf.int64))]
+
+    assert elements(build) == [[-1], [9], [40], [13]]
 
 
 def test_an_initializable_iterator_is_lifted_too() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,15 +19,6 @@ class Trajectory:
     slots: list[dict[str, np.ndarray]] = field(default_factory=list)
     global_steps: list[int] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(params=["control flow v1", "control flow v2"])
-def control_flow(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Both ways in which `tf.cond` may be built; the process is left as it was."""
-    before = tf.control_flow_v2_enabled()
-    (tf.disable_control_flow_v2 if request.param.endswith("1") else tf.enable_control_flow_v2)()
-    yield request.param
-    (tf.enable_control_flow_v2 if before else tf.disable_control_flow_v2)()
 
 
 @pytest.fixture

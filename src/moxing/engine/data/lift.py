@@ -250,7 +250,19 @@ def _inner(whole: tf.GraphDef, behind: Sequence[tf.Operation]) -> tf.GraphDef:
         # Operations outside have run before the function does: drop control inputs that wait for
         # them.
         node.input[:] = [name for name in node.input if name[0] != "^" or name[1:] in names]
+        _stay_near(node, names)
     return graph_def
+
+
+def _stay_near(node: tf.NodeDef, names: set[str]) -> None:
+    """Keeps the node colocated with operations of `names` alone.
+
+    `tf.cond` of control flow v1 puts each Switch beside the operation that it reads, and the
+    function lacks the operations that stay outside.
+    """
+    if "_class" in node.attr:
+        places = node.attr["_class"].list
+        places.s[:] = [place for place in places.s if place.decode()[len("loc:@") :] in names]
 
 
 def _function(
