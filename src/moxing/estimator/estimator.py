@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine.graph import graph_keras
+from moxing.engine.remote.at_hand import at_hand
 from moxing.engine.run import execution
 from moxing.errors import (
     MoxNotSupportedError,
@@ -227,8 +228,8 @@ class Estimator(Described):
 
     def get_variable_names(self) -> list[str]:
         """Returns the names of the variables in the newest checkpoint."""
-        with checkpoints.at_hand(self._checkpoint(None)) as prefix:
-            return [name for name, _ in tf.train.list_variables(prefix)]
+        with at_hand(self._checkpoint(None)) as found:
+            return [name for name, _ in tf.train.list_variables(found.prefix)]
 
     def get_variable_value(self, name: str) -> Any:
         """Returns the value of a variable in the newest checkpoint, as an array.
@@ -236,14 +237,14 @@ class Estimator(Described):
         Raises:
             MoxValueError: the checkpoint has no such variable.
         """
-        with checkpoints.at_hand(self._checkpoint(None)) as prefix:
-            names = [known for known, _ in tf.train.list_variables(prefix)]
+        with at_hand(self._checkpoint(None)) as found:
+            names = [known for known, _ in tf.train.list_variables(found.prefix)]
             if name not in names:
                 raise MoxValueError(
                     f"the newest checkpoint of {self.model_dir} has no variable {name!r}."
                     f"{near_matches(str(name), names)} get_variable_names() lists them."
                 )
-            return tf.train.load_variable(prefix, name)
+            return tf.train.load_variable(found.prefix, name)
 
     def _step(self) -> int:
         return checkpoints.step(self.latest_unsaid())

@@ -7,9 +7,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.engine.remote.at_hand import at_hand
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.estimator.described import Described
-from moxing.estimator.running import checkpoints, starting
+from moxing.estimator.running import starting
 from moxing.estimator.serving import serving_graph, signatures
 from moxing.framework import file
 
@@ -153,7 +154,7 @@ def from_estimator(
     if newest is None:
         raise starting.missing(estimator.model_dir)
     target: Any = tf.Graph() if graph is None else graph
-    with target.as_default(), checkpoints.at_hand(newest) as prefix:
+    with target.as_default(), at_hand(newest) as found:
         served = serving_graph.build(estimator, serving_input_receiver_fn)
         outputs = signatures.outputs_of(served.spec)
         key = output_key or _DEFAULT
@@ -163,7 +164,7 @@ def from_estimator(
                 f"{near_matches(key, outputs)}"
             )
         session = tf.Session(graph=target, config=config)
-        served.saver().restore(session, prefix)
+        served.saver().restore(session, found.prefix)
         session.run(served.initializer())
     return Predictor(target, session, served.receiver.receiver_tensors, outputs[key].outputs)
 

@@ -8,13 +8,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.checkpoint.restoring.source import locate
-from moxing.engine.remote.fetch import fetch_path
-from moxing.engine.remote.scratch import room
+from moxing.engine.remote.at_hand import at_hand
 from moxing.errors import CheckpointError, MoxTypeError, MoxValueError, shown
-from moxing.framework import file
 from moxing.framework.file import urls
-from moxing.framework.file.configuration import tuning
 from moxing.keras.building import families
 from moxing.keras.building.families import Family
 from moxing.keras.building.trace import eager_mode
@@ -43,11 +39,7 @@ def restore(model: Any, path: Any) -> None:
         raise MoxValueError("restore has a model that is not compiled: call model.compile first.")
     family, name = families.of(model), urls.text(path)
     families.check_backend(family)
-    if not file.is_remote(name):
-        _give(family, model, locate(name).prefix, f"restore has {name!r}")
-        return
-    with room(tuning.staging_dir()) as folder:
-        found = locate(fetch_path(name, folder, whole=True))
+    with at_hand(name, "path") as found:
         _give(family, model, found.prefix, f"restore has {name!r}")
 
 

@@ -122,7 +122,7 @@ def test_objects_in_an_archive_are_not_loaded(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="No checkpoint at"):
+    with pytest.raises(CheckpointError, match="No checkpoint at the path"):
         source.read(str(tmp_path / "model.ckpt-1"))
 
 

@@ -12,6 +12,7 @@ from moxing.engine.checkpoint.names import INDEX, MANIFEST, META, POINTER, prefi
 from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.restoring.newest import candidates
 from moxing.engine.remote.contents import listing
+from moxing.engine.wording.option_names import option
 from moxing.engine.wording.record_files import KEPT
 from moxing.errors import CheckpointError
 from moxing.framework import file
@@ -105,7 +106,7 @@ def fetch_path(remote: str, local: str, whole: bool) -> str:
     wanted = [name for name in names if prefix_of(name) == prefix]
     if not wanted:
         raise CheckpointError(
-            f"No checkpoint at checkpoint_path {remote!r}. {_contents(parent, names)}"
+            f"No checkpoint at {option('checkpoint_path')} {remote!r}. {_contents(parent, names)}"
         )
     _bring(parent, local, [name for name in wanted if whole or name.endswith(INDEX)])
     return os.path.join(local, last)

@@ -24,6 +24,7 @@ _ENGINES = {
     "limit": "max_number_of_steps {}",
     "input_fn": "input_fn",
     "model_fn": "model_fn",
+    "checkpoint_path": "checkpoint_path",
     "--checkpoint_path": "--checkpoint_path",
     "--loss_scale": "--loss_scale or --dynamic_loss_scale",
     "--num_gpus": "--num_gpus",

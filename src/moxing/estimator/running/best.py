@@ -9,9 +9,9 @@ from typing import Any
 from moxing.engine.checkpoint.best import BestFolder, Metric, adopt
 from moxing.engine.job.ranking import Ranking
 from moxing.engine.remote import placing
+from moxing.engine.remote.at_hand import at_hand
 from moxing.engine.remote.path_alias import local_path
 from moxing.estimator.config import RunConfig
-from moxing.estimator.running import checkpoints
 from moxing.flags import saving
 from moxing.framework import file
 
@@ -61,8 +61,8 @@ class BestOfEvaluations:
         if value is None:
             return
         if file.is_remote(where):
-            with checkpoints.at_hand(prefix) as local:
-                placing.adopt(where, wanted, local, value)
+            with at_hand(prefix) as local:
+                placing.adopt(where, wanted, local.prefix, value)
             return
         if where not in self._folders:
             self._folders[where] = BestFolder(where, wanted)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from moxing.engine.checkpoint import names
 from moxing.engine.checkpoint.lock import is_held
 from moxing.engine.checkpoint.manifest import read_extra
 from moxing.engine.checkpoint.restoring.newest import newest as newest_in
-from moxing.engine.checkpoint.restoring.source import locate
 from moxing.engine.remote.path_alias import local_path
 from moxing.engine.reporting.records import run_file
 from moxing.engine.wording.record_files import RUN
@@ -67,24 +63,6 @@ def ended_early(model_dir: str, prefix: str, max_steps: int) -> bool:
         and facts["outcome"].get("end") == run_file.FINISHED
         and facts["outcome"].get("last_step") == step(prefix)
     )
-
-
-@contextmanager
-def at_hand(prefix: str) -> Iterator[str]:
-    """In the block, the local prefix of a checkpoint; a remote checkpoint is copied first.
-
-    Raises:
-        CheckpointError: there is no such checkpoint.
-    """
-    if not file.is_remote(prefix):
-        yield locate(prefix).prefix
-        return
-    folder, _, name = prefix.rpartition("/")
-    with tempfile.TemporaryDirectory(prefix="moxing-checkpoint-") as room:
-        for entry in file.list_directory(folder):
-            if entry.startswith(f"{name}."):
-                file.copy(f"{folder}/{entry}", os.path.join(room, entry))
-        yield locate(os.path.join(room, name)).prefix
 
 
 def _newest_remote(url: str) -> str | None:

@@ -13,9 +13,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing import flags
 from moxing.engine.export import averages_saver
+from moxing.engine.remote.at_hand import at_hand
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.described import Described
-from moxing.estimator.running import checkpoints
 from moxing.estimator.serving import publishing, serving_graph, signatures
 from moxing.logs import TENSORFLOW
 
@@ -36,12 +36,12 @@ def export(
         )
     publishing.check(base, assets)
     with (
-        checkpoints.at_hand(checkpoint_path) as source,
+        at_hand(checkpoint_path) as source,
         tempfile.TemporaryDirectory(prefix="moxing-export-") as room,
     ):
         made = os.path.join(room, "model")
         with _without_lines_about(room):
-            _write(estimator, receiver_fn, source, made, as_text)
+            _write(estimator, receiver_fn, source.prefix, made, as_text)
         publishing.add_assets(made, assets)
         target = publishing.publish(made, base)
     TENSORFLOW.info("SavedModel written to: %s", target)

@@ -20,12 +20,13 @@ from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.checkpoint.saving import stage
 from moxing.engine.checkpoint.saving.commit import remove as remove_files
 from moxing.engine.remote import placing
+from moxing.engine.remote.at_hand import at_hand
 from moxing.engine.remote.contents import listing
 from moxing.engine.remote.lease import Lease
 from moxing.errors import CheckpointError, MoxRuntimeError, MoxValueError
 from moxing.framework import file
 from moxing.runs.checkpoints.listing import FLOW_DONE, listed
-from moxing.runs.checkpoints.source import at_hand, is_of_flow
+from moxing.runs.checkpoints.source import is_of_flow
 
 _THREADS = 16
 
@@ -55,7 +56,7 @@ def copy(src: str, dst: str) -> str:
             ensure_directory(dst, "the folder to copy to")
         storage.copy(src, target)
         return target
-    with at_hand(src) as found:
+    with at_hand(src, "the path") as found:
         if is_single_file(found.prefix):
             raise CheckpointError(
                 f"{src} is a checkpoint of TensorFlow's V1 format, one file: copy that file."

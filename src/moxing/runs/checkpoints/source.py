@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,12 +12,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.reader import opened
-from moxing.engine.checkpoint.restoring.source import locate
-from moxing.engine.remote.fetch import fetch_path
-from moxing.engine.remote.scratch import room
+from moxing.engine.remote.at_hand import at_hand
 from moxing.errors import MoxValueError
 from moxing.framework import file
-from moxing.framework.file.configuration import tuning
 from moxing.runs.checkpoints.listing import FLOW_DONE
 
 NPZ: Final = ".npz"
@@ -78,23 +74,13 @@ def read(path: str) -> Values:
 
         values = conversion.values(path)
         return Values(path, dict(sorted(values.items())), _step_in(values))
-    with at_hand(path) as checkpoint:
+    with at_hand(path, "the path") as checkpoint:
         return _tensorflow(path, checkpoint)
 
 
 def is_of_flow(path: str) -> bool:
     """Whether a folder is a checkpoint of a flow program."""
     return file.exists(f"{path.rstrip('/')}/{FLOW_DONE}")
-
-
-@contextmanager
-def at_hand(path: str) -> Iterator[Checkpoint]:
-    """Yields the whole checkpoint that a path means, on the local disk."""
-    if not file.is_remote(path):
-        yield locate(path)
-        return
-    with room(tuning.staging_dir()) as folder:
-        yield locate(fetch_path(path, folder, whole=True))
 
 
 def _tensorflow(path: str, checkpoint: Checkpoint) -> Values:

@@ -52,25 +52,27 @@ def rehearse(job: Job) -> Result:
     where = job.log_dir
     short = _in_scratch(_shortened(job))
     if not job.training:
-        result = _one_step(short)
+        result, first = _one_step(short)
+        first.say_inputs()
+        first.say_memory()
         _say(job, ["one batch", *_exported(result)], where)
         return result
-    result = _one_step(replace(short, export=Export()))
+    result, first = _one_step(replace(short, export=Export()))
+    first.say_inputs()
     if result.checkpoint:
         TENSORFLOW.info("Dry run: the checkpoint takes %s.", report.size(_size(result.checkpoint)))
-    result = _one_step(short)
+    result, _ = _one_step(short)
+    first.say_memory()
     again = ["restored", "trained one more step"] if result.steps else ["found again"]
     done = ["trained one step", "saved", *again, *_exported(result)]
     _say(job, done, where)
     return result
 
 
-def _one_step(job: Job) -> Result:
-    """Runs a job until its first step is done, and says the shapes of its inputs and its memory."""
+def _one_step(job: Job) -> tuple[Result, _First]:
+    """Runs a job until its first step is done; returns its result and what its model was given."""
     first = _First(job)
-    result = execution.execute(replace(job, model_fn=first.model_fn))
-    first.say()
-    return result
+    return execution.execute(replace(job, model_fn=first.model_fn)), first
 
 
 def _shortened(job: Job) -> Job:
@@ -138,7 +140,8 @@ class _First:
         self._parameters = tf.trainable_variables()
         return replace(model, hooks=(*model.hooks, _Stop(self._inputs, self._shapes)))
 
-    def say(self) -> None:
+    def say_inputs(self) -> None:
+        """Says the types and shapes of the inputs of the step."""
         described = [
             f"{name} {value.dtype.base_dtype.name} {self._shapes.get(name, value.shape)}"
             for name, value in (self._inputs or {}).items()
@@ -147,6 +150,9 @@ class _First:
             TENSORFLOW.info(
                 "Dry run: a batch of each device in %s has %s.", self._mode, ", ".join(described)
             )
+
+    def say_memory(self) -> None:
+        """Says the sizes of the trained variables, and the memory that the process took."""
         counts = [variable.shape.num_elements() or 0 for variable in self._parameters]
         taken = sum(
             count * variable.dtype.base_dtype.size

@@ -66,7 +66,8 @@ def locate(path: str) -> Checkpoint:
     """
     if not path:
         raise CheckpointError(
-            "checkpoint_path is empty. Set it to a checkpoint file or a directory of checkpoints."
+            f"{option('checkpoint_path')} is empty. Set it to a checkpoint file or a directory of"
+            " checkpoints."
         )
     full = os.path.expanduser(path)
     if os.path.isdir(full):
@@ -79,7 +80,8 @@ def locate(path: str) -> Checkpoint:
         raise CheckpointError(_missing(path, full))
     if why := verify.fault(prefix):
         raise CheckpointError(
-            f"checkpoint_path {path!r} is damaged: {why}. Copy it anew, or use another checkpoint."
+            f"{option('checkpoint_path')} {path!r} is damaged: {why}. Copy it anew, or use another"
+            " checkpoint."
         )
     return Checkpoint(prefix, step_of(prefix))
 
@@ -117,25 +119,25 @@ def _glance(path: str) -> str | None:
 
 
 def _nothing_in(path: str, full: str) -> str:
-    target = pointer.read(full)
+    name, target = option("checkpoint_path"), pointer.read(full)
     if target is not None and target.fault is None:
         beside = os.path.join(full, os.path.basename(target.newest))
         neither = f", nor is there {beside}" if beside != target.newest else ""
         return (
-            f"checkpoint_path {path!r}: {target.path} names {target.newest}, which does not exist"
-            f"{neither}. {_contents(full)} Set checkpoint_path to where the checkpoint is now."
+            f"{name} {path!r}: {target.path} names {target.newest}, which does not exist"
+            f"{neither}. {_contents(full)} Set {name} to where the checkpoint is now."
         )
     return (
-        f"checkpoint_path {path!r} is a directory without a checkpoint. {_contents(full)} Set"
-        " checkpoint_path to a checkpoint file or a directory of checkpoints."
+        f"{name} {path!r} is a directory without a checkpoint. {_contents(full)} Set {name}"
+        " to a checkpoint file or a directory of checkpoints."
     )
 
 
 def _missing(path: str, full: str) -> str:
-    parent = os.path.dirname(os.path.abspath(full))
+    name, parent = option("checkpoint_path"), os.path.dirname(os.path.abspath(full))
     if not os.path.isdir(parent):
-        return f"No checkpoint at checkpoint_path {path!r}: there is no directory {parent}."
-    return f"No checkpoint at checkpoint_path {path!r}. {_contents(parent, os.path.basename(full))}"
+        return f"No checkpoint at {name} {path!r}: there is no directory {parent}."
+    return f"No checkpoint at {name} {path!r}. {_contents(parent, os.path.basename(full))}"
 
 
 def _contents(directory: str, near: str = "") -> str:
