@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -54,6 +57,41 @@ def test_what_another_user_may_have_made_is_refused(
         f"{path} can't be trusted: {problem}. Remove it, or name another place for copies with"
         " MOX_FILE_CACHE_DIR."
     )
+
+
+PLANT = """
+import os, pathlib, sys
+parent, victim = sys.argv[1:]
+from moxing.framework import private
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+own = private.folder(parent, "moxing-datasets")
+print(own, oct(os.stat(own).st_mode & 0o777))
+try:
+    os.listdir(f"{parent}/{victim}-0")
+except PermissionError:
+    print("not read")
+os.mkdir(f"{parent}/planted-0")
+pathlib.Path(f"{parent}/planted-0/records").write_text("forged")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_what_nobody_prepares_is_not_taken_by_root_and_the_other_way_round() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as parent:
+        os.chmod(parent, 0o1777)
+        mine = private.folder(parent, "moxing-datasets")
+        done = subprocess.run(
+            [sys.executable, "-c", PLANT, parent, "moxing-datasets"],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        theirs = f"{parent}/moxing-datasets-65534"
+        assert done.stdout.splitlines() == [f"{theirs} 0o700", "not read"], done.stderr
+        assert private.folder(parent, "moxing-datasets") == mine != theirs
+        with pytest.raises(MoxRuntimeError, match="belongs to the user with the number 65534"):
+            private.folder(parent, "planted")
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o700])

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("_leads_out")]
 LIMIT = 240.0
 PROGRAM = """
 import os, sys
@@ -55,17 +55,6 @@ for address in sys.argv[1:]:
 """
 # An ssh that stays on this machine.
 SSH = runpy.run_path(str(Path(__file__).parents[1] / "private" / "conftest.py"))["SSH"]
-
-
-@pytest.fixture(autouse=True)
-def leads_out() -> None:
-    """Skips where no network can have a way out."""
-    code = "from moxing.launch.isolation import way_out; way_out.enter('--isolate').close()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=False
-    )
-    if done.returncode:
-        pytest.skip(done.stderr.strip().rpartition("\n")[2])
 
 
 class Job:
@@ -149,7 +138,7 @@ def test_tasks_of_private_save_to_the_store(
 
 @pytest.mark.parametrize("flag", ["", "--no-isolate"])
 def test_tensorflow_s_server_answers_the_job_alone(flag: str, job: Any, tmp_path: Path) -> None:
-    """Without a network of its own everybody reads files through the server, as SECURITY.md says."""
+    """In the machine's network everybody reads files through it, as SECURITY.md says."""
     running = job(f"{tmp_path}/run", 10**9, "--workers=2", *filter(None, [flag]))
     running.until("step: 20")
     hosts = next(w for w in command_of(running.process.pid) if w.startswith("--worker_hosts="))
