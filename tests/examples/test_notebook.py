@@ -15,6 +15,7 @@ pytest.importorskip("ipykernel")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "notebook.ipynb"
 INTERRUPTED = """
+import os
 import signal
 
 
@@ -73,7 +74,8 @@ def test_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert html.startswith("<iframe")
     assert html.count("&lt;svg") == 2
     (log,) = texts(train, "stream")
-    assert 20 <= log.count("INFO:tensorflow:step: ") + log.count("global_step/sec") < 30
+    assert 20 <= log.count("INFO:tensorflow:step: ") < 30
+    assert "global_step/sec" not in log
     assert re.search(r"\d+ log lines of steps are not shown in this cell", log)
     assert "loss" in texts(evaluate, "text/html")[0]
 

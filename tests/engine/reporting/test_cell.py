@@ -22,8 +22,14 @@ def test_a_cell_shows_twenty_lines_of_steps_and_then_one_each_half_minute() -> N
     assert shown == [True] * 20 + [False] * 80
     now = 31.0
     assert fewer.filter(record("step: 100(global step: 100)"))
-    assert not fewer.filter(record("global_step/sec: 12"))
+    assert not fewer.filter(record("step: 101(global step: 101)"))
     assert fewer.hidden == 81
+
+
+def test_the_speed_is_on_the_live_line_alone() -> None:
+    fewer = FewerLines(lambda: 0.0)
+    assert not fewer.filter(record("global_step/sec: 12"))
+    assert fewer.hidden == 0
 
 
 def test_other_lines_are_all_shown() -> None:

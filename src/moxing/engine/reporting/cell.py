@@ -16,7 +16,8 @@ from moxing.logs import TENSORFLOW, console_handlers
 _SECONDS = 0.5  # Time between two updates of the line, each of which is a message to the browser.
 _FREE = 20  # Log lines of steps that a cell shows before it begins to leave lines out.
 _PAUSE = 30.0  # Seconds between the further lines that a cell shows.
-_OF_STEPS = ("step: ", "global_step/sec: ")
+_VALUES = "step: "
+_SPEED = "global_step/sec: "  # The live line shows it, and always the newest value.
 
 
 def shell() -> Any:
@@ -105,10 +106,10 @@ class CellConsole:
 
 
 class FewerLines(logging.Filter):
-    """Passes the first log lines of steps, and then a line each `_PAUSE` seconds.
+    """Passes the first log lines of steps, then a line each `_PAUSE` seconds; no lines of speed.
 
     Attributes:
-        hidden: the number of lines that were left out.
+        hidden: the number of lines of steps that were left out.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -119,7 +120,10 @@ class FewerLines(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name != TENSORFLOW.name or record.levelno > logging.INFO:
             return True
-        if not record.getMessage().startswith(_OF_STEPS):
+        message = record.getMessage()
+        if message.startswith(_SPEED):
+            return False
+        if not message.startswith(_VALUES):
             return True
         now = self._clock()
         if self._passed < _FREE or now - self._last >= _PAUSE:
