@@ -407,3 +407,33 @@ def test_places_that_are_not_there_are_refused(devices: Callable[[int], None]) -
         flow.fixed_placement("gpu", "1:0"),
     ):
         pass
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_scopes_of_the_cpu_have_as_many_devices_as_they_name(
+    devices: Callable[[int], None], count: int
+) -> None:
+    devices(count)
+    seen: list[Any] = []
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((5, 2))) -> Any:  # noqa: B008
+        flow.config.train.primary_lr(1.0)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        with flow.fixed_placement("cpu", "0:0-3"):
+            w = flow.get_variable("w", (2,), initializer=flow.ones_initializer())
+            y = flow.math.square(x * w)
+            drawn = flow.data.decode_random((2,), flow.float, 8)
+            seen.extend([y.parallel_size, y.static_shape, drawn.static_shape])
+        flow.losses.add_loss(y)
+        return w, y, drawn
+
+    x = np.arange(10, dtype=np.float32).reshape(5, 2) / 10
+    flow.train.CheckPoint().init()
+    job(x).get()
+    w, y, drawn = job(x).get()
+
+    assert seen == [4, (5, 2), (8, 2)]
+    assert len(set(drawn.ravel().tolist())) == 16
+    np.testing.assert_allclose(w, 1 - 2 * (x * x).sum(0) / 10, rtol=1e-5)
+    np.testing.assert_allclose(y, (x * w) ** 2, rtol=1e-5)

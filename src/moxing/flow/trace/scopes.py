@@ -116,7 +116,8 @@ def active() -> tuple[str, ...]:
     current = current_scope()
     ids = next(iter(current.machine_id2device_id_list.values()))
     if not devices.has_gpu():
-        return tuple(f"/device:CPU:{number}" for number in ids)
+        # A scope of "cpu" may name more devices than the session has.
+        return tuple(f"/device:CPU:{number % _topology().devices}" for number in ids)
     # TensorFlow has one CPU device, also beside GPUs.
     return tuple(
         f"/device:GPU:{n}" if current.default_device_tag == "gpu" else "/cpu:0" for n in ids
@@ -165,7 +166,8 @@ def entered(
 
     Args:
         device_tag: "gpu" or "cpu".
-        machine_device_ids: "0:0", "0:0-3" or a list of those.
+        machine_device_ids: "0:0", "0:0-3" or a list of those. On "cpu" any number of devices, as
+            the original had one for each hardware thread.
         machines: the number of machines; None if it is not known yet.
 
     Raises:
@@ -179,7 +181,7 @@ def entered(
     ids = _ids(own, machine_device_ids, machines if trace is None else trace.topology.machines)
     if not ids or len(set(ids)) < len(ids):
         raise MoxValueError(f"{shown(machine_device_ids)} names no device, or one twice.")
-    if trace is not None and max(ids) >= trace.topology.devices:
+    if trace is not None and device_tag == "gpu" and max(ids) >= trace.topology.devices:
         raise MoxValueError(
             f"placement on {shown(machine_device_ids)}: device {max(ids)} is not among the"
             f" {trace.topology.devices} of flow.config.gpu_device_num, which count from 0."
