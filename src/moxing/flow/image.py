@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow import absent, data
+from moxing.flow import absent, data, random
 from moxing.flow.data import records
 from moxing.flow.data.conf import BlobConf
 from moxing.flow.data.records import Images
@@ -145,6 +145,6 @@ def CropMirrorNormalize(  # noqa: N802
 resize, crop_mirror_normalize = Resize, CropMirrorNormalize
 decode, target_resize = pictures.image_decode, pictures.image_target_resize
 batch_align, normalize = pictures.image_batch_align, pictures.image_normalize
-flip = pictures.image_flip
+flip, CoinFlip = pictures.image_flip, random.CoinFlip
 
 __getattr__, __dir__ = absent.of("flow.image", globals())

@@ -95,6 +95,18 @@ def test_crops_and_resizes_follow_in_their_order(folder: Path) -> None:
     np.testing.assert_allclose(job().get()[0], wanted, atol=1)
 
 
+def test_a_shorter_side_is_resized_before_a_crop(folder: Path) -> None:
+    shorter = data.ImageTargetResizePreprocessor(resize_shorter=4)
+    job = _job(folder, (4, 5, 3), shorter)
+    wanted = PIXELS.astype(np.float32).reshape(4, 2, 5, 2, 3).mean((1, 3))
+    np.testing.assert_allclose(job().get()[0], wanted, atol=1)
+    flow.clear_default_session()
+    cut = _job(folder, (4, 3, 3), shorter, data.ImageCenterCropPreprocessor(width=3, height=4))
+    np.testing.assert_allclose(cut().get()[0], wanted[:, 1:4], atol=1)
+    with pytest.raises(MoxValueError, match="resize_shorter=0; it is a positive whole number"):
+        data.ImageTargetResizePreprocessor(resize_shorter=0)
+
+
 @pytest.mark.parametrize(
     "step",
     [

@@ -92,10 +92,17 @@ class ImageCropWithRandomSizePreprocessor:
 
 
 @dataclass(frozen=True)
-class ShorterSide:
-    """Resizes bilinearly so that the shorter side has `size` pixels; keeps the aspect ratio."""
+class ImageTargetResizePreprocessor:
+    """Resizes bilinearly so that the shorter side has that many pixels; keeps the aspect ratio."""
 
-    size: int
+    resize_shorter: int
+
+    def __post_init__(self) -> None:
+        if type(self.resize_shorter) is not int or self.resize_shorter < 1:
+            raise MoxValueError(
+                f"ImageTargetResizePreprocessor: resize_shorter={shown(self.resize_shorter)}; it is"
+                " a positive whole number."
+            )
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class CropAt:
 
 
 _IMAGE_STEPS = (
-    ShorterSide,
+    ImageTargetResizePreprocessor,
     CropAt,
     ImageResizePreprocessor,
     ImagePreprocessor,

@@ -18,8 +18,8 @@ from moxing.flow.data.conf import (
     ImageCropWithRandomSizePreprocessor,
     ImagePreprocessor,
     ImageResizePreprocessor,
+    ImageTargetResizePreprocessor,
     NormByChannelPreprocessor,
-    ShorterSide,
 )
 
 _NUMBERS = {
@@ -140,10 +140,10 @@ def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:
             )[0]
             # Values stay floats from here on: casts to bytes and back cost time.
             pixels = tf.round(resized)
-        elif isinstance(step, ShorterSide):
+        elif isinstance(step, ImageTargetResizePreprocessor):
             sides = tf.shape(pixels)[:2]
             shorter = tf.cast(tf.reduce_min(sides), tf.float64)
-            scaled = tf.round(tf.cast(sides, tf.float64) * (step.size / shorter))
+            scaled = tf.round(tf.cast(sides, tf.float64) * (step.resize_shorter / shorter))
             resized = tf.raw_ops.ResizeBilinear(
                 images=pixels[None], size=tf.cast(scaled, tf.int32), half_pixel_centers=True
             )[0]

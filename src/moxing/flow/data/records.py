@@ -20,7 +20,7 @@ from moxing.flow.data.conf import (
     ImageCodec,
     ImagePreprocessor,
     ImageResizePreprocessor,
-    ShorterSide,
+    ImageTargetResizePreprocessor,
 )
 from moxing.flow.trace.blobs import Blob
 
@@ -99,7 +99,7 @@ def resized(given: Images, shorter: int, width: int, height: int) -> Images | Bl
         MoxValueError: the arguments are neither the shorter side nor both sides.
     """
     if shorter > 0 and not width and not height:
-        return given.after(ShorterSide(shorter))
+        return given.after(ImageTargetResizePreprocessor(shorter))
     if shorter or width < 1 or height < 1:
         raise MoxValueError(
             f"flow.image.Resize: resize_shorter={shown(shorter)}, resize_x={shown(width)},"
