@@ -20,7 +20,7 @@ device on any number of devices.
 """
 MODULES = (
     *("", "math", "nn", "layers", "data", "image", "random", "experimental"),
-    *("keras.activations", "distribute", "losses"),
+    *("keras.activations", "distribute", "advanced", "losses"),
 )
 # Not operations: decorators, definitions, initializers and scopes have pages of their own.
 OTHERS = {

@@ -18,6 +18,7 @@ with native_noise.dropped():
     import tensorflow.compat.v1 as _tf
 
 from moxing.flow import absent as _absent  # noqa: E402
+from moxing.flow import advanced as advanced  # noqa: E402
 from moxing.flow import data as data  # noqa: E402
 from moxing.flow import deprecated as deprecated  # noqa: E402
 from moxing.flow import distribute as distribute  # noqa: E402

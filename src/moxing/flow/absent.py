@@ -25,8 +25,7 @@ FLOW: Mapping[str, str] = {
     "current_resource": "flow.env.current_resource()",
     "inter_job_reuse_mem_strategy": "nothing: TensorFlow plans the memory of each step",
     "summary": "flow.watch with a function of yours",
-    "advanced": "the operation itself, which runs on each device's part of the samples",
-    "debug": "flow.watch",
+    "debug": "flow.advanced.distribute_split and distribute_concat, or flow.watch",
     "detection": "flow.object_bbox_flip and its kin",
     "sysconfig": "operations of flow, flow.math and flow.nn: none can be compiled for it",
     "optimizer": "flow.config.train.primary_lr and model_update_conf",
@@ -52,7 +51,6 @@ FLOW: Mapping[str, str] = {
     "job_mem_sharing_strategy": "nothing: TensorFlow plans the memory of each step",
 }
 DATA: Mapping[str, str] = {
-    "ImageTargetResizePreprocessor": "ImageResizePreprocessor(width, height)",
     **dict.fromkeys(
         (
             *("COCODataset", "DataLoader", "ImageAlign", "ImageNormalizeByChannel"),
@@ -79,7 +77,7 @@ DEPRECATED: Mapping[str, str] = {"nn": "flow.nn", "get_cur_job_dlnet_builder": "
 
 _API = "moxing.flow"
 _MODULES = (
-    *("core", "data", "deprecated", "distribute", "experimental", "image", "keras"),
+    *("advanced", "core", "data", "deprecated", "distribute", "experimental", "image", "keras"),
     *("keras.activations", "layers", "linalg", "losses", "math", "nn", "placement", "random"),
     *("regularizers", "scope", "train", "unittest"),
 )

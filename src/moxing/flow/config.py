@@ -10,9 +10,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import (
     MoxAttributeError,
-    MoxNotSupportedError,
     MoxRuntimeError,
     MoxTypeError,
+    MoxValueError,
     near_matches,
     shown,
 )
@@ -112,11 +112,8 @@ class _Train:
         def setter(value: Any = 1) -> Any:
             place = f"flow.config.train.{name}"
             given = checked(place, _TRAIN[name], value)
-            if name == "num_gradient_accumulation_steps" and given != 1:
-                raise MoxNotSupportedError(
-                    f"{place}({given}) is not offered. Call the job with a batch {given} times"
-                    " as large: losses are means over the whole batch."
-                )
+            if name == "num_gradient_accumulation_steps" and given < 1:
+                raise MoxValueError(f"{place}({given}): it must be 1 or more.")
             self._owner.target(place, train=True).train[name] = given
             return self._owner
 

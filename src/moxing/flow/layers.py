@@ -159,7 +159,7 @@ def batch_normalization(
     `moving = momentum * moving + (1 - momentum) * batch`, with the batch's biased variance. A
     predict job, and a job with `training=False`, uses the averages. `training` defaults to
     `trainable`. Each of several devices normalizes by its own part of the batch, and the averages
-    move by the mean of the devices' statistics.
+    move by the mean of the devices' statistics; pieces of `flow.unpack` move them one by one.
     """
     check(inputs, "flow.layers.batch_normalization")
     trace, own = context.required("batch_normalization"), _prefix(name, "BatchNorm")
@@ -207,11 +207,14 @@ def batch_normalization(
     of_devices: list[Sequence[tf.Tensor]] = [*zip(*statistics, strict=True)]
     names = ("moving_mean", "moving_variance")
     for suffix, old, new in zip(names, (mean, variance), of_devices, strict=False):
-        batch = tf.add_n(list(new)) / len(new) if len(new) > 1 else new[0]
-        if result.parts and (exchange := trace.topology.exchange) is not None:
-            batch = exchange.total(batch) / exchange.size
-        updated = momentum * old + (1 - momentum) * batch
-        trace.updates.append((f"{trace.prefix}{own}-{suffix}", updated))
+        # Pieces of a batch move the averages one after another.
+        apart = result.unpacked or len(new) == 1
+        batches = list(new) if apart else [tf.add_n(list(new)) / len(new)]
+        for batch in batches:
+            if result.apart and (exchange := trace.topology.exchange) is not None:
+                batch = exchange.total(batch) / exchange.size
+            old = momentum * old + (1 - momentum) * batch
+        trace.updates.append((f"{trace.prefix}{own}-{suffix}", old))
     return result
 
 

@@ -31,8 +31,8 @@ def CoinFlip(  # noqa: N802
         raise MoxValueError(
             f"flow.random.CoinFlip: probability={shown(probability)} must be in [0, 1]."
         )
-    own = context.op_name(name, "coin_flip")
-    size, first = parallel.share(batch_size, "flow.random.CoinFlip"), scopes.first()
+    own, batches = context.op_name(name, "coin_flip"), context.required("").conf.batches
+    size, first = parallel.share(batch_size, "flow.random.CoinFlip") * batches, scopes.first()
 
     def values(index: int) -> Blob:
         # With the same seed all devices would draw the same values.
@@ -41,8 +41,8 @@ def CoinFlip(  # noqa: N802
         return Blob(tf.cast(drawn, tf.int8, name=own))
 
     if scopes.total() > 1:
-        return parallel.each(len(scopes.active()), values)
-    return parallel.alike(values(0))
+        return parallel.in_batches(parallel.each(len(scopes.active()), values))
+    return parallel.in_batches(parallel.alike(values(0)))
 
 
 def generate_random_batch_permutation_indices(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 import moxing.flow as flow
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.flow.core.record.record_pb2 import OFRecord
+from moxing.flow.data import files
 
 X = np.random.default_rng(4).normal(size=(6, 2)).astype(np.float32)
 ONES = flow.ones_initializer()
@@ -55,6 +58,92 @@ def test_pieces_of_a_batch_train_as_the_whole_does(
     assert seen["shapes"] == ((2, 2), (2, 1))
     slope = (2 * X * X.sum(1, keepdims=True)).mean(0)[:, None]
     np.testing.assert_allclose(now().get(), 1 - 0.1 * slope, rtol=1e-4)
+
+
+def _records(folder: Path) -> np.ndarray:
+    """Writes two parts of eight samples each; returns them."""
+    values = np.random.default_rng(8).normal(size=(2, 8, 3)).astype(np.float32)
+    for part, rows in enumerate(values):
+        records = [OFRecord() for _ in rows]
+        for record, row in zip(records, rows, strict=True):
+            record.feature["x"].float_list.value.extend(row.tolist())
+        files.write(str(folder / f"part-{part}"), records)
+    return values
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_step_accumulates_the_gradients_of_several_batches_of_a_reader(
+    devices: Callable[[int], None], count: int, tmp_path: Path
+) -> None:
+    devices(count)
+    values = _records(tmp_path)
+    config = flow.FunctionConfig()
+    config.train.primary_lr(0.5)
+    config.train.model_update_conf({"naive_conf": {}})
+    config.train.num_gradient_accumulation_steps(3)
+
+    @flow.global_function(config)
+    def train() -> Any:
+        conf = flow.data.BlobConf("x", (3,), flow.float, flow.data.RawCodec())
+        x = flow.data.decode_ofrecord(str(tmp_path), conf, 4, 2)[0]
+        drawn = flow.data.decode_random((2,), flow.float, 4)
+        coins = flow.random.CoinFlip(4)
+        w = flow.get_variable("w", (3, 1), initializer=ONES)
+        y = flow.layers.batch_normalization(x, 1, 0.5, name="bn", scale=False, center=False)
+        loss = flow.math.square(flow.matmul(x, w))
+        flow.losses.add_loss(loss)
+        assert (x.static_shape, loss.static_shape, y.static_shape) == ((4, 3), (4, 1), (4, 3))
+        assert (drawn.static_shape, coins.static_shape) == ((4, 2), (4,))
+        return loss, w, x, drawn, coins
+
+    @flow.function
+    def now() -> Any:
+        return [
+            flow.get_variable("w", (3, 1), initializer=ONES),
+            flow.get_variable(
+                "bn-moving_mean",
+                (3,),
+                initializer=flow.zeros_initializer(),
+                trainable=False,
+                model_name="moving_mean",
+            ),  # fmt: skip
+        ]
+
+    flow.train.CheckPoint().init()
+    loss, w, x, drawn, coins = train().get()
+
+    # One device reads one part after the other; of two devices each reads a part of its own.
+    rows = values.reshape(-1, 3)[:12]
+    if count == 2:
+        rows = np.concatenate([values[:, 2 * i : 2 * i + 2].reshape(-1, 3) for i in range(3)])
+    np.testing.assert_array_equal(x, rows)
+    np.testing.assert_allclose(loss, rows.sum(1, keepdims=True) ** 2, rtol=1e-4)
+    np.testing.assert_array_equal(w, np.ones((9, 1)))
+    assert len(set(drawn.ravel().tolist())) == 24
+    assert coins.shape == (12,)
+    slope = (2 * rows * rows.sum(1, keepdims=True)).mean(0)[:, None]
+    moved, mean = now().get()
+    np.testing.assert_allclose(moved, 1 - 0.5 * slope, rtol=1e-4)
+    wanted = np.zeros(3)
+    for batch in rows.reshape(3, 4, 3):
+        wanted = 0.5 * wanted + 0.5 * batch.mean(0)
+    np.testing.assert_allclose(mean, wanted, rtol=1e-4)
+
+
+def test_a_job_with_arguments_is_told_how_to_accumulate() -> None:
+    config = flow.FunctionConfig()
+    config.train.num_gradient_accumulation_steps(3)
+
+    @flow.global_function(config)
+    def train(x: Any = flow.FixedTensorDef((6, 2))) -> Any:  # noqa: B008
+        return x
+
+    with pytest.raises(MoxNotSupportedError) as caught:
+        flow.train.CheckPoint().init()
+    assert str(caught.value).endswith(
+        "takes argument x, and num_gradient_accumulation_steps(3) takes the batches of a step from"
+        " readers. Give the job all 3 batches in one array, and call flow.unpack(x, 3)."
+    )
 
 
 @pytest.mark.parametrize(

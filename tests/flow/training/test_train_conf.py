@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
-from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.errors import MoxTypeError, MoxValueError
 
 LR, START = 0.1, np.array([0.5, -1.0, 2.0])
 PULL = np.array([1.0, -2.0, 0.25])  # The gradient of the loss at w, whatever w is.
@@ -247,16 +247,12 @@ def test_confs_that_make_no_sense_are_told(conf: dict[str, Any], message: str) -
     assert str(caught.value) == message
 
 
-def test_accumulation_of_gradients_names_what_is_instead() -> None:
+def test_a_number_of_batches_to_accumulate_is_checked() -> None:
     config = flow.FunctionConfig()
     config.train.num_gradient_accumulation_steps(1)
 
-    with pytest.raises(MoxNotSupportedError) as caught:
-        config.train.num_gradient_accumulation_steps(4)
-    assert str(caught.value) == (
-        "flow.config.train.num_gradient_accumulation_steps(4) is not offered. Call the job with a"
-        " batch 4 times as large: losses are means over the whole batch."
-    )
+    with pytest.raises(MoxValueError, match=r"steps\(0\): it must be 1 or more"):
+        config.train.num_gradient_accumulation_steps(0)
 
 
 def _twice(second: Callable[[Any], Any]) -> None:

@@ -20,6 +20,7 @@ from moxing.flow.data.conf import (
 )
 from moxing.flow.data.conf import ImagePreprocessor as ImagePreprocessor
 from moxing.flow.data.conf import ImageResizePreprocessor as ImageResizePreprocessor
+from moxing.flow.data.conf import ImageTargetResizePreprocessor as ImageTargetResizePreprocessor
 from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPreprocessor
 from moxing.flow.data.conf import RawCodec as RawCodec
 from moxing.flow.data.reader import Reader, require_files
@@ -86,7 +87,8 @@ def decode_ofrecord(
     if scopes.machines() == 1:
         require_files(paths)
     count = scopes.total()
-    own = parallel.share(batch_size, "decode_ofrecord")
+    own = parallel.share(batch_size, "decode_ofrecord") * trace.conf.batches
+    batch_size *= trace.conf.batches
     if count > data_part_num:
         raise MoxValueError(
             f"decode_ofrecord: {count} devices read, and data_part_num={data_part_num}: each needs"
@@ -114,7 +116,8 @@ def decode_ofrecord(
         shared["source"] = f"{folder}/{part_name_prefix}* {' '.join(map(str, settings))}"
         shared["readers"] = [Reader(share, confs, own, size) for share in parts]
         outputs = [reader.outputs for reader in shared["readers"]]
-    return sharding.blobs([tuple(tensors) for tensors in outputs], confs, own)
+    read = sharding.blobs([tuple(tensors) for tensors in outputs], confs, own)
+    return tuple(map(parallel.in_batches, read))
 
 
 def ofrecord_reader(
@@ -247,9 +250,9 @@ def decode_random(
 ) -> Blob:
     """Random values of shape (batch_size, *shape), new at each step; default uniform in [0, 1)."""
     del tick
-    own = context.op_name(name, "decode_random")
+    own, batches = context.op_name(name, "decode_random"), context.required("").conf.batches
     chosen = initializers.given(initializer) or initializers.random_uniform_initializer()
-    size, count = parallel.share(batch_size, "decode_random"), scopes.total()
+    size, count = parallel.share(batch_size, "decode_random") * batches, scopes.total()
 
     def values(index: int) -> Blob:
         del index
@@ -257,5 +260,5 @@ def decode_random(
         return Blob(tf.identity(drawn, name=own))
 
     if count > 1:
-        return parallel.each(len(scopes.active()), values)
-    return parallel.alike(values(0))
+        return parallel.in_batches(parallel.each(len(scopes.active()), values))
+    return parallel.in_batches(parallel.alike(values(0)))

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.rewrites.resources import resource_variables
 from moxing.engine.wording import user_calls
-from moxing.errors import MoxRuntimeError, MoxTypeError, shown
+from moxing.errors import MoxNotSupportedError, MoxRuntimeError, MoxTypeError, shown
 from moxing.flow.runtime import session
 from moxing.flow.runtime.calls import Built, Handle
 from moxing.flow.trace import context, inputs, lists
@@ -71,6 +71,7 @@ class Job:
         conf = (self._conf or defaults).copy()
         if self._conf is not None:
             conf.values = {**defaults.values, **conf.values}
+        self._check_batches(conf)
         trace = context.Trace(self.name, conf, variables, graph, topology)
         with (
             graph.as_default(),
@@ -88,7 +89,7 @@ class Job:
             )
             arguments = [inputs.packed(default, blobs) for default in self._arguments.values()]
             result = user_calls.call("job", self.function, *arguments)
-            outputs = [self._output(item) for item in tf.nest.flatten(result)]
+            outputs = [self._output(item, conf.batches) for item in tf.nest.flatten(result)]
             for watch in trace.watches:
                 watch.deliver = watch.blob.tensor
             train = None
@@ -100,7 +101,18 @@ class Job:
             sources = [shared["source"] for shared in trace.readers.values() if conf.is_train]
             return Built(given, result, outputs, trace.watches, train, readers, sources)
 
-    def _output(self, item: Any) -> list[tf.Tensor]:
+    def _check_batches(self, conf: JobConf) -> None:
+        """Raises an error if a step takes several batches, and the program gives the batches."""
+        if conf.batches > 1 and self.definitions:
+            name = self.definitions[0][0]
+            raise MoxNotSupportedError(
+                f"job {user_calls.location(self.function)} takes argument {name}, and"
+                f" num_gradient_accumulation_steps({conf.batches}) takes the batches of a step from"
+                f" readers. Give the job all {conf.batches} batches in one array, and call"
+                f" flow.unpack({name}, {conf.batches})."
+            )
+
+    def _output(self, item: Any, batches: int) -> list[tf.Tensor]:
         if item is None:
             return []
         if not isinstance(item, Blob):
@@ -108,6 +120,9 @@ class Job:
                 f"job {user_calls.location(self.function)} returned {shown(item)}; it returns"
                 " nothing, a blob, or lists, tuples and dicts of blobs."
             )
+        if batches > 1:  # The original packs the values of all batches.
+            every = item.pieces if item.unpacked else [item.tensor] * batches
+            return [tf.concat(every, 0)]
         return item.pieces if item.mirrored else [item.tensor]
 
     def run(self, built: Built, given: list[Any]) -> Any:

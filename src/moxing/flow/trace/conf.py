@@ -46,6 +46,11 @@ class JobConf:
         return bool(self.train) if self.kind is None else self.kind == "train"
 
     @property
+    def batches(self) -> int:
+        """How many batches of the job's readers a step takes: `num_gradient_accumulation_steps`."""
+        return self.train.get("num_gradient_accumulation_steps", 1) if self.is_train else 1
+
+    @property
     def default_data_type(self) -> tf.DType:
         """The default data type of variables."""
         return self.values.get("default_data_type", tf.float32)

@@ -140,6 +140,24 @@ def in_pieces(count: int, make: Callable[[int], Blob]) -> Blob:
     return result
 
 
+def in_batches(read: Blob) -> Blob:
+    """Cuts what a source read for all batches of a step into one piece a batch.
+
+    Args:
+        read: with `num_gradient_accumulation_steps` the samples of that many batches. Each of
+            several devices has successive samples of its own, of which each batch gets a share.
+    """
+    count = context.required("a source").conf.batches
+    if count == 1:
+        return read
+    tensor, devices = read.tensor, scopes.total()
+    rows, rest = read.static_shape[0] // (count * devices), read.static_shape[1:]
+    sorted_ = tf.reshape(tensor, [devices, count, rows, *rest])
+    return in_pieces(
+        count, lambda index: Blob(tf.reshape(sorted_[:, index], [devices * rows, *rest]))
+    )
+
+
 @contextmanager
 def on(index: int) -> Iterator[None]:
     """Operations inside are made on the device of that index."""
