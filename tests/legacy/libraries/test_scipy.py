@@ -152,7 +152,6 @@ def test_names(program: Any) -> None:
     ("name", "sentence"),
     [
         ("scipy.misc.face", "scipy.datasets.face downloads that picture"),
-        ("scipy.misc.imshow", "plt.imshow"),
         ("scipy.integrate.simps", "scipy.integrate.simpson"),
         ("scipy.misc.imreed", "Did you mean 'imread'"),
     ],
@@ -161,6 +160,23 @@ def test_what_is_gone_is_said(faces: Any, name: str, sentence: str) -> None:
     module, _, attribute = name.rpartition(".")
     with pytest.raises(AttributeError, match=sentence):
         getattr(faces.load(module), attribute)
+
+
+def test_images_are_shown_by_the_command_of_the_variable(
+    faces: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    array = np.array([[0, 50], [100, 255]], np.uint8)
+    copy = tmp_path / "seen.png"
+    viewer = tmp_path / "viewer"
+    viewer.write_text(f'#!/bin/sh\ntest "$1" = -n && cp "$2" {copy}\n')
+    viewer.chmod(0o755)
+
+    monkeypatch.setenv("SCIPY_PIL_IMAGE_VIEWER", f"{viewer} -n")
+    faces.load("scipy.misc").imshow(array)
+    assert np.asarray(Image.open(copy)).tolist() == array.tolist()
+    monkeypatch.setenv("SCIPY_PIL_IMAGE_VIEWER", str(tmp_path / "absent"))
+    with pytest.raises(RuntimeError, match="absent' of .SCIPY_PIL_IMAGE_VIEWER failed"):
+        images.imshow(array)
 
 
 def test_a_spline_is_the_smoothest_of_all_through_the_points() -> None:

@@ -131,6 +131,14 @@ NAMES: dict[str, Any] = {
         },
     ),
     "nn": Spec(roots=(f"{_HERE}.nn", f"{_V1}.nn")),
+    "receptive_field": Spec(
+        names={
+            name: f"{_HERE}.receptive_field:{name}"
+            for name in ("ReceptiveField", "compute_receptive_field_from_graph_def")
+        }
+        | {"receptive_field_api": "face:tensorflow.contrib.receptive_field"},
+        otherwise=" openmox shows compute_receptive_field_from_graph_def alone.",
+    ),
     "resampler": Spec(
         names={
             "resampler": f"{_HERE}.image.resampling:resampler",
@@ -200,7 +208,6 @@ GONE: dict[str, str] = {
     "periodic_resample": "Use tf.image.resize or tf.gather instead.",
     "quantize": "Leave the call out: the program then trains in float32. tf.lite quantizes the"
     " trained model after its export.",
-    "receptive_field": "Count it by hand: sum (kernel - 1) times the strides before each layer.",
     "session_bundle": "Use tf.saved_model.loader.load instead.",
     "tensor_forest": _TREES,
     "tensorrt": "Convert the exported SavedModel with NVIDIA's own tools, or serve it as it is.",

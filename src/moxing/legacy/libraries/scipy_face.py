@@ -12,7 +12,8 @@ _IMAGES = "moxing.legacy.libraries.scipy_images"
 _SPLINES = "moxing.legacy.libraries.scipy_splines"
 _OWN = "moxing.legacy.libraries.scipy_face"
 _IMAGE_NAMES = (
-    *("bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "toimage"),
+    *("bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "imshow"),
+    "toimage",
 )
 _SPECIAL = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
 _PICTURES = "scipy.datasets.{} downloads that picture; it needs the package pooch."
@@ -33,7 +34,6 @@ _MISC = Spec(
         "ascent": _PICTURES.format("ascent"),
         "electrocardiogram": _PICTURES.format("electrocardiogram").replace("picture", "record"),
         "face": _PICTURES.format("face"),
-        "imshow": "Show the array with matplotlib: plt.imshow(arr); plt.show().",
         "lena": "SciPy removed it in 2015, as it isn't free; use a picture of your own.",
     },
     otherwise=" openmox has SciPy 1.0's functions of images under scipy.misc.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,23 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.nda
 def imsave(name: Any, arr: Any, format: str | None = None) -> None:
     """Writes an array as an image file; numbers other than bytes are scaled to 0 to 255."""
     toimage(arr, channel_axis=2).save(name, format)
+
+
+def imshow(arr: Any) -> None:
+    """Shows an array with the command in $SCIPY_PIL_IMAGE_VIEWER, by default `see`.
+
+    Raises:
+        RuntimeError: the command isn't there, or fails.
+    """
+    viewer = os.environ.get("SCIPY_PIL_IMAGE_VIEWER", "see")
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "image.png")
+        toimage(arr).save(name)
+        if os.system(f"{viewer} {name}"):  # the variable may hold a command with arguments
+            raise RuntimeError(
+                f"Could not execute image viewer: '{viewer}' of $SCIPY_PIL_IMAGE_VIEWER failed."
+                " Give that variable a command that shows a file, such as xdg-open."
+            )
 
 
 def toimage(
