@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import socket
@@ -14,7 +15,7 @@ import pytest
 
 from moxing.cli import launch
 from moxing.launch.gang import Limits
-from moxing.launch.hosts import spread
+from moxing.launch.hosts import addresses_of, over_ssh, spread
 from moxing.launch.plan import Plan
 from moxing.launch.ports import free_ports
 from moxing.launch.supervise import supervise
@@ -182,6 +183,18 @@ if starts == 0:
     assert (tmp_path / "starts-worker-0").stat().st_size == 2
 
 
+def test_a_machine_without_the_program_s_folder(tmp_path: Path) -> None:
+    plan = Plan(str(tmp_path / "train.py"), (), 2, runner=(sys.executable,))
+    job = dataclasses.replace(spread(plan, "a,b", 2222), directory=tmp_path / "it's gone")
+    command = over_ssh(job, job.plan.tasks[1], addresses_of(job))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"mox launch: b has no folder {tmp_path}/it's gone, in which the program starts. Copy the"
+        " program to the same path there, or mount its folder.\n"
+    )
+
+
 def test_a_machine_that_ssh_does_not_reach(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,7 +207,7 @@ LAUNCHER = """
 import sys
 from pathlib import Path
 from moxing.launch.gang import Limits
-from moxing.launch.hosts import spread
+from moxing.launch.hosts import addresses_of, over_ssh, spread
 from moxing.launch.plan import Plan
 from moxing.launch.supervise import supervise
 plan = Plan(sys.argv[1], (), 2, runner=(sys.executable,))

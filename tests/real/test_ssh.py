@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,16 +28,17 @@ time.sleep(600)
 """
 
 
-def launched(folder: Path, *flags: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def launched(
+    folder: Path, *flags: str, program: Sequence[str] = ("train.py",)
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*LAUNCH, "--max_restarts=0", f"--logs={folder}/logs", *flags, "train.py"],
+        [*LAUNCH, "--max_restarts=0", f"--logs={folder}/logs", *flags, *program],
         capture_output=True,
         text=True,
         timeout=200,
         check=False,
         stdin=subprocess.DEVNULL,
         cwd=folder,
-        env={**os.environ, **environ},
     )
 
 
@@ -77,6 +81,22 @@ def test_a_task_ends_when_the_link_to_its_machine_is_cut(
         assert process.wait(60) == 255
         hosts[1].plug_in()
     until(lambda: notes.read_text() == "told", "SIGTERM", GRACE_SECONDS + 60)
+
+
+def test_machines_that_share_no_folder(tmp_path: Path, hosts: tuple[Host, Host]) -> None:
+    """Worker 0 saves alone, and a worker with a later checkpoint than worker 0's says so."""
+    own = tmp_path / "own"
+    own.mkdir()
+    hosts[1].run("mount", "-t", "tmpfs", "none", str(own))
+    shutil.copy(Path(__file__).parent / "programs" / "run.py", tmp_path / "train.py")
+    start = functools.partial(launched, tmp_path, program=("train.py", str(own)))
+    try:
+        first, turned = start(), start("--hosts=n2,n1")
+    finally:
+        hosts[1].run("umount", str(own))
+    assert [first.returncode, turned.returncode] == [0, 0], first.stdout + turned.stdout
+    assert "This worker has" not in first.stdout
+    assert f"This worker has {own}/model.ckpt-200, but the job starts from step 0" in turned.stdout
 
 
 def doctors(hosts: tuple[Host, Host], second: tuple[str, ...] = ("-m", "moxing")) -> list[str]:

@@ -110,9 +110,16 @@ def over_ssh(
     """
     guard = [sys.executable, "-m", "moxing.launch.guard", WITH_SECRET, *options]
     share = "".join(f"{name}={value} " for name, value in _share(job, task).items())
-    line = f"cd {shlex.quote(str(job.directory))} && PYTHONUNBUFFERED=1 {share}exec "
+    folder, host = str(job.directory), places(job)[task]
+    missing = (
+        f"mox launch: {host} has no folder {folder}, in which the program starts. Copy the program"
+        " to the same path there, or mount its folder."
+    )
+    enter = (
+        f"cd {shlex.quote(folder)} 2>/dev/null || {{ echo {shlex.quote(missing)} >&2; exit 1; }}"
+    )
     words = [*guard, *job.plan.runner, *_program(job, task, addresses)]
-    return [*SSH, "--", places(job)[task], line + shlex.join(words)]
+    return [*SSH, "--", host, f"{enter}; PYTHONUNBUFFERED=1 {share}exec {shlex.join(words)}"]
 
 
 def described(job: Spread) -> str:

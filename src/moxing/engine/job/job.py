@@ -120,6 +120,7 @@ class Restoring:
         untrained: whether modes other than TRAIN may also start from initial values.
         averaged: whether modes other than TRAIN, evaluations during TRAIN, and exports use the
             moving averages of the weights.
+        not_used: the local log_dir of a worker that uses none of its files; None: there is none.
     """
 
     checkpoint_path: str | None = None
@@ -128,6 +129,7 @@ class Restoring:
     again: bool = False
     untrained: bool = False
     averaged: bool = False
+    not_used: str | None = None
 
 
 @dataclass(frozen=True)

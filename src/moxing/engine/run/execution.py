@@ -11,6 +11,7 @@ from moxing.engine import export
 from moxing.engine.checkpoint.directory import ensure_directory, refuse_in_the_way
 from moxing.engine.checkpoint.lock import Held, lock
 from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring.newest import newest_unread
 from moxing.engine.checkpoint.restoring.source import choose
 from moxing.engine.data.feed import Taken
 from moxing.engine.graph.rewrites.resources import resource_variables
@@ -29,6 +30,7 @@ from moxing.engine.run.commits import Start
 from moxing.engine.run.runner import Runner
 from moxing.engine.wording import option_names, report
 from moxing.errors import ExportExistsError
+from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
 
@@ -100,9 +102,11 @@ def _counted(job: Job) -> Job:
 
 def _without_files(job: Job) -> Job:
     """Returns the job of a worker that is not the chief: only the chief writes files."""
+    local = job.log_dir if job.log_dir and not file.is_remote(job.log_dir) else None
     return dataclasses.replace(
-        job.starting_from(None),
+        job,
         log_dir=None,
+        restoring=dataclasses.replace(job.restoring, checkpoint_path=None, not_used=local),
         logging=dataclasses.replace(job.logging, loggers=()),
         saving=dataclasses.replace(job.saving, listeners=()),
         export=Export(),
@@ -125,7 +129,9 @@ def _execute_here(job: Job, team: Solo) -> Result:
     with ExitStack() as stack:
         held, start = _claim(job, stack) if team.is_chief else (None, None)
         at_end = start_state.already_finished(job, start)
+        unused = newest_unread(job.restoring.not_used) if job.restoring.not_used else None
         found = start_state.agree(job, start, at_end is not None, team)
+        start_state.warn_of_later(unused, found)
         if found.finished and (start is None or not job.export.wanted):
             if at_end is not None:
                 TENSORFLOW.info("%s", at_end)

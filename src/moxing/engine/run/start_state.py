@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from moxing.engine.checkpoint.manifest import read_extra
 from moxing.engine.checkpoint.names import Checkpoint
+from moxing.engine.checkpoint.restoring import verify
 from moxing.engine.job.job import Job
 from moxing.engine.process.solo import Solo
 from moxing.engine.wording import report
+from moxing.logs import TENSORFLOW
 
 # Keys of the facts in a checkpoint's manifest that a resumed run needs beside variables.
 INPUT_ENDED = "input_ended_with_max_steps"
@@ -63,6 +65,21 @@ def agree(job: Job, start: Checkpoint | None, finished: bool, team: Solo) -> Sta
     ended = INPUT_ENDED in extra
     found = StartState(finished, step, steps, taken, workers, shares, ended, order, saves)
     return StartState(**team.agree(dataclasses.asdict(found)))
+
+
+def warn_of_later(unused: Checkpoint | None, found: StartState) -> None:
+    """Warns if a worker's own folder holds a later checkpoint than the one that all start from.
+
+    The folder is then another one than the chief's: the machines share no folder, and the job was
+    started with them in another order.
+
+    Args:
+        unused: the newest checkpoint in the worker's folder before the start; None: there is none.
+        found: the chief's findings.
+    """
+    if unused is None or (unused.step or 0) <= found.step or verify.fault(unused.prefix):
+        return
+    TENSORFLOW.warning("%s", report.later_elsewhere(unused.prefix, found.step))
 
 
 def elements(job: Job) -> int:

@@ -93,6 +93,15 @@ def ignoring_checkpoint_path(log_dir: str) -> str:
     )
 
 
+def later_elsewhere(prefix: str, step: int) -> str:
+    """Says that a worker's folder has a later checkpoint than worker 0's, from which all start."""
+    return (
+        f"This worker has {prefix}, but the job starts from step {step}: the {option('log_dir')} of"
+        " worker 0 is on another machine and lacks this checkpoint. Give all workers one folder, in"
+        " a shared file system or a store, or start the machines in the order of the run before."
+    )
+
+
 def already_reached(log_dir: str, step: int, max_steps: int) -> str:
     """Says why a run ends at once: its checkpoint is at or past the last step."""
     return (

@@ -65,6 +65,18 @@ def newest(directory: str | Path, quiet: bool = False) -> Checkpoint | None:
     return None
 
 
+def newest_unread(directory: str) -> Checkpoint | None:
+    """The checkpoint that `newest` would try first, of which no file is read; None: there is none.
+
+    Args:
+        directory: the log directory, which may be missing.
+    """
+    if not os.path.isdir(directory):
+        return None
+    prefix = next(candidates(directory, pointer.read(directory)), None)
+    return None if prefix is None else Checkpoint(prefix, step_of(prefix))
+
+
 def _values_alone(root: str) -> list[str]:
     """The prefixes of checkpoints whose values are there without their index.
 
