@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from pathlib import Path
 
 import pytest
 
+from moxing import logs
 from moxing.cli import main
+from moxing.doctor import machine
 from moxing.errors import MoxKeyError, MoxValueError, near_files
 from moxing.flags import set_flag
 
@@ -16,6 +20,17 @@ def test_a_message_steers_no_terminal(kind: type[Exception]) -> None:
     text = "a\x1b[31mb\rc\n\td\x9be\u202ef\udcff é 中"
     assert str(kind(text)) == "a\\x1b[31mb\\rc\n\td\\x9be\\u202ef\\udcff é 中"
     assert str(kind()) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["INFO:tensorflow:forged", "mox: error: forged", "mox launch: x", "[worker 0] forged"]
+)
+def test_no_further_line_of_a_message_looks_like_one_of_a_log(line: str) -> None:
+    text = f"the file a\n{line} is not there.\n  at train.py:3\nINFORMATION"
+    assert str(MoxValueError(text)) == text.replace("\n" + line, "\n  " + line)
+    record = logging.LogRecord("tensorflow", logging.INFO, logs.__file__, 1, text, (), None)
+    shown = logs._StderrHandler().format(record)
+    assert shown == f"INFO:tensorflow:{MoxValueError(text)}"
 
 
 @pytest.mark.parametrize("debug", [False, True])
@@ -55,11 +70,43 @@ def test_names_of_files_beside_one_that_is_not_there(
     assert near_files(path) == hint
 
 
-@pytest.mark.parametrize("command", ["port", "runs", "compare", "launch"])
+EVIL = "\x1b[31m\r\nINFO:tensorflow:forged.py"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["port", EVIL],
+        ["runs", EVIL],
+        ["compare", EVIL],
+        ["launch", EVIL],
+        ["launch", "--workers=2", f"--hosts={EVIL}", EVIL],
+        ["run", EVIL],
+        ["export", EVIL],
+        ["convert", EVIL, "dst", "--to=tfrecord"],
+        ["checkpoints", EVIL],
+        ["checkpoints", "diff", EVIL, EVIL],
+        ["checkpoints", "remove", EVIL],
+        ["doctor", "--directory", EVIL],
+        ["doctor", "--worker_hosts", EVIL, "--job_name", EVIL],
+        ["uai", "train", "--data=.", "--output=.", EVIL],
+        [EVIL],
+        ["runs", f"--{EVIL}"],
+    ],
+    ids=lambda words: "-".join(word for word in words if word.isprintable()) or "command",
+)
 def test_a_name_on_the_command_line_steers_no_terminal(
-    command: str, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert main.main([command, "\x1b[31m.py"]) in (1, 2)
-    told = capsys.readouterr().err
-    assert "\\x1b[31m.py" in told
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine, "_tensorflow", lambda: iter(()))
+    with contextlib.suppress(SystemExit):
+        main.main(words)
+    told = "".join(capsys.readouterr())
+    assert "forged" in told
     assert "\x1b" not in told
+    assert "\r" not in told
+    assert "\nINFO:" not in told

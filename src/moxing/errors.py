@@ -21,7 +21,7 @@ class MoxError(Exception):
     """Base class: the message is complete and addressed to the user.
 
     Control codes for the terminal, which file names and other text from outside may contain, are
-    escaped in the message; line ends and tabs are not.
+    escaped in the message; line ends and tabs are not, but no further line begins as a log's.
     """
 
     def __str__(self) -> str:
@@ -114,9 +114,20 @@ def escaped(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+# The beginnings of lines that openmox, its launcher and programs' loggers print.
+_OWN_LINE = re.compile(
+    r"\n(?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL):|mox\b|\[(?:worker|ps) \d+\])"
+)
+
+
 def on_lines(text: str) -> str:
-    """Returns a message without control codes for the terminal, but for line ends and tabs."""
-    return re.sub(r"[^\t\n]+", lambda found: escaped(found[0]), text)
+    """Returns a message without control codes for the terminal, but for line ends and tabs.
+
+    A further line that begins as lines of a log do is moved to the right: a name with a line end in
+    it, such as of a file, must not look like a message of its own.
+    """
+    plain = re.sub(r"[^\t\n]+", lambda found: escaped(found[0]), text)
+    return _OWN_LINE.sub("\n  ", plain)
 
 
 _LONGEST = 160

@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from moxing.errors import MoxError, near_matches
+from moxing.cli.options import Parser
+from moxing.errors import MoxError, escaped, near_matches
 from moxing.runs.checkpoints import start_tensorflow
 
 _DESCRIPTION = """\
@@ -32,12 +33,13 @@ def main(arguments: Sequence[str]) -> int:
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"mox: error: {error.filename or 'the disk'}: {error.strerror}.", file=sys.stderr)
+        place = escaped(str(error.filename or "the disk"))
+        print(f"mox: error: {place}: {error.strerror}.", file=sys.stderr)
     return 1
 
 
 def _parser(verb: str, description: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return Parser(
         prog=f"mox checkpoints {verb}".rstrip(),
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -60,7 +62,7 @@ def _list(arguments: Sequence[str]) -> int:
 
     found = listing.listed(given.folder, given.verify)
     if not found:
-        print(f"mox: no checkpoints in {given.folder}.", file=sys.stderr)
+        print(f"mox: no checkpoints in {escaped(given.folder)}.", file=sys.stderr)
         return 0
     print(listing.text(found))
     damaged = sum(bool(one.fault) for one in found)
@@ -80,7 +82,7 @@ def _diff(arguments: Sequence[str]) -> int:
 
     found = difference.compare(source.read(given.first), source.read(given.second))
     for line in difference.lines(found, 0 if given.all else 40):
-        print(line)
+        print(escaped(line))
     return 0
 
 
@@ -93,7 +95,8 @@ def _average(arguments: Sequence[str]) -> int:
     from moxing.runs.checkpoints import average, source, target
 
     mean = average.average([source.read(path) for path in given.sources])
-    print(f"Wrote the mean of {len(given.sources)} checkpoints to {target.write(mean, given.to)}.")
+    written = escaped(target.write(mean, given.to))
+    print(f"Wrote the mean of {len(given.sources)} checkpoints to {written}.")
     return 0
 
 
@@ -105,7 +108,7 @@ def _copy(arguments: Sequence[str]) -> int:
     start_tensorflow()
     from moxing.runs.checkpoints import moving
 
-    print(f"Copied to {moving.copy(given.source, given.folder)}.")
+    print(f"Copied to {escaped(moving.copy(given.source, given.folder))}.")
     return 0
 
 
@@ -117,7 +120,7 @@ def _remove(arguments: Sequence[str]) -> int:
     from moxing.runs.checkpoints import moving
 
     for prefix in moving.remove(given.prefixes):
-        print(f"Removed {prefix}.")
+        print(f"Removed {escaped(prefix)}.")
     return 0
 
 

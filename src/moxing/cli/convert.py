@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from moxing.cli import convert_checkpoint, convert_records
 from moxing.cli.options import Parser
-from moxing.errors import MoxError, shown
+from moxing.errors import MoxError, escaped, shown
 
 _DESCRIPTION = """\
 SRC is a folder with one folder of images a class, or of TFRecord files, or of OFRecord parts
@@ -67,5 +67,5 @@ def _convert(arguments: Sequence[str]) -> int:
         return 1
     left_out = f", left out {done.left_out} that can't be read" if done.left_out else ""
     files = f"{len(done.files)} file{'s' * (len(done.files) != 1)}"
-    print(f"Wrote {done.images} images to {files} in {given.dst}{left_out}.")
+    print(f"Wrote {done.images} images to {files} in {escaped(given.dst)}{left_out}.")
     return 0

@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from moxing.errors import MoxError
+from moxing.cli.options import Parser
+from moxing.errors import MoxError, escaped
 from moxing.runs.checkpoints import start_tensorflow
 
 _DESCRIPTION = """\
@@ -23,7 +24,7 @@ _OPEN = (".npz", ".safetensors")
 
 def main(arguments: Sequence[str]) -> int:
     """Converts; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox convert checkpoint",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
-    print(f"Wrote {count} variables to the {kind} checkpoint {given.dst}.")
+    print(f"Wrote {count} variables to the {kind} checkpoint {escaped(given.dst)}.")
     return 0
 
 
@@ -52,7 +53,7 @@ def _open_format(src: str, dst: str) -> int:
 
     values = source.read(src)
     written = target.write(values, dst)
-    print(f"Wrote {len(values.arrays)} variables to {written}.")
+    print(f"Wrote {len(values.arrays)} variables to {escaped(written)}.")
     if values.left_out:
-        print(f"Left out {', '.join(values.left_out)}: they hold no numbers.")
+        print(f"Left out {', '.join(map(escaped, values.left_out))}: they hold no numbers.")
     return 0

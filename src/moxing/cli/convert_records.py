@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from moxing.errors import MoxError
+from moxing.errors import MoxError, escaped
 from moxing.framework import file
 
 
@@ -28,5 +28,5 @@ def run(src: str, dst: str, to: str, parts: int | None, skip_bad: bool = False) 
         return 1
     left_out = f", left out {done.left_out} that can't be read" if done.left_out else ""
     files = f"{done.files} file{'s' * (done.files != 1)}"
-    print(f"Wrote {done.images} images to {files} in {dst}{left_out}.")
+    print(f"Wrote {done.images} images to {files} in {escaped(dst)}{left_out}.")
     return 0

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 
+from moxing.cli.options import Parser
 from moxing.doctor import environment, machine, network
 from moxing.doctor.finding import BAD, Finding
 
@@ -15,7 +16,7 @@ flags or the environment (TF_CONFIG and the like) describe: addresses, proxies, 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mox doctor", description=_DESCRIPTION)
+    parser = Parser(prog="mox doctor", description=_DESCRIPTION)
     parser.add_argument(
         "--directory", default=".", help="where a program would write, here or in a store"
     )

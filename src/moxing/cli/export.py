@@ -7,6 +7,7 @@ import difflib
 import sys
 from collections.abc import Sequence
 
+from moxing.cli.options import Parser
 from moxing.errors import MoxError
 
 _DESCRIPTION = """\
@@ -65,7 +66,7 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     if "--" in arguments:
         at = arguments.index("--")
         own, flags = arguments[:at], arguments[at + 1 :]
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox export",
         usage="mox export SCRIPT.py [options] [the program's flags]",
         description=_DESCRIPTION,

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from moxing.cli.options import Parser
 from moxing.errors import MoxError
 from moxing.legacy.plain import arming
 
@@ -17,7 +18,7 @@ use names which TensorFlow 2.x no longer has. off: ends this. status: tells whet
 
 def main(arguments: Sequence[str]) -> int:
     """Switches or shows; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox legacy",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -10,7 +10,8 @@ from importlib import import_module
 
 import moxing
 from moxing import leaving
-from moxing.errors import near_matches
+from moxing.cli.options import Parser
+from moxing.errors import escaped, near_matches
 
 # The module of moxing.cli, and its function, for each command; only the command's own is imported.
 COMMANDS: dict[str, str] = {
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BrokenPipeError:  # For example, `head` has read enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _PIPE_CLOSED
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -84,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not command.startswith("-"):
         hint = near_matches(command, COMMANDS) or f" The commands are {', '.join(COMMANDS)}."
         if command.endswith(".py"):
-            hint = f" To run a program: mox run {command}"
+            hint = f" To run a program: mox run {escaped(command)}"
         print(f"mox: error: there is no command {command!r}.{hint}", file=sys.stderr)
         return 2
     parser.parse_args(arguments[:1])

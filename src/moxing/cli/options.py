@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from moxing.errors import near_matches
+from moxing.errors import near_matches, on_lines
 
 # argparse's message for a value that is none of an option's choices.
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$")
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         if choice is not None:
             near = near_matches(choice[1], re.findall(r"[\w.-]+", choice[2]))
             message += f".{near}" if near else ""
-        super().error(message + (self._hint() if about_names else ""))
+        super().error(on_lines(message + (self._hint() if about_names else "")))
 
     def _hint(self) -> str:
         known = [name for name in self._option_string_actions if name.startswith("--")]

@@ -8,7 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from moxing.errors import MoxError, MoxValueError
+from moxing.cli.options import Parser
+from moxing.errors import MoxError, MoxValueError, escaped
 from moxing.framework import atomic
 
 _DESCRIPTION = """\
@@ -20,7 +21,7 @@ _LARGEST = 1 << 24  # Bytes of a program.
 
 def main(arguments: Sequence[str]) -> int:
     """Ports the files; returns the exit code: 1 if a file can't be ported."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox port",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -55,10 +56,10 @@ def _port(file: str, write: bool) -> None:
         error.filename = error.filename or file
         raise MoxValueError(complaints.about_syntax(error)) from error
     if ported is None:
-        print(f"mox: {file} is Python 3 already.", file=sys.stderr)
+        print(f"mox: {escaped(str(file))} is Python 3 already.", file=sys.stderr)
     elif write:
         _write(file, ported.text.encode(ported.encoding))
-        print(f"mox: {file} is Python 3 now.", file=sys.stderr)
+        print(f"mox: {escaped(str(file))} is Python 3 now.", file=sys.stderr)
     else:
         lines = difflib.unified_diff(
             ported.original.splitlines(True), ported.text.splitlines(True), file, file

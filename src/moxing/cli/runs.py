@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from moxing.errors import MoxError, shown
+from moxing.cli.options import Parser
+from moxing.errors import MoxError, escaped, shown
 
 _LIST = """\
 Lists the runs below folders: their global steps, their last values, when and how they ended.
@@ -19,7 +20,7 @@ the curves over each other. Runs are log_dirs, on the disk or in a store."""
 
 def main(arguments: Sequence[str]) -> int:
     """`mox runs`: prints the table; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox runs",
         description=_LIST,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def compare(arguments: Sequence[str]) -> int:
     """`mox compare`: writes the page; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mox compare",
         description=_COMPARE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -73,7 +74,7 @@ def compare(arguments: Sequence[str]) -> int:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"mox: error: cannot write {given.to}: {error.strerror}.", file=sys.stderr)
+        print(f"mox: error: cannot write {escaped(given.to)}: {error.strerror}.", file=sys.stderr)
         return 1
-    print(f"Wrote {os.path.abspath(given.to)}.")
+    print(f"Wrote {escaped(os.path.abspath(given.to))}.")
     return 0

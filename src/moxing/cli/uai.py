@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from moxing.cli.options import Parser
 from moxing.errors import MoxError
 
 _DESCRIPTION = """\
@@ -19,7 +20,7 @@ _OURS = ".mox"  # The prefix of locks, and of saves that were cut short.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mox uai", allow_abbrev=False)
+    parser = Parser(prog="mox uai", allow_abbrev=False)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     train = commands.add_parser(
         "train", help="run a training here", description=_DESCRIPTION, allow_abbrev=False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from moxing.errors import escaped, on_lines
+
 GOOD, NOTE, BAD = "ok", "note", "BAD"
 
 
@@ -23,4 +25,4 @@ class Finding:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.verdict:4}  {self.what}: {self.text}"
+        return f"{self.verdict:4}  {escaped(self.what)}: {on_lines(self.text)}"
