@@ -249,7 +249,7 @@ def _filled(whole: Sequence[int], shape: Sequence[int]) -> list[int]:
     return [total // known if size == -1 else size for size in shape]
 
 
-@by_sample(rules.leading("x", "like"))
+@by_sample(rules.repeated)
 def _like(x: Blob, like: Blob, axes: tuple[int, ...], name: str | None) -> Blob:
     tensor, other = (tensor_of(item, "flow.broadcast_like") for item in (x, like))
     for axis in axes if tensor.shape.rank < other.shape.rank else ():

@@ -120,6 +120,16 @@ def leading(*names: str) -> Rule:
     return rule
 
 
+def repeated(arguments: _Arguments, count: int) -> Plan:
+    """As `leading("x", "like")`; an `x` that lacks axis 0 is whole on each device."""
+    x, like = arguments["x"], arguments["like"]
+    if not (isinstance(x, Blob) and isinstance(like, Blob)):
+        return None
+    if _rank(x) < _rank(like) and 0 in _axes(arguments["axes"], _rank(like)):
+        return None if x.parts else {}
+    return leading("x", "like")(arguments, count)
+
+
 def listed(name: str, axis: str | None = None, inserted: bool = False) -> Rule:
     """A list of blobs that are all in parts, of one rank and batch, joined along another axis."""
 
