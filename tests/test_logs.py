@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
+import os
 import subprocess
 import sys
 
@@ -91,8 +94,20 @@ def test_silent_mode_prints_warnings_only() -> None:
 
 def test_names_from_outside_do_not_steer_the_terminal_by_lines_of_openmox() -> None:
     handler = logs._StderrHandler()
-    own = logging.LogRecord("tensorflow", 30, logs.__file__, 1, "no \x1b[31mx\n\tline", (), None)
-    program = logging.LogRecord("root", 20, "/home/me/train.py", 1, "\x1b[32mgreen", (), None)
+    logger = logging.Logger("tensorflow")
+    logger.addHandler(handler)
+    # TensorFlow's logger names the file of a caller further up.
+    logger.findCaller = lambda *_: ("/home/me/train.py", 1, "main", None)
 
-    assert handler.format(own) == "WARNING:tensorflow:no \\x1b[31mx\n\tline"
-    assert handler.format(program) == "INFO:root:\x1b[32mgreen"
+    def line(file: str, text: str) -> str:
+        """What a module of that file logs."""
+        code = compile("logger.warning(text)", file, "exec")
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            exec(code, {"logger": logger, "text": text})
+        return told.getvalue()
+
+    own = line(f"{os.path.dirname(logs.__file__)}/x.py", "no \x1b[31mx\n\tline")
+    assert own == "WARNING:tensorflow:no \\x1b[31mx\n\tline\n"
+    forged = line(f"{os.path.dirname(logs.__file__)}/x.py", "a\nINFO:tensorflow:b")
+    assert forged == "WARNING:tensorflow:a\n  INFO:tensorflow:b\n"
+    assert line("/home/me/a.py", "\x1b[32mgreen") == "WARNING:tensorflow:\x1b[32mgreen\n"

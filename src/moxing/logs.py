@@ -42,7 +42,18 @@ class _StderrHandler(logging.StreamHandler):
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
-        return on_lines(text) if record.pathname.startswith(_PACKAGE) else text
+        return on_lines(text) if _is_own() else text
+
+
+def _is_own() -> bool:
+    """Whether openmox logs the line that is being formatted.
+
+    TensorFlow's logger notes in a record the caller of the function that logs, not that function.
+    """
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename == logging.__file__:
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_PACKAGE)
 
 
 def reset_logger() -> None:
