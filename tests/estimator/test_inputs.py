@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError
 from moxing.estimator.inputs import numpy_input_fn, pandas_input_fn
+from moxing.estimator.modeling.functions import call_input_fn
 
 X = np.arange(14, dtype=np.float32).reshape(7, 2)
 Y = np.arange(7)
@@ -18,7 +19,7 @@ Y = np.arange(7)
 
 def batches(input_fn: Any, most: int = 100) -> list[Any]:
     with tf.Graph().as_default(), tf.Session() as session:
-        element = tf.data.make_one_shot_iterator(input_fn()).get_next()
+        element = input_fn()
         made: list[Any] = []
         while len(made) < most:
             try:
@@ -55,9 +56,30 @@ def test_features_alone_and_text() -> None:
 
 def test_shapes_are_known() -> None:
     with tf.Graph().as_default():
-        x, y = tf.data.make_one_shot_iterator(numpy_input_fn(X, Y, shuffle=True)()).get_next()
+        x, y = numpy_input_fn(X, Y, shuffle=True)()
     assert (x.shape.as_list(), y.shape.as_list()) == ([None, 2], [None])
     assert (x.dtype, y.dtype) == (tf.float32, tf.int64)
+
+
+def test_each_thread_makes_its_own_passes() -> None:
+    made = batches(numpy_input_fn(X, Y, 7, num_epochs=2, shuffle=False, num_threads=3))
+    assert [y.tolist() for _, y in made] == [Y.tolist()] * 6
+
+
+def test_a_program_unpacks_the_result_and_an_estimator_reads_the_dataset() -> None:
+    inside = numpy_input_fn({"a": X}, Y, batch_size=7, shuffle=False)
+
+    def wrapper() -> Any:
+        features, labels = inside()
+        features["twice"] = features["a"] * 2
+        return features, labels
+
+    ((features, labels),) = batches(wrapper)
+    np.testing.assert_array_equal(features["twice"], X * 2)
+    assert labels.tolist() == Y.tolist()
+    with tf.Graph().as_default():
+        assert isinstance(call_input_fn(inside, "eval", {}, None), tf.data.Dataset)
+        assert isinstance(call_input_fn(wrapper, "eval", {}, None), tuple)
 
 
 def test_columns_of_a_frame() -> None:

@@ -11,6 +11,25 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxTypeError, MoxValueError, shown
 
 
+class ArraysInput:
+    """An input function over arrays: an Estimator reads its Dataset, a program its tensors.
+
+    Programs unpack what such a function returns (`features, labels = input_fn()`), as it was
+    tensors in TensorFlow 1.x. An Estimator that is given the function itself divides, counts and
+    resumes the Dataset.
+    """
+
+    def __init__(self, dataset: Callable[[], tf.data.Dataset]) -> None:
+        self.dataset = dataset
+
+    def __call__(self) -> Any:
+        """Returns the tensors of the next batch; in eager execution, the Dataset."""
+        made = self.dataset()
+        if tf.executing_eagerly():
+            return made
+        return tf.data.make_one_shot_iterator(made).get_next()
+
+
 def numpy_input_fn(
     x: Any,
     y: Any = None,
@@ -19,26 +38,26 @@ def numpy_input_fn(
     shuffle: bool | None = None,
     queue_capacity: int = 1000,
     num_threads: int = 1,
-) -> Callable[[], tf.data.Dataset]:
+) -> ArraysInput:
     """Returns an input function over arrays; the arrays are not stored in the graph.
 
     Args:
         x: the features: an array, or a dict of arrays of equal length.
         y: the labels: an array, a dict of arrays, or None.
         batch_size: the number of examples in a batch; the last batch may have fewer.
-        num_epochs: the number of passes through the data; None: no end.
+        num_epochs: the number of passes of each thread through the data; None: no end.
         shuffle: whether to shuffle the examples before each pass; must be given.
         queue_capacity: not used: the shuffle covers all examples.
-        num_threads: not used.
+        num_threads: multiplies the passes, as each thread made them for itself.
 
     Returns:
-        A function that returns a Dataset of features, or of (features, labels).
+        A function that returns the tensors of a batch, features or (features, labels).
 
     Raises:
         MoxValueError: `shuffle` is missing, a dict is empty, or the arrays' lengths differ.
         MoxTypeError: a value is not an array of examples.
     """
-    del queue_capacity, num_threads
+    del queue_capacity
     if not isinstance(shuffle, bool):
         raise MoxValueError(
             f"numpy_input_fn has shuffle={shown(shuffle)}; it must be True (to train) or False (to"
@@ -63,13 +82,15 @@ def numpy_input_fn(
         inside = _rebuilt(x, taken[: len(features)])
         return inside if y is None else (inside, _rebuilt(y, taken[len(features) :]))
 
-    def input_fn() -> tf.data.Dataset:
+    passes = None if num_epochs is None else num_epochs * max(num_threads, 1)
+
+    def dataset() -> tf.data.Dataset:
         indices = tf.data.Dataset.range(count)
         if shuffle:
             indices = indices.shuffle(count)
-        return indices.repeat(num_epochs).batch(batch_size).map(batch).prefetch(2)
+        return indices.repeat(passes).batch(batch_size).map(batch).prefetch(2)
 
-    return input_fn
+    return ArraysInput(dataset)
 
 
 def pandas_input_fn(
@@ -81,7 +102,7 @@ def pandas_input_fn(
     queue_capacity: int = 1000,
     num_threads: int = 1,
     target_column: str = "target",
-) -> Callable[[], tf.data.Dataset]:
+) -> ArraysInput:
     """Returns an input function over the columns of a pandas DataFrame; see `numpy_input_fn`.
 
     Args:

@@ -91,3 +91,34 @@ def test_the_profiler_logs_under_its_first_names(faces: Faces) -> None:
         logged = faces.load(below)._get_logged_ops(graph)
     log.log_entries.extend(logged.values())
     assert {entry.name: entry.float_ops for entry in log.log_entries}["product"] == 2 * 2 * 3 * 4
+
+
+def test_columns_are_of_the_classes_that_programs_ask_for(faces: Faces) -> None:
+    module = faces.load("tensorflow.python.feature_column.feature_column")
+    make = faces.load("tensorflow").feature_column
+    number = make.numeric_column("n")
+    word = make.categorical_column_with_vocabulary_list("w", ["a", "b"])
+    other = make.categorical_column_with_vocabulary_list("o", ["a", "b"])
+    bucket = make.categorical_column_with_hash_bucket("h", 4)
+    of = {
+        "_NumericColumn": number,
+        "_BucketizedColumn": make.bucketized_column(number, [0.5]),
+        "_VocabularyListCategoricalColumn": word,
+        "_VocabularyFileCategoricalColumn": make.categorical_column_with_vocabulary_file(
+            "f", "f", 2
+        ),
+        "_HashedCategoricalColumn": bucket,
+        "_IdentityCategoricalColumn": make.categorical_column_with_identity("i", 3),
+        "_WeightedCategoricalColumn": make.weighted_categorical_column(word, "by"),
+        "_CrossedColumn": make.crossed_column(["w", "h"], 5),
+        "_IndicatorColumn": make.indicator_column(word),
+        "_EmbeddingColumn": make.embedding_column(bucket, 2),
+    }
+    for name, column in of.items():
+        known = {other for other in of if isinstance(column, getattr(module, other))}
+        assert known == {name}
+    with tf.Graph().as_default():
+        shared = make.shared_embedding_columns([word, other], 2)
+    assert isinstance(shared[0], module._SharedEmbeddingColumn)
+    assert isinstance(number, module._DenseColumn)
+    assert isinstance(word, module._CategoricalColumn)

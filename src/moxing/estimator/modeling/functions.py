@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.data import feed
 from moxing.engine.graph import structure
 from moxing.errors import MoxTypeError, MoxValueError
+from moxing.estimator.inputs import ArraysInput
 
 _OF_INPUT = ("mode", "params", "config", "input_context")
 _OF_MODEL = ("labels", "mode", "params", "config")
@@ -54,7 +55,8 @@ def call_input_fn(
     context = tf.distribute.InputContext(place.shards, place.shard, place.shards * devices)
     known = {"mode": mode, "params": params, "config": config, "input_context": context}
     taken = names(function)
-    made = function(**{name: known[name] for name in _OF_INPUT if name in taken})
+    call = function.dataset if isinstance(function, ArraysInput) else function
+    made = call(**{name: known[name] for name in _OF_INPUT if name in taken})
     if isinstance(made, tuple | list) and len(made) == 2 and made[1] is None:
         return made[0]
     divides = shares and place.shards > 1 and "input_context" not in taken

@@ -134,6 +134,24 @@ _OPS = {
     ),
 }
 
+# Programs ask which class a column has: until TensorFlow 1.12, by these private names.
+_COLUMNS = (
+    *("Numeric", "Bucketized", "Embedding", "Indicator", "Crossed"),
+    *("HashedCategorical", "VocabularyFileCategorical", "VocabularyListCategorical"),
+    *("IdentityCategorical", "WeightedCategorical", "SequenceCategorical"),
+)
+
+_FEATURE_COLUMN = {
+    "feature_column": _module(
+        "feature_column.feature_column",
+        {
+            f"_{name}Column": f"{_PYTHON}.feature_column.feature_column_v2:{name}Column"
+            for name in _COLUMNS
+        },
+        f"{_V1}.feature_column",
+    ),
+}
+
 _TRAINING = {
     "checkpointable": Spec(
         roots=(f"{_PYTHON}.trackable",), names={"tracking": f"{_PYTHON}.trackable.autotrackable"}
@@ -188,6 +206,7 @@ PYTHON = Spec(
         ),
         "__version__": _VERSION,
         "estimator": estimator_paths.SPEC,
+        "feature_column": _package("feature_column", _FEATURE_COLUMN),
         "framework": _package("framework", _FRAMEWORK),
         "keras": "face:tensorflow.keras",
         # TensorFlow's own file asks tf_keras for a module that is elsewhere now.
