@@ -13,7 +13,7 @@ from moxing.cluster.cluster import Cluster
 from moxing.cluster.platforms import tf_config
 from moxing.engine.job import ranking
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, near_matches, shown
-from moxing.estimator.counts import whole
+from moxing.estimator.counts import rounded_up
 from moxing.estimator.strategies import Strategy, check
 from moxing.flags.placement import placement
 from moxing.framework.file import urls
@@ -232,7 +232,7 @@ def _schedule(steps: Any, seconds: Any) -> tuple[int | None, float | None]:
     for name, value in (("save_checkpoints_steps", steps), ("save_checkpoints_secs", seconds)):
         if value is not None and not (isinstance(value, _NUMBER) and value > 0):
             raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be above 0, or None.")
-    return (None if steps is None else int(steps)), (None if seconds is None else float(seconds))
+    return rounded_up(steps), (None if seconds is None else float(seconds))
 
 
 def _hours(value: Any) -> float:
@@ -249,7 +249,7 @@ def _count(name: str, value: Any) -> int | None:
     """Returns the count as an int; None for None and 0, which mean "all" or "none" by setting."""
     if value is None or value == 0:
         return None
-    count = whole(value)
+    count = rounded_up(value)
     if count is None or count < 0:
         raise MoxValueError(f"RunConfig({name}={shown(value)}): it must be a number, or None.")
     return count

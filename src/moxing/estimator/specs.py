@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.estimator.counts import whole
+from moxing.estimator.counts import rounded_up
 from moxing.estimator.serving.exporters import Exporter
 
 
@@ -99,10 +99,10 @@ def check_input_fn(where: str, function: Any) -> None:
 
 
 def check_steps(where: str, name: str, value: Any) -> int | None:
-    """Returns a number of steps as an int; floats such as 1e4 are accepted."""
+    """Returns a number of steps as an int: 1e4 as 10000, and 2.5 as 3, as in TensorFlow."""
     if value is None:
         return None
-    count = whole(value)
+    count = rounded_up(value)
     if count is None or count <= 0:
         raise MoxValueError(
             f"{where} has {name}={shown(value)}; it must be a number above 0, or None."
