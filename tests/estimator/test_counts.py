@@ -57,7 +57,8 @@ def test_where_steps_are_given() -> None:
 
     assert tfe.TrainSpec(nothing, max_steps=260.488).max_steps == 261  # type: ignore[arg-type]
     assert tfe.EvalSpec(nothing, steps=2.5).steps == 3  # type: ignore[arg-type]
-    config = tfe.RunConfig(save_checkpoints_steps=0.5, save_summary_steps=1.5)
+    parts: Any = {"save_checkpoints_steps": 0.5, "save_summary_steps": 1.5}
+    config = tfe.RunConfig(**parts)
     assert (config.save_checkpoints_steps, config.save_summary_steps) == (1, 2)
     with pytest.raises(MoxValueError, match="max_steps=-0.5; it must be a number above 0"):
         tfe.TrainSpec(nothing, max_steps=-0.5)  # type: ignore[arg-type]

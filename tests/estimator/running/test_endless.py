@@ -47,7 +47,7 @@ def test_a_dataset_whose_size_is_not_known_or_that_needs_a_table_is_evaluated(
             tf.constant([0, 1], tf.int64), tf.constant([0, 1], tf.int64)
         )
         table = tf.lookup.StaticHashTable(initial, -1)
-        kept = read(epochs=1)().filter(lambda x, y: tf.reduce_all(y >= 0))
+        kept = read(epochs=1).dataset().filter(lambda x, y: tf.reduce_all(y >= 0))
         return kept.map(lambda x, y: (x, table.lookup(y)))
 
     assert estimator.evaluate(filtered)["global_step"] == 3
@@ -58,7 +58,7 @@ def test_an_evaluation_without_data_names_its_own_input_fn(
 ) -> None:
     estimator.train(read(), max_steps=3)
     with pytest.raises(MoxValueError) as caught:
-        estimator.evaluate(lambda: read(epochs=1)().take(0))
+        estimator.evaluate(lambda: read(epochs=1).dataset().take(0))
     assert str(caught.value).startswith("the evaluation's input_fn gave no data: it ended before")
 
 

@@ -12,6 +12,8 @@ _METHODS = frozenset(
 )
 # In Python 3, NumPy puts such a result, an iterator, as the only element into an array.
 _ARRAYS = frozenset(("array", "asarray"))
+# TensorFlow's functions ask these arguments for their length, or go through them more than once.
+_ARGUMENTS = frozenset(("boundaries", "dnn_hidden_units", "hidden_units", "vocabulary_list"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -29,11 +31,11 @@ def uses(tree: ast.Module, made: frozenset[str]) -> Iterator[tuple[str, int]]:
     for scope in scopes:
         lazy = _lazy_names(scope, makers)
         for node in ast.walk(scope):
-            used = _used_as_list(node)
-            if isinstance(used, ast.Name) and used.id in lazy:
-                yield f"the list {used.id} of {lazy[used.id]}()", used.lineno
-            elif used is not None and (maker := _maker(used, makers)):
-                yield f"the list of {maker}()", used.lineno
+            for used in _used_as_lists(node):
+                if isinstance(used, ast.Name) and used.id in lazy:
+                    yield f"the list {used.id} of {lazy[used.id]}()", used.lineno
+                elif maker := _maker(used, makers):
+                    yield f"the list of {maker}()", used.lineno
 
 
 def _lazy_names(scope: ast.AST, makers: frozenset[str]) -> dict[str, str]:
@@ -81,15 +83,16 @@ def _maker(node: ast.expr, makers: frozenset[str]) -> str:
     return node.func.id if called and node.func.id in makers else ""  # type: ignore[attr-defined]
 
 
-def _used_as_list(node: ast.AST) -> ast.expr | None:
-    """Returns the expression that a node uses as a list: by index, length, method or NumPy."""
+def _used_as_lists(node: ast.AST) -> Iterator[ast.expr]:
+    """Yields expressions that a node uses as lists: by index, length, method, NumPy, TensorFlow."""
     if isinstance(node, ast.Subscript):
-        return node.value
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
-            return node.func.value
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _ARRAYS:
-            return node.args[0] if node.args else None
-        is_len = isinstance(node.func, ast.Name) and node.func.id == "len"
-        return node.args[0] if is_len and len(node.args) == 1 else None
-    return None
+        yield node.value
+    if not isinstance(node, ast.Call):
+        return
+    yield from (word.value for word in node.keywords if word.arg in _ARGUMENTS)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+        yield node.func.value
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in _ARRAYS:
+        yield from node.args[:1]
+    elif isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
+        yield node.args[0]
