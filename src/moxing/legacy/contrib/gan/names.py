@@ -12,8 +12,32 @@ _OF_MODELS = (
     *("modified_generator_loss", "mutual_information_penalty", "wasserstein_discriminator_loss"),
     *("wasserstein_generator_loss", "wasserstein_gradient_penalty"),
 )
-_EVALUATION = (
-    "Write summaries with tf.summary, and compute scores of images outside of the training."
+_SCORES = Spec(roots=(f"{_HERE}.scores", f"{_HERE}.inception"))
+_PICTURES = Spec(roots=(f"{_HERE}.pictures",))
+_EVALUATION = Spec(
+    roots=(f"{_HERE}.scores", f"{_HERE}.inception", f"{_HERE}.pictures"),
+    names={
+        "classifier_metrics": _SCORES,
+        "eval_utils": _PICTURES,
+        "summaries": _PICTURES,
+    },
+    gone={
+        "sliced_wasserstein_distance": "Compute it in NumPy, of images that a session returns.",
+        **{
+            f"add_{name}_image_summaries": "Show the images with image_reshaper and"
+            " tf.summary.image."
+            for name in ("cyclegan", "stargan")
+        },
+    },
+)
+_PRIVATE = Spec(
+    names={
+        **{name: _SCORES for name in ("classifier_metrics", "classifier_metrics_impl")},
+        **{
+            name: _PICTURES
+            for name in ("eval_utils", "eval_utils_impl", "summaries", "summaries_impl")
+        },
+    }
 )
 
 GAN = Spec(
@@ -26,10 +50,11 @@ GAN = Spec(
                 "wargs": f"{_HERE}.losses",
             }
         ),
+        "eval": _EVALUATION,
+        "python": Spec(names={"eval": Spec(names={"python": _PRIVATE})}),
         "estimator": Spec(roots=(f"{_HERE}.estimator",)),
     },
     gone={
-        "eval": _EVALUATION,
         "features": "Write the layer with tf.layers.",
         **{
             name: "Build the models with gan_model, and add their losses."
