@@ -13,7 +13,7 @@ import moxing.horovod.keras as horovod_keras
 import moxing.horovod.tensorflow as hvd
 from moxing import horovod
 from moxing.errors import MoxAttributeError, MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.horovod.tensorflow import compression
+from moxing.horovod.tensorflow import compression, mpi_ops
 
 
 @pytest.fixture
@@ -34,6 +34,9 @@ def test_alone_everything_is_as_it_is(initialized: None) -> None:
     for result in (hvd.allreduce(tensor), hvd.allgather(tensor), hvd.broadcast(tensor, 0)):
         np.testing.assert_array_equal(result, [1.0, 2.0])
     assert hvd.allreduce(tensor, prescale_factor=3.0).numpy().tolist() == [3.0, 6.0]
+    for result in (mpi_ops._allreduce(tensor, name="sum"), mpi_ops.broadcast(tensor, 0)):
+        np.testing.assert_array_equal(result, [1.0, 2.0])
+    assert hvd.mpi_ops.size() == 1
     assert hvd.broadcast_object({"a": 1}) == {"a": 1}
     with tf.GradientTape() as tape:
         weight = tf.Variable(2.0)  # type: ignore

@@ -117,3 +117,26 @@ def test_other_names_are_shown(faces: Faces) -> None:
         used = session.run([stats.BytesInUse(), stats.MaxBytesInUse(), stats.BytesLimit()])
     assert all(value.dtype == np.int64 and value >= 0 for value in used)
     assert used[0] <= used[1]
+
+
+def test_the_signal_files_are_found_by_their_private_paths(faces: Faces) -> None:
+    files = faces.load("tensorflow.contrib.signal.python.ops")
+    with tf.Graph().as_default(), tf.Session() as session:
+        window = session.run(files.window_ops.hann_window(8))
+        mel = files.mel_ops.linear_to_mel_weight_matrix(num_mel_bins=3, num_spectrogram_bins=9)
+        assert mel.shape == [9, 3]
+    np.testing.assert_allclose(window, 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(8) / 8), atol=1e-6)
+    assert faces.load("tensorflow").contrib.signal.stft is tf.signal.stft
+
+
+def test_the_reductions_over_devices_have_the_names_of_both_times(faces: Faces) -> None:
+    shown = faces.load("tensorflow").contrib.distribute
+    assert shown.AllReduceCrossDeviceOps("nccl", num_packs=2)
+    assert shown.AllReduceCrossTowerOps is shown.AllReduceCrossDeviceOps
+    assert issubclass(shown.ReductionToOneDeviceCrossTowerOps, tf.distribute.CrossDeviceOps)
+
+
+def test_the_directions_of_cudnn_are_in_its_file_of_operations(faces: Faces) -> None:
+    file = faces.load("tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops")
+    assert file.CUDNN_RNN_BIDIRECTION == "bidirectional"
+    assert file.CudnnGRU is faces.load("tensorflow").contrib.cudnn_rnn.CudnnGRU

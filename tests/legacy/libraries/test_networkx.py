@@ -123,6 +123,7 @@ loaded = nx.read_gpickle(path)
 text, node = nx.info(G), nx.info(G, 1)
 directed = nx.info(nx.DiGraph([(0, 1), (0, 2)]))
 ordered = nx.OrderedGraph([(2, 1)])
+several = nx.OrderedMultiDiGraph([(2, 1), (2, 1)])
 """,
         path=str(tmp_path / "graph.gpickle"),
     )
@@ -138,6 +139,8 @@ ordered = nx.OrderedGraph([(2, 1)])
         assert nx.utils.graphs_equal(values[name], graph), name
     assert {"label": 0} in values["named"]["nodes"]
     assert len(values["named"]["lines"]) == 3
+    assert isinstance(values["several"], nx.MultiDiGraph)
+    assert list(values["several"].edges()) == [(2, 1), (2, 1)]
     assert values["text"].splitlines()[1:] == [
         "Type: Graph",
         "Number of nodes: 5",

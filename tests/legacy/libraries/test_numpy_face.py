@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -37,6 +38,7 @@ def test_removed_names_are_back(old) -> None:
         assert old.asfarray([1], dtype=np.float32).dtype == np.float32
         assert old.asfarray([1], dtype=np.int32).dtype == np.float64
         assert old.in1d([[1, 2]], [2]).tolist() == [False, True]
+        assert old.loads(pickle.dumps({"a": np.arange(2)}))["a"].tolist() == [0, 1]
         assert old.msort([[2, 1], [1, 3]]).tolist() == [[1, 1], [2, 3]]
         assert old.trapz([1, 2, 3]) == 4.0
         assert old.mat is np.asmatrix

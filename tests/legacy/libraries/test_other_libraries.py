@@ -144,6 +144,8 @@ def test_scikit_learn(program: Any) -> None:
     )
     assert [part.tolist() for part in values["parts"]] == [part.tolist() for part in expected]
     assert values["filled"].tolist() == [[1.0], [2.0], [3.0]]
+    with pytest.raises(NotImplementedError, match=r"LSHForest is gone from .*NearestNeighbors"):
+        program("from sklearn.neighbors import LSHForest\nLSHForest()")
     program("from sklearn.datasets import fetch_mldata")
     with pytest.raises(NotImplementedError, match="fetch_openml"):
         program("from sklearn.datasets import fetch_mldata\nfetch_mldata(0)")

@@ -122,3 +122,21 @@ def test_columns_are_of_the_classes_that_programs_ask_for(faces: Faces) -> None:
     assert isinstance(shared[0], module._SharedEmbeddingColumn)
     assert isinstance(number, module._DenseColumn)
     assert isinstance(word, module._CategoricalColumn)
+
+
+def test_graph_definitions_are_compared_by_the_private_module(faces: Faces) -> None:
+    compare = faces.load("tensorflow.python.pywrap_tensorflow").EqualGraphDefWrapper
+    texts = []
+    for value in (1, 1, 2):
+        with tf.Graph().as_default() as graph:
+            tf.constant(value, name="number")
+        texts.append(graph.as_graph_def().SerializeToString())
+    assert compare(texts[0], texts[1]) == ""
+    assert "number" in compare(texts[0], texts[2])
+
+
+def test_the_parts_of_tests_and_of_tracking_are_found_by_their_paths(faces: Faces) -> None:
+    assert issubclass(faces.load("tensorflow").test.test_util.TensorFlowTestCase, tf.test.TestCase)
+    tracking = faces.load("tensorflow.python.training.tracking")
+    assert tracking.graph_view.ObjectGraphView
+    assert tracking.util.Checkpoint

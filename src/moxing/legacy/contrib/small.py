@@ -54,8 +54,10 @@ NAMES: dict[str, Any] = {
                 names={
                     place: Spec(
                         roots=(f"{_HERE}.rnn.cudnn",),
-                        names={"cudnn_rnn": "face:tensorflow.contrib.cudnn_rnn"},
-                        gone={"cudnn_rnn_ops": _OPAQUE},
+                        names={
+                            file: "face:tensorflow.contrib.cudnn_rnn"
+                            for file in ("cudnn_rnn", "cudnn_rnn_ops")
+                        },
                     )
                     for place in ("layers", "ops")
                 }

@@ -192,13 +192,16 @@ _LEGACY_SEQ2SEQ = Spec(
     },
 )
 _SEQ2SEQ_FILES = (
+    "attention_decoder_fn",
     "attention_wrapper",
     "basic_decoder",
     "beam_search_decoder",
     "beam_search_ops",
     "decoder",
+    "decoder_fn",
     "helper",
     "loss",
+    "seq2seq",
 )
 _SEQ2SEQ = Spec(
     roots=(f"{_HERE}.seq2seq",),
@@ -206,6 +209,15 @@ _SEQ2SEQ = Spec(
         "_transpose_batch_time": "tensorflow.python.ops.rnn:_transpose_batch_time",
         "python": _python("seq2seq", "ops", *_SEQ2SEQ_FILES),
     },
+)
+_SIGNAL_FILES = (
+    "mel_ops",
+    "mfcc_ops",
+    "reconstruction_ops",
+    "shape_ops",
+    "spectral_ops",
+    "util_ops",
+    "window_ops",
 )
 _OPT = Spec(
     roots=(f"{_HERE}.opt",),
@@ -305,6 +317,16 @@ CONTRIB = Spec(
         "data": _DATA,
         "distribute": Spec(
             roots=(f"{_ESTIMATOR}.strategies",),
+            names={
+                # TensorFlow 1.11 and before called devices towers here.
+                f"{name}Cross{kind}Ops": f"tensorflow.python.distribute.cross_device_ops:{today}"
+                for kind in ("Device", "Tower")
+                for name, today in (
+                    ("", "CrossDeviceOps"),
+                    ("AllReduce", "AllReduceCrossDeviceOps"),
+                    ("ReductionToOneDevice", "ReductionToOneDevice"),
+                )
+            },
             gone={"TPUStrategy": "There are no TPUs here: use MirroredStrategy, or leave it out."},
             otherwise=" openmox has the strategies of tf.distribute here, which start nothing.",
         ),
@@ -367,7 +389,21 @@ CONTRIB = Spec(
         "opt": _OPT,
         "rnn": _RNN,
         "seq2seq": _SEQ2SEQ,
-        "signal": f"{_V1}.signal",
+        "signal": Spec(
+            roots=(f"{_V1}.signal",),
+            names={
+                "python": Spec(
+                    names={
+                        "ops": Spec(
+                            names={
+                                name: f"tensorflow.python.ops.signal.{name}"
+                                for name in _SIGNAL_FILES
+                            }
+                        )
+                    }
+                )
+            },
+        ),
         "slim": _SLIM,
         "staging": Spec(names={"StagingArea": "tensorflow.python.ops.data_flow_ops:StagingArea"}),
         "tpu": _TPU,

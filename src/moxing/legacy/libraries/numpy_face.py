@@ -112,6 +112,7 @@ def spec() -> Spec:
                 "solve": f"{_ARGUMENTS}:solve",
             },
         ),
+        loads="pickle:loads",
         math="math",
         msort=lambda: msort,
         safe_eval="ast:literal_eval",

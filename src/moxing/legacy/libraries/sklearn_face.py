@@ -122,6 +122,11 @@ _ONE_TO_REST = (
 )
 
 
+_GONE = {
+    "neighbors": {"LSHForest": "Use sklearn.neighbors.NearestNeighbors, which is exact."},
+}
+
+
 def _mend(module: str) -> None:
     """Lets the classes of a module take arguments as in scikit-learn 0.19, from the user's code.
 
@@ -162,7 +167,12 @@ def _check_classes(how: str) -> None:
 
 
 def _mended(module: str) -> Spec:
-    return Spec(roots=(f"sklearn.{module}",), arrive=lambda: _mend(module), library=True)
+    return Spec(
+        roots=(f"sklearn.{module}",),
+        gone=_GONE.get(module, {}),
+        arrive=lambda: _mend(module),
+        library=True,
+    )
 
 
 def linear_assignment(X: Any) -> Any:

@@ -147,6 +147,7 @@ RENAMED = {
         names={
             "is_built_with_cuda": f"{_RESTORED}:is_built_with_cuda",
             "mock": "face:unittest.mock",
+            "test_util": "tensorflow.python.framework.test_util",
         },
     ),
     "train": Spec(

@@ -163,7 +163,12 @@ _TRAINING = {
     "saveable_object": f"{_PYTHON}.training.saving.saveable_object",
     "saver_pb2": "tensorflow.core.protobuf.saver_pb2",
     "tracking": Spec(
-        roots=(f"{_PYTHON}.trackable",), names={"tracking": f"{_PYTHON}.trackable.autotrackable"}
+        roots=(f"{_PYTHON}.trackable",),
+        names={
+            "graph_view": f"{_PYTHON}.checkpoint.graph_view",
+            "tracking": f"{_PYTHON}.trackable.autotrackable",
+            "util": f"{_PYTHON}.checkpoint.checkpoint",
+        },
     ),
     "training_ops": f"{_PYTHON}.ops.gen_training_ops",
 }
@@ -225,6 +230,8 @@ PYTHON = Spec(
                 "EventsWriter": f"{_PYTHON}.client._pywrap_events_writer:EventsWriter",
                 "NewCheckpointReader": f"{_V1}:train.NewCheckpointReader",
             },
+            # In TensorFlow 1.x, one module held all functions of TensorFlow's C interface.
+            fallback=(f"{_PYTHON}.client.pywrap_tf_session",),
         ),
         "pywrap_tensorflow_internal": "face:tensorflow.python.pywrap_tensorflow",
         "summary": _package("summary", _SUMMARY),

@@ -18,6 +18,14 @@ from moxing.legacy.contrib.seq2seq.beam import (
     FinalBeamSearchDecoderOutput,
     tile_batch,
 )
+from moxing.legacy.contrib.seq2seq.decoder_functions import (
+    attention_decoder_fn_inference,
+    attention_decoder_fn_train,
+    dynamic_rnn_decoder,
+    prepare_attention,
+    simple_decoder_fn_inference,
+    simple_decoder_fn_train,
+)
 from moxing.legacy.contrib.seq2seq.decoding import (
     BasicDecoder,
     BasicDecoderOutput,
@@ -89,12 +97,18 @@ __all__ = [
     "_maybe_mask_score",
     "_monotonic_probability_fn",
     "_prepare_memory",
+    "attention_decoder_fn_inference",
+    "attention_decoder_fn_train",
     "dynamic_decode",
+    "dynamic_rnn_decoder",
     "gather_tree",
     "gather_tree_from_array",
     "hardmax",
     "monotonic_attention",
+    "prepare_attention",
     "safe_cumprod",
     "sequence_loss",
+    "simple_decoder_fn_inference",
+    "simple_decoder_fn_train",
     "tile_batch",
 ]

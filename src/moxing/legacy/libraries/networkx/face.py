@@ -48,6 +48,7 @@ def spec() -> Spec:
         "OrderedGraph": "networkx:Graph",
         "OrderedDiGraph": "networkx:DiGraph",
         "OrderedMultiGraph": "networkx:MultiGraph",
+        "OrderedMultiDiGraph": "networkx:MultiDiGraph",
         "to_pandas_dataframe": "networkx:to_pandas_adjacency",
     }
     links = {name: names[name] for name in ("node_link_data", "node_link_graph")}
