@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import array
 import ast
+import sys
 import tracemalloc
+import types
 from typing import Any
 
 import numpy as np
@@ -131,6 +133,37 @@ def test_numbers_of_arrays_with_one_element(program: Any) -> None:
     assert values["small"].tolist() == [255, 2]
     assert values["wrapped"] == [255, -56, 3]
     assert [type(value) for value in values["wrapped"]] == [np.uint8, np.int8, np.uint8]
+
+
+@pytest.mark.parametrize("shadow", ["", "from shadows import *"])
+def test_elements_are_set_where_a_program_has_names_of_pythons_own(
+    program: Any, shadow: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = types.ModuleType("shadows")
+    vars(stranger).update(slice=None, ValueError=None, TypeError=None, OverflowError=None)
+    monkeypatch.setitem(sys.modules, "shadows", stranger)
+    names = "" if shadow else "slice = ValueError = TypeError = OverflowError = None"
+    values = program(
+        f"""
+        import numpy as np
+        {shadow}
+        {names}
+        a = np.zeros((4, 4))
+        a[1:3, ::2] = np.ones((2, 2))
+        a[3:] += np.full(4, 2.0)
+        a[0, 1] = np.array([5.0])
+        def cut(a):
+            slice = a[:, 1:3]
+            a[:, :2] = slice
+            return slice
+        part = cut(a.copy())
+        """
+    )
+
+    wanted = np.array([[0, 5, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0], [2, 2, 2, 2]], float)
+    assert values["a"].tolist() == wanted.tolist()
+    wanted[:, :2] = wanted[:, 1:3]
+    assert values["part"].tolist() == wanted[:, 1:3].tolist()
 
 
 def test_classes_of_types_are_types_of_arrays(program: Any) -> None:

@@ -224,7 +224,7 @@ class _Changes(ast.NodeTransformer):
         return [
             _store(_VALUE, node.value, node),
             _store(_OWNER, target.value, node),
-            _store(_PLACE, _index(target.slice), node),
+            _store(_PLACE, self._index(target.slice), node),
             *self._guarded(node),
         ]
 
@@ -245,16 +245,32 @@ class _Changes(ast.NodeTransformer):
         update = ast.AugAssign(ast.Name(_VALUE, ast.Store()), node.op, node.value)
         return [
             _store(_OWNER, target.value, node),
-            _store(_PLACE, _index(target.slice), node),
+            _store(_PLACE, self._index(target.slice), node),
             _store(_VALUE, read, node),
             _placed(update, node),
             *self._guarded(node),
         ]
 
+    def _index(self, node: ast.expr) -> ast.expr:
+        """Returns the expression for the value in square brackets."""
+        if isinstance(node, ast.Slice):
+            parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+            return ast.Call(self._builtin("slice"), parts, [])
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self._index(part) for part in node.elts], ast.Load())
+        return node
+
+    def _builtin(self, name: str) -> ast.expr:
+        """Returns the expression for a built-in name, also if the program uses it for its own."""
+        if self._made.isdisjoint((name, "*")):
+            return _load(name)
+        own = ast.Attribute(_load(_HELPER), "builtins", ast.Load())
+        return ast.Attribute(own, name, ast.Load())
+
     def _guarded(self, at: ast.AST) -> list[ast.AST]:
         """Returns `owner[place] = value` as statements, with `old_calls.set_item` on failure."""
         target = ast.Subscript(_load(_OWNER), _load(_PLACE), ast.Store())
-        kinds = [_load(name) for name in ("ValueError", "TypeError", "OverflowError")]
+        kinds = [self._builtin(name) for name in ("ValueError", "TypeError", "OverflowError")]
         again = self._help("set_item", *map(_load, (_OWNER, _PLACE, _VALUE, _ERROR)), at=at)
         refused = ast.If(ast.UnaryOp(ast.Not(), again), [ast.Raise()], [])
         handler = ast.ExceptHandler(ast.Tuple(kinds, ast.Load()), _ERROR, [refused])
@@ -287,16 +303,6 @@ def _is_wide(node: ast.expr) -> bool:
 
 def _load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
-
-
-def _index(node: ast.expr) -> ast.expr:
-    """Returns the expression for the value in square brackets."""
-    if isinstance(node, ast.Slice):
-        parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
-        return ast.Call(ast.Name("slice", ast.Load()), parts, [])
-    if isinstance(node, ast.Tuple):
-        return ast.Tuple([_index(part) for part in node.elts], ast.Load())
-    return node
 
 
 def _store(name: str, value: ast.expr, at: ast.AST) -> ast.AST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import builtins as builtins
 import errno
 import functools
 import operator
