@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 
 import pytest
 
 from moxing import flags
+from moxing.errors import MoxValueError
+from moxing.flags import values
 from moxing.flags.placement import PERSONAL, placement
 
 
@@ -64,3 +68,32 @@ def test_processes_compare_all_other_flags() -> None:
         "the flag --num_gpus": "2",
         "the flag --seed": "4",
     }
+
+
+def _task(role: str) -> str:
+    hosts = {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]}
+    return json.dumps({"cluster": hosts, "task": {"type": role, "index": 0}})
+
+
+def test_a_cluster_that_the_program_describes_itself_needs_no_flags(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(values, "_GIVEN", values._Given())
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    with flags.overridden(job_name="worker", task_index=2, worker_hosts="a:1,b:1,c:1"):
+        assert flags.cluster_flags()["task_index"] == 2
+        monkeypatch.setenv("TF_CONFIG", _task("worker"))
+        cluster = placement().group.cluster
+    assert cluster is not None
+    assert cluster.workers == ("127.0.0.1:1", "127.0.0.1:2")
+
+
+def test_a_platforms_description_must_agree_with_the_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_CONFIG", _task("worker"))
+    monkeypatch.setattr(values, "_GIVEN", values._Given())
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    with (
+        flags.overridden(job_name="worker", worker_hosts="a:1,b:1"),
+        pytest.raises(MoxValueError, match="Two descriptions of the cluster disagree"),
+    ):
+        placement()

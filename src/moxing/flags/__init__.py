@@ -14,6 +14,7 @@ from moxing.flags.table import (
 )
 from moxing.flags.values import (
     check_supported,
+    cluster_flags,
     consume,
     get_flag,
     given,
@@ -33,6 +34,7 @@ __all__ = [
     "TABLE",
     "FlagSpec",
     "check_supported",
+    "cluster_flags",
     "consume",
     "get_flag",
     "get_help",

@@ -38,9 +38,7 @@ def placement() -> Placement:
     Raises:
         MoxValueError: the cluster is not valid, or flags and environment disagree.
     """
-    cluster = resolve(
-        {name: flags.get_flag(name) for name in flags.CLUSTER_FLAGS}, os.environ, sys.argv[0]
-    )
+    cluster = resolve(flags.cluster_flags(), os.environ, sys.argv[0])
     update = flags.get_flag("variable_update") or ""
     group = ProcessGroup(
         cluster=cluster,

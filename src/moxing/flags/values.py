@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from moxing.errors import (
     shown,
 )
 from moxing.flags import idle
-from moxing.flags.table import FLAG_NAMES, TABLE, FlagSpec
+from moxing.flags.table import CLUSTER_FLAGS, FLAG_NAMES, TABLE, FlagSpec
 
 _DEFINE = {
     "string": absl_flags.DEFINE_string,
@@ -53,10 +54,12 @@ class _Given:
     Attributes:
         texts: the text of each flag, by name.
         complete: whether the command line of this process was read.
+        tf_config: the environment's TF_CONFIG when the command line was read first.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
     complete: bool = False
+    tf_config: str | None = None
 
 
 # Flags are mutable state of the process, as in absl.
@@ -97,6 +100,8 @@ def consume(argv: Sequence[str]) -> list[str]:
         if value is None:
             value = _following_value(name, arguments)
         _set_text(name, value)
+    if not _GIVEN.complete:
+        _GIVEN.tf_config = os.environ.get("TF_CONFIG")
     _GIVEN.complete = True
     return rest
 
@@ -104,6 +109,19 @@ def consume(argv: Sequence[str]) -> list[str]:
 def given() -> dict[str, str]:
     """Returns the text of every runtime flag on the command line, by name."""
     return dict(_GIVEN.texts)
+
+
+def cluster_flags() -> dict[str, Any]:
+    """Returns the values of the flags that describe a cluster, by name.
+
+    The dict is empty where the program has described the cluster itself, in a TF_CONFIG that it has
+    set: programs with flags of these names make such a TF_CONFIG of them, with roles of their own.
+    """
+    read_command_line()
+    now = os.environ.get("TF_CONFIG")
+    if now and now.strip() and now != _GIVEN.tf_config:
+        return {}
+    return {name: _VALUES[name].value for name in CLUSTER_FLAGS}
 
 
 def get_flag(flag_name: str) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moxing import flags
 from moxing.errors import MoxValueError
 from moxing.legacy.flags.command_line import CommandLine, flags_in, is_flag
 
@@ -162,3 +163,21 @@ def test_any_command_line_can_be_looked_through(arguments: list[str]) -> None:
     with contextlib.suppress(MoxValueError):
         line.check_unknown()
     line.warn_unknown()
+
+
+@pytest.mark.parametrize(
+    ("given", "defined", "job"),
+    [
+        ({"job_name": "census"}, ["job_name"], ""),
+        ({"job_name": "worker"}, ["steps"], "worker"),
+        ({"job_name": "worker", "worker_hosts": "a:1"}, ["job_name"], "worker"),
+    ],
+)
+def test_a_job_name_without_hosts_is_the_programs_own(
+    given: dict[str, str], defined: list[str], job: str
+) -> None:
+    with flags.overridden(**given):
+        line = CommandLine([], given, flags.FLAG_NAMES)
+        line.define(defined)
+        assert flags.get_flag("job_name") == job
+        assert line.offered == given

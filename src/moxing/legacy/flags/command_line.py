@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from moxing import logs
+from moxing import flags, logs
 from moxing.errors import MoxValueError, near_matches
 
 # Platforms append these flags even if a program does not define them, so they are not misspellings
@@ -15,6 +15,7 @@ _APPENDED = frozenset(
         *("world_size", "data_dir", "output_dir", "work_dir", "log_dir"),
     ]
 )
+_HOSTS = frozenset(("ps_hosts", "worker_hosts"))
 _LEAST_LETTERS = 4  # Shorter names are too often similar to be typos.
 _NUMBER_START = frozenset("0123456789.")
 
@@ -63,8 +64,14 @@ class CommandLine:
         self._taken.update(names)
 
     def define(self, names: Iterable[str]) -> None:
-        """Records flags that a parser defines, with which unknown flags are compared."""
+        """Records flags that a parser defines, with which unknown flags are compared.
+
+        A `--job_name` that the program defines, given without any hosts, is the program's alone.
+        """
+        names = set(names)
         self._defined.update(names)
+        if "job_name" in names & set(self.given) and not self.given.keys() & _HOSTS:
+            flags.set_flag("job_name", "")
 
     def tolerate(self, knows: Callable[[str], bool]) -> None:
         """Records that a parser has ignored unknown flags.
