@@ -29,6 +29,7 @@ def _ported(text: str) -> Any:
         ("value = filter(None, [0, 5])[0]", 5),
         ("import numpy as np\nvalue = np.array(map(int, '78')).tolist()", [7, 8]),
         ("value = len(zip([1], [2]))", 1),
+        ("value = dict(record_defaults={1: 2}.values())['record_defaults']", [2]),
         ("value = dict(vocabulary_list=map(str, [1, 2]))['vocabulary_list']", ["1", "2"]),
         (
             "sizes = map(int, '8-4'.split('-'))\nvalue = dict(hidden_units=sizes)['hidden_units']",
@@ -61,6 +62,7 @@ def test_lists_of_python_2_are_lists(text: str, value: Any, capsys) -> None:
         "class A:\n    m = map(int, '34')\nm = [1]\nm[0]",
         "def f():\n    global m\n    m = list(m)\nm = map(int, '34')\nf()\nm[0]",
         "keys = {1: 2}.keys()\nprint(len(keys))",
+        "value = dict(vocabulary_list={1: 2}.keys(), record_defaults=list({1: 2}.values()))",
         "value = dict(vocabulary_list=list(map(str, [1])), others=map(str, [2]))",
     ],
 )

@@ -13,7 +13,12 @@ _METHODS = frozenset(
 # In Python 3, NumPy puts such a result, an iterator, as the only element into an array.
 _ARRAYS = frozenset(("array", "asarray"))
 # TensorFlow's functions ask these arguments for their length, or go through them more than once.
-_ARGUMENTS = frozenset(("boundaries", "dnn_hidden_units", "hidden_units", "vocabulary_list"))
+_ARGUMENTS = frozenset(
+    ("boundaries", "dnn_hidden_units", "hidden_units", "record_defaults", "vocabulary_list")
+)
+# TensorFlow's functions take only lists as these, and no views of a dict.
+_LISTS = frozenset(("boundaries", "record_defaults"))
+_VIEWS = frozenset(("items", "keys", "values"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -31,6 +36,7 @@ def uses(tree: ast.Module, made: frozenset[str]) -> Iterator[tuple[str, int]]:
     for scope in scopes:
         lazy = _lazy_names(scope, makers)
         for node in ast.walk(scope):
+            yield from _views(node)
             for used in _used_as_lists(node):
                 if isinstance(used, ast.Name) and used.id in lazy:
                     yield f"the list {used.id} of {lazy[used.id]}()", used.lineno
@@ -81,6 +87,15 @@ def _bound(scope: ast.AST) -> Iterator[str]:
 def _maker(node: ast.expr, makers: frozenset[str]) -> str:
     called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     return node.func.id if called and node.func.id in makers else ""  # type: ignore[attr-defined]
+
+
+def _views(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yields views of dicts that a call takes only as a list."""
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        match word.value:
+            case ast.Call(func=ast.Attribute(attr=view), args=[]) if view in _VIEWS:
+                if word.arg in _LISTS:
+                    yield f"the list of .{view}()", word.value.lineno
 
 
 def _used_as_lists(node: ast.AST) -> Iterator[ast.expr]:
