@@ -95,14 +95,16 @@ def said(where: str, *more: str) -> str:
             ("10.77.0.1", "2001:4860::77"),
             "BAD   exposure: port 4000 answers now on 10.77.0.1, 2001:4860::77, without a password"
             " if that is TensorFlow's server. Everybody may reach 2001:4860::77: close the port"
-            " there in the firewall, or run the tasks of one machine with mox launch --isolate.\n",
+            " there in the firewall, or start the tasks of one machine by mox launch, which gives"
+            " them a network of their own.\n",
         ),
         (
             "",
             ("8.8.8.8",),
             "BAD   exposure: nothing listens on port 4000 now; TensorFlow's server will, without a"
             " password, on 8.8.8.8. Everybody may reach 8.8.8.8: close the port there in the"
-            " firewall, or run the tasks of one machine with mox launch --isolate.\n",
+            " firewall, or start the tasks of one machine by mox launch, which gives them a network"
+            " of their own.\n",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from moxing.cli.options import Parser
-from moxing.doctor import environment, machine, network
+from moxing.doctor import environment, machine, network, own_network
 from moxing.doctor.finding import BAD, Finding
 
 _DESCRIPTION = """\
@@ -52,6 +52,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _findings(given: argparse.Namespace) -> Iterator[Finding]:
     yield from machine.findings(given.directory)
+    yield own_network.finding()
     yield from environment.findings(os.environ)
     described = given.worker_hosts or given.ps_hosts or os.environ.get("TF_CONFIG")
     if given.cluster or given.meet > 0 or described:

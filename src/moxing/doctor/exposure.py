@@ -43,7 +43,8 @@ def finding(port: int) -> Finding:
             BAD,
             _WHAT,
             f"{text}. Everybody may reach {_listed(public)}: close the port there in the firewall,"
-            " or run the tasks of one machine with mox launch --isolate.",
+            " or start the tasks of one machine by mox launch, which gives them a network of their"
+            " own.",
         )
     return Finding(NOTE, _WHAT, f"{text}. Let only the job's machines reach it")
 
