@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 from moxing.doctor.finding import GOOD, NOTE, Finding
-from moxing.launch.isolation.way_out import ENGINE
 
 _WHAT = "own network"
 _SECONDS = 30.0
@@ -45,5 +44,5 @@ def finding() -> Finding:
         GOOD,
         _WHAT,
         "nobody else reaches the ports of jobs of mox launch on this machine, and the jobs reach"
-        f" others through {ENGINE}. With --no-isolate whoever reaches the machine reaches them",
+        " others through slirp4netns. With --no-isolate whoever reaches the machine reaches them",
     )
