@@ -362,7 +362,9 @@ def busy(processes: int) -> Iterator[None]:
 
 def main() -> int:
     """Runs the cases and prints what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").splitlines()[0], allow_abbrev=False
+    )
     parser.add_argument("--exits", type=int, default=300, help="how many; default: 300")
     parser.add_argument("--load", type=int, default=0, help="processes that spin beside them")
     parser.add_argument("--at-once", type=int, default=4, help="exits at a time; default: 4")
