@@ -75,7 +75,7 @@ def test_the_numbers_of_a_labels_file_count_not_the_order_of_its_lines(
     ("text", "message"),
     [
         ("0: ../../x\n1: b\n", "the class name '../../x' can't be the name of a folder"),
-        ("daisy\ntulips\n", "line 1: 'daisy' is no label"),
+        ("daisy\n1: tulips\n", "line 1: 'daisy' is no label"),
         ("1: a\n2: b\n", "must be numbered 0 to 1; 0 is missing"),
     ],
 )

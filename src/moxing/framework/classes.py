@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from moxing.errors import MoxValueError, near_matches, shown
 
+_NUMBERED = re.compile(r"\s*\d+\s*:")
 _LINE = re.compile(r"\s*(\d{1,9})\s*:\s*(.*?)\s*$")
 _IN_ONE_LINE = re.compile(r"(?:^|\s)(\d{1,9})\s*:\s*(\S+)")
 _SHOWN = 10
@@ -25,7 +26,8 @@ def may_be_class(folder: str) -> bool:
 def parse(text: str, source: str) -> list[str]:
     """Returns the names in a labels file, in the order of their numbers.
 
-    Each line is `number: name`; a single line with all pairs, `0: a 1: b`, is read, too.
+    Each line is `number: name`; a single line with all pairs, `0: a 1: b`, is read, too. A file in
+    which no line has a number lists the names in the order of their numbers, from 0.
 
     Args:
         text: the content of the file.
@@ -34,17 +36,21 @@ def parse(text: str, source: str) -> list[str]:
     Raises:
         MoxValueError: a line is invalid; the message shows it.
     """
+    text = text.removeprefix("\ufeff")
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not any(_NUMBERED.match(line) for _, line in lines):
+        listed = [(number, label, line.strip()) for label, (number, line) in enumerate(lines)]
+        return _in_order(listed, source)
     pairs: list[tuple[int, int, str]] = []
     for number, line in lines:
-        match = _LINE.match(line.removeprefix("\ufeff"))
+        match = _LINE.match(line)
         if match is None or not match[2]:
             raise MoxValueError(
                 f"{source}, line {number}: {shown(line.strip())} is no label. {_FORMAT}"
             )
         pairs.append((number, int(match[1]), match[2]))
     if len(lines) == 1:
-        found = _IN_ONE_LINE.findall(lines[0][1].removeprefix("\ufeff"))
+        found = _IN_ONE_LINE.findall(lines[0][1])
         if len(found) > 1:
             pairs = [(lines[0][0], int(label), name) for label, name in found]
     return _in_order(pairs, source)

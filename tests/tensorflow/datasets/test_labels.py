@@ -27,6 +27,13 @@ def test_lines(text: str) -> None:
     assert labels.parse(text, "labels.txt") == ["rose", "red tulip"]
 
 
+def test_names_without_numbers_are_in_order() -> None:
+    """A sample of MoXing writes its file so."""
+    assert labels.parse("\ufefficeberg\n\n ship: large\r\n", "l.txt") == ["iceberg", "ship: large"]
+    with pytest.raises(MoxValueError, match="line 3: 'a' is label 0 already, and now 2"):
+        labels.parse("a\nb\na\n", "l.txt")
+
+
 def test_all_in_one_line() -> None:
     assert labels.parse("0: a 1: b 2: c", "labels.txt") == ["a", "b", "c"]
 

@@ -12,7 +12,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.data.feed import Feed, Taken
-from moxing.errors import MoxError, MoxNotSupportedError, MoxTypeError, MoxValueError
+from moxing.errors import MoxError, MoxTypeError, MoxValueError
 from moxing.tensorflow.datasets import (
     BaseTFRecordDataset,
     BaseTFRecordMetadata,
@@ -427,19 +427,7 @@ def test_files_of_another_kind(numbers: Path) -> None:
 
 def test_wrong_use_is_explained(numbers: Path) -> None:
     metadata = BaseTFRecordMetadata(numbers, "*.tfrecord")
-
-    class Old(BaseTFRecordDataset):
-        def _parser(self, record: Any) -> Any:
-            return record
-
     for make, kind, message in (
-        (
-            lambda: Old(metadata, ["x"], [SCALAR]),
-            MoxNotSupportedError,
-            "Old overrides _parser, as subclasses did in 2018. Override _build_features(self,"
-            " *values) instead: it is given the parsed features in the order of feature_keys and"
-            " calls self._add_feature(name, tensor) for each item.",
-        ),
         (
             lambda: BaseTFRecordDataset(metadata, ["x", "y"], [SCALAR]),
             MoxValueError,

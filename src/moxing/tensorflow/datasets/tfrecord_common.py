@@ -7,10 +7,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
-from moxing.tensorflow.datasets import arguments, stream
+from moxing.errors import MoxTypeError, MoxValueError
+from moxing.tensorflow.datasets import arguments, stream, tfrecord_image
 from moxing.tensorflow.datasets.stream import Settings, Stage
-from moxing.tensorflow.datasets.tfrecord_image import ImageClassificationTFRecordDataset
 from moxing.tensorflow.datasets.tfrecord_metadata import (
     BaseTFRecordMetadata,
     ImageClassificationTFRecordMetadata,
@@ -38,6 +37,9 @@ class BaseTFRecordDataset:
 
         dataset = Points(metadata, ["x", "y"], [tf.FixedLenFeature([], tf.float32)] * 2)
         [point] = dataset.get(["point"])
+
+    A subclass as of 2018 needs no feature_keys: its `_parser` gets the content of a record and
+    returns tensors, which its `_build_feature` gets and adds.
 
     Without a subclass, the items are the features, or the items that slim's keys_to_features and
     items_to_handlers define. Every epoch reads all records once. See
@@ -87,8 +89,11 @@ class BaseTFRecordDataset:
             arguments.flag(self._name, "skip_bad", skip_bad),
             arguments.count(self._name, "private_num_threads", private_num_threads, 0),
         )
-        self._check_subclass()
-        self._keys = self._features(feature_keys, feature_values, keys_to_features)
+        # Methods of subclasses that were written for MoXing of 2018.
+        self._parse = getattr(self, "_parser", None)
+        self._add = getattr(self, "_build_feature", self._build_features)
+        together = {} if self._parse is not None else keys_to_features
+        self._keys = self._features(feature_keys, feature_values, together)
         self._handlers = items_to_handlers
         self._items: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
@@ -101,7 +106,7 @@ class BaseTFRecordDataset:
         """
         if not self._tensors:
             records = self._metadata.records(self._settings.skip_bad)
-            examples = Examples(records, self._keys, self._build)
+            examples = Examples(records, self._keys, self._build, parse=self._parse)
             samples, names = examples.samples()
             made = stream.open_stream(Stage(samples, self._settings))
             self._tensors = dict(zip(names, made, strict=True))
@@ -120,20 +125,21 @@ class BaseTFRecordDataset:
         """Adds an item for `get`; called by `_build_features`."""
         self._items[name] = tensor
 
-    def _build(
-        self, features: dict[str, Any], seed: tf.Tensor, call: stream.Call
-    ) -> dict[str, Any]:
+    def _build(self, parsed: Any, seed: tf.Tensor, call: stream.Call) -> dict[str, Any]:
         del seed
+        if self._parse is not None:
+            return call(self._items_of, *(parsed if isinstance(parsed, list | tuple) else [parsed]))
         if self._handlers is not None:
-            return item_builder(self._keys, self._handlers)(features)
-        return call(self._items_of, *(features[key] for key in self._keys))
+            return item_builder(self._keys, self._handlers)(parsed)
+        return call(self._items_of, *(parsed[key] for key in self._keys))
 
     def _items_of(self, *values: Any) -> dict[str, Any]:
         self._items = {}
-        self._build_features(*values)
+        self._add(*values)
         if not self._items:
             raise MoxValueError(
-                f"{self._name}._build_features added no item: call self._add_feature(name, tensor)."
+                f"{self._name}.{self._add.__name__} added no item: call self._add_feature(name,"
+                " tensor)."
             )
         return dict(self._items)
 
@@ -149,12 +155,22 @@ class BaseTFRecordDataset:
             raise MoxTypeError(f"{self._name} needs feature_keys and feature_values.")
         return arguments.features(self._name, "feature", keys, values)
 
-    def _check_subclass(self) -> None:
-        for old in ("_parser", "_build_feature"):
-            if hasattr(self, old):
-                raise MoxNotSupportedError(
-                    f"{self._name} overrides {old}, as subclasses did in 2018. Override"
-                    " _build_features(self, *values) instead: it is given the parsed features in"
-                    " the order of feature_keys and calls self._add_feature(name, tensor) for each"
-                    " item."
-                )
+
+class ImageClassificationTFRecordDataset(tfrecord_image.ImageClassificationTFRecordDataset):
+    """The class of this name of `mox`, at its place of MoXing 1.x and with the arguments of 2018.
+
+    With handlers, `ImageClassificationTFRecordDataset(metadata, keys_to_features,
+    items_to_handlers, ...)` returns a `BaseTFRecordDataset`, to which further arguments go by name.
+    """
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        given = [argument for argument in arguments[1:3] if isinstance(argument, Mapping)]
+        if not given and "keys_to_features" not in named:
+            return super().__new__(cls)
+        order = ("metadata", "keys_to_features", "items_to_handlers")
+        if len(arguments) > len(order):
+            raise MoxTypeError(
+                f"{cls.__name__} has {len(arguments)} arguments without a name. With handlers, give"
+                " those behind items_to_handlers by name."
+            )
+        return BaseTFRecordDataset(**dict(zip(order, arguments, strict=False)), **named)

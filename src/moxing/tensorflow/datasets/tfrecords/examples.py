@@ -17,8 +17,8 @@ from moxing.tensorflow.datasets.tfrecords.records import Records
 
 _SHOWN = 20
 
-# A function from the parsed features, the sample's seed (int64 [2]) and a Call to items by name.
-Build = Callable[[dict[str, Any], tf.Tensor, stream.Call], dict[str, Any]]
+# A function from the parsed record, the sample's seed (int64 [2]) and a Call to items by name.
+Build = Callable[[Any, tf.Tensor, stream.Call], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,18 @@ class Examples:
     Attributes:
         records: the records to read.
         features: the features to parse, as for `tf.io.parse_single_example`.
-        build: makes the items from the parsed features.
+        build: makes the items from the parsed record.
         inspect: returns the problem of an example that has all features, as the end of a sentence;
             "" if it is unknown. Called only after `build` failed.
+        parse: the caller's function from the content of a record (a string scalar) to the parsed
+            record; None: the parsed record is the features by name.
     """
 
     records: Records
     features: Mapping[str, Any]
     build: Build
     inspect: Callable[[Any], str] = lambda example: ""
+    parse: Callable[[tf.Tensor], Any] | None = None
 
     def __post_init__(self) -> None:
         # Default values may be tensors of one graph, but records are also parsed in other graphs.
@@ -54,8 +57,7 @@ class Examples:
                 made: list[dict[str, Any]] = []
 
                 def real() -> list[tf.Tensor]:
-                    parsed = tf.io.parse_single_example(read_record(number), dict(self.features))
-                    made.append(self.build(parsed, seed, call))
+                    made.append(self._built(read_record(number), seed, call))
                     item_names[:] = made[-1]
                     return tf.nest.flatten(made[-1], expand_composites=True)
 
@@ -76,6 +78,11 @@ class Examples:
         )
         return stream.Samples(self.records.count, connect, problems), item_names
 
+    def _built(self, content: tf.Tensor, seed: tf.Tensor, call: stream.Call) -> dict[str, Any]:
+        if self.parse is not None:
+            return self.build(call(self.parse, content), seed, call)
+        return self.build(tf.io.parse_single_example(content, dict(self.features)), seed, call)
+
     def _name(self, number: int) -> str:
         file, index = self.records.place(number)
         return f"record {index} of {file.path}"
@@ -93,9 +100,8 @@ class Examples:
             if known:
                 return known
             try:
-                parsed = tf.io.parse_single_example(content, dict(self.features))
                 seed = tf.constant([0, 0], tf.int64)
-                items = self.build(parsed, seed, lambda function, *tensors: function(*tensors))
+                items = self._built(content, seed, lambda function, *tensors: function(*tensors))
                 session.run([part.op for part in _parts(items)])
             except tf.errors.OpError as error:
                 return f"can't be used: {diagnose.first_line(error)}."
