@@ -14,8 +14,8 @@ HEAD = """\
 # Operations of the flow dialect
 
 Every operation that a job may call, made of the code. Arguments are those of the original, in its
-order; `name` names the operation. Values, and gradients where there are any, are those of one
-device on any number of devices.
+order; names and orders of its other versions are taken too. `name` names the operation. Values, and
+gradients where there are any, are those of one device on any number of devices.
 
 """
 MODULES = (

@@ -168,9 +168,8 @@ class _JobLevel:
         self.put("default_placement_scope", "placement", value)
         return self
 
-    def knob(self, name: str, values: tuple[Any, ...]) -> Any:
+    def knob(self, name: str, value: Any) -> Any:
         """A switch of the original's tuning: its type is checked, and it has no effect."""
-        value = values[0] if values else True
         checked(f"flow.config.{name}", KNOBS[name], value)
         self.put(f"flow.config.{name}", name, value)
         return self
@@ -194,7 +193,7 @@ class FunctionConfig(_JobLevel):
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in KNOBS:
-            return lambda *values: self.knob(name, values)
+            return lambda value=True: self.knob(name, value)
         raise MoxAttributeError(
             f"FunctionConfig has no {name!r}.{near_matches(name, KNOBS)}", name=name
         )
@@ -210,8 +209,8 @@ class _Boxing:
                 name=name,
             )
 
-        def setter(value: Any = True) -> None:
-            checked(f"flow.config.collective_boxing.{name}", _BOXING[name], value)
+        def setter(val: Any = True) -> None:
+            checked(f"flow.config.collective_boxing.{name}", _BOXING[name], val)
 
         return setter
 
@@ -285,10 +284,9 @@ class Config(_JobLevel):
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in RESOURCE:
-            default = (True,) if RESOURCE[name] is bool else ()
-            return lambda *value: session.default().settings.set(name, *(value or default))
+            return _setter(name, "flow.config")
         if name in KNOBS:
-            return lambda *values: self.knob(name, values)
+            return lambda value=True: self.knob(name, value)
         raise MoxAttributeError(
             f"flow.config has no {name!r}.{near_matches(name, [*RESOURCE, *KNOBS])}", name=name
         )
@@ -306,6 +304,20 @@ class _TensorRT:
         return self._owner
 
     use_int8 = use_fp16
+
+
+def _setter(name: str, where: str) -> Callable[..., None]:
+    """The setter of a resource; a switch is turned on by a call without a value."""
+
+    def on(val: Any = True) -> None:
+        session.default().settings.set(name, val, where=where)
+
+    def given(val: Any) -> None:
+        session.default().settings.set(name, val, where=where)
+
+    setter = on if RESOURCE[name] is bool else given
+    setter.__name__ = name
+    return setter
 
 
 class Env:
@@ -328,10 +340,7 @@ class Env:
             raise MoxAttributeError(
                 f"flow.env has no {name!r}.{near_matches(name, RESOURCE)}", name=name
             )
-        default = (True,) if RESOURCE[name] is bool else ()
-        return lambda *value: session.default().settings.set(
-            name, *(value or default), where="flow.env"
-        )
+        return _setter(name, "flow.env")
 
 
 config = Config()

@@ -7,10 +7,11 @@ from typing import Any
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.flow.config import FunctionConfig
 from moxing.flow.runtime.jobs import Job
-from moxing.flow.trace import context
+from moxing.flow.trace import context, spelling
 from moxing.flow.trace.conf import KINDS, FunctionDesc, JobConf
 
 
+@spelling.also(function_config="given", job_func="given")
 def function(given: Any = None) -> Any:
     """Makes a function a job: `@flow.function`, or `@flow.function(config)`.
 

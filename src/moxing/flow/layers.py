@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxValueError, shown
 from moxing.flow import absent, nn
 from moxing.flow.operations import arrays
-from moxing.flow.trace import context, initializers, parallel, rules
+from moxing.flow.regularizers import Regularizer
+from moxing.flow.trace import context, initializers, parallel, rules, spelling
 from moxing.flow.trace.blobs import Blob, check, tensor_of
 from moxing.flow.trace.parallel import by_sample
 from moxing.flow.trace.variables import get_variable
@@ -37,6 +38,11 @@ def _prefix(name: str | None, kind: str) -> str:
     return f"{kind}_{number}"
 
 
+@spelling.placed(
+    "inputs units activation use_bias kernel_initializer bias_initializer trainable name"
+    " model_distribute",
+    spelling.has(6, bool),
+)
 def dense(
     inputs: Blob,
     units: int,
@@ -81,6 +87,12 @@ def dense(
     return result if len(shape) == 2 else arrays.reshape(result, (*shape[:-1], units))
 
 
+@spelling.placed(
+    "inputs filters kernel_size strides padding data_format dilation_rate groups activation"
+    " use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer trainable"
+    " name weight_name bias_name",
+    spelling.has(7, int),
+)
 def conv2d(
     inputs: Blob,
     filters: int,
@@ -136,6 +148,21 @@ def conv2d(
     return activation(result) if activation is not None else result
 
 
+_LATER_NORM = (
+    "inputs axis momentum epsilon center scale beta_initializer gamma_initializer beta_regularizer"
+    " gamma_regularizer moving_mean_initializer moving_variance_initializer trainable"
+)
+
+
+def _is_later(args: tuple[Any, ...]) -> bool:
+    """Whether arguments by place have regularizers before the initializers of the averages."""
+    return any(isinstance(item, Regularizer) for item in args[8:10]) or (
+        len(args) > 10 and not isinstance(args[10], bool)
+    )
+
+
+@spelling.placed(f"{_LATER_NORM} name", lambda a: _is_later(a) and not spelling.has(13, bool)(a))
+@spelling.placed(f"{_LATER_NORM} training name", lambda a: _is_later(a))
 def batch_normalization(
     inputs: Blob,
     axis: int = -1,
@@ -218,6 +245,10 @@ def batch_normalization(
     return result
 
 
+@spelling.placed(
+    "inputs center scale trainable begin_norm_axis begin_params_axis epsilon name",
+    spelling.has(6, float),
+)
 @by_sample(rules.layer_norm)
 def layer_norm(
     inputs: Blob,

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.flow import absent
-from moxing.flow.trace import context, rules
+from moxing.flow.trace import context, rules, spelling
 from moxing.flow.trace.blobs import TO_NCHW, Blob, number, quotient, tensor_of
 from moxing.flow.trace.parallel import by_sample
 
@@ -131,7 +131,7 @@ def _both(x: Any, y: Any) -> Any:
 
 
 logical_and = _binary("logical_and", _both, "Whether neither x nor y is 0, int8.")
-naive_logical_and = logical_and
+naive_logical_and = spelling.also(lhs="x", rhs="y")(logical_and)
 
 
 @by_sample(rules.listed("inputs"))
@@ -149,6 +149,7 @@ def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[..., Blob]:
+    @spelling.also(x="input_tensor", input_blob="input_tensor")
     @by_sample(rules.given("input_tensor", "axis"))
     def apply(
         input_tensor: Blob, axis: Any = None, keepdims: bool = False, name: str | None = None
@@ -237,6 +238,7 @@ def top_k(input: Blob, k: int = 1, sorted: bool = True, name: str | None = None)
     return Blob(tf.nn.top_k(tensor, k, sorted, name=context.op_name(name, "top_k")).indices)
 
 
+@spelling.placed("input name", spelling.has(1, str))
 @by_sample(rules.along("input", "axis"))
 def argmax(
     input: Blob, axis: int | None = None, output_type: Any = None, name: str | None = None

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.errors import MoxNotSupportedError, MoxValueError, shown
 from moxing.flow import absent
 from moxing.flow import math as flow_math
-from moxing.flow.trace import context, parallel, rules
+from moxing.flow.trace import context, parallel, rules, spelling
 from moxing.flow.trace.blobs import TO_NCHW, TO_NHWC, Blob, tensor_of
 from moxing.flow.trace.parallel import by_sample
 
@@ -52,6 +52,9 @@ def _made(last: tf.Tensor, first: bool) -> Blob:
     return Blob(tf.transpose(last, TO_NCHW), channels_last=last) if first else Blob(last)
 
 
+@spelling.placed(
+    "input filters strides padding data_format dilations groups name", spelling.has(6, int)
+)
 @by_sample(rules.only("input"))
 def conv2d(
     input: Blob,

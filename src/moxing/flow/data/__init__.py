@@ -25,13 +25,17 @@ from moxing.flow.data.conf import NormByChannelPreprocessor as NormByChannelPrep
 from moxing.flow.data.conf import RawCodec as RawCodec
 from moxing.flow.data.reader import Reader, require_files
 from moxing.flow.data.records import Images, Records, images, records_of
-from moxing.flow.trace import context, initializers, parallel, scopes
+from moxing.flow.trace import context, initializers, parallel, scopes, spelling
 from moxing.flow.trace.blobs import Blob
 from moxing.framework.file import urls
 
 __getattr__, __dir__ = absent.of("flow.data", globals(), absent.DATA)
 
 
+@spelling.placed(
+    "ofrecord_dir blobs batch_size data_part_num part_name_prefix part_name_suffix_length name",
+    spelling.has(6, str),
+)
 def decode_ofrecord(
     ofrecord_dir: str,
     blobs: BlobConf | Sequence[BlobConf],

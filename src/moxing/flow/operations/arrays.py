@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow.trace import context, lists, rules, shards
+from moxing.flow.trace import context, lists, rules, shards, spelling
 from moxing.flow.trace.blobs import TO_NCHW, Blob, register, tensor_of
 from moxing.flow.trace.lists import TensorList
 from moxing.flow.trace.parallel import by_sample
@@ -83,6 +83,7 @@ def matmul(
     return Blob(tf.matmul(left, right, transpose_a, transpose_b, name=own))
 
 
+@spelling.placed("params indices axis batch_dims name", spelling.has(2, int))
 @by_sample(rules.gather)
 def gather(
     params: Blob,
@@ -128,6 +129,7 @@ def gather(
     return Blob(tf.gather(values, places, axis=samples, batch_dims=samples, name=own))
 
 
+@spelling.also(x="input_")
 @by_sample(rules.boxed)
 def slice(
     input_: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
@@ -212,6 +214,7 @@ def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
     return constant_like(like, 1, dtype, name)
 
 
+@spelling.also(input="x")
 @by_sample(rules.always)
 def identity(x: Blob, name: str | None = None) -> Blob:
     """The same values."""
@@ -308,6 +311,7 @@ def elem_cnt(inputs: Blob, dtype: Any = None, name: str | None = None) -> Blob:
     return Blob(tf.reshape(count, [1], name=own), None)
 
 
+@spelling.also(input="x")
 def parallel_cast(
     x: Blob, name: str | None = None, distribute: Any = None, gradient_distribute: Any = None
 ) -> Blob:
@@ -316,6 +320,7 @@ def parallel_cast(
     return identity(x, name).with_distribute(distribute)
 
 
+@spelling.also(inputs="input")
 @by_sample(rules.along("input", "axis", inserted=True))
 def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     """`input` with one more axis, of size 1."""
@@ -323,6 +328,7 @@ def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     return Blob(tf.expand_dims(tensor, axis, name=context.op_name(name, "expand_dims")))
 
 
+@spelling.also(inputs="input")
 @by_sample(rules.squeeze)
 def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | None = None) -> Blob:
     """`input` without axes of size 1; a scalar keeps shape (1,)."""
@@ -360,6 +366,7 @@ def one_hot(
     return Blob(tf.one_hot(tensor, depth, on, off, axis, name=own))
 
 
+@spelling.also(t="values", clip_value_min="min_value", clip_value_max="max_value")
 @by_sample(rules.always)
 def clip_by_value(
     values: Blob,

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
-from moxing.flow.trace import context, rules
+from moxing.flow.trace import context, rules, spelling
 from moxing.flow.trace.blobs import Blob, tensor_of
 from moxing.flow.trace.parallel import by_sample
 
@@ -102,6 +102,7 @@ def checked_direction(operation: str, given: Any) -> str:
     return given
 
 
+@spelling.also(input="x")
 @by_sample(rules.sliced)
 def slice_v2(x: Blob, slice_tup_list: Sequence[Sequence[int | None]], name: Any = None) -> Blob:
     """`x[b0:e0:s0, b1:e1:s1, ...]` of a list of triples (begin, end, stride); None as in Python.
@@ -166,6 +167,7 @@ def tensor_scatter_nd_add(
     return Blob(tf.tensor_scatter_nd_add(*given, name=own))
 
 
+@spelling.placed("data segment_ids num_segments name", spelling.has(3, str))
 def unsorted_segment_sum(
     data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: str | None = None
 ) -> Blob:

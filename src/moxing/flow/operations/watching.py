@@ -9,10 +9,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.flow.trace import context
+from moxing.flow.trace import context, spelling
 from moxing.flow.trace.blobs import Blob
 from moxing.flow.trace.shards import SplitBlob
 from moxing.flow.trace.variables import require_blob, require_train
+
+_named = spelling.also(watched="blob_watched", handler="handler_or_prompt")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
     return lambda value: print(f"{prompt}: {value}", flush=True)
 
 
+@_named
 def watch(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
     """Calls a function with the blob's array at each step, or prints it after a prompt."""
     trace = context.enter_op("flow.watch")
@@ -55,6 +58,7 @@ def watch(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
     trace.watches.append(context.Watch(blob, _handler(handler_or_prompt, blob)))
 
 
+@_named
 def watch_diff(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
     """Calls a function with the gradient of the loss at the blob, at each step of a train job."""
     trace = context.enter_op("flow.watch_diff")

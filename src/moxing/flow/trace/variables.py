@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
-from moxing.flow.trace import context, initializers, scopes, shards
+from moxing.flow.trace import context, initializers, scopes, shards, spelling
 from moxing.flow.trace.blobs import Blob
 from moxing.flow.trace.initializers import Initializer
 
@@ -148,12 +148,21 @@ def _is_whole(size: Any) -> bool:
     return number >= 0 and number.is_integer()
 
 
+def _has_regularizer(args: tuple[Any, ...]) -> bool:
+    """Whether a regularizer, or None in its place, comes before `trainable`, as from 2020 on."""
+    return len(args) > 4 and not isinstance(args[4], int)
+
+
+@spelling.placed(
+    "name shape dtype initializer regularizer trainable model_name random_seed distribute",
+    _has_regularizer,
+)
 def get_variable(
     name: str,
     shape: Sequence[int] | None = None,
     dtype: Any = None,
     initializer: Initializer | None = None,
-    trainable: bool = True,
+    trainable: bool | None = True,
     model_name: str | None = None,
     random_seed: int | None = None,
     distribute: Any = None,
@@ -167,7 +176,7 @@ def get_variable(
         dtype: default `flow.config.default_data_type`.
         initializer: an initializer, or an `InitializerConf`; default
             `flow.config.default_initializer_conf`.
-        trainable: whether this job trains it.
+        trainable: whether this job trains it; None for True.
         model_name: "weight" (default), "bias" or another; learning rate and l1, l2 depend on it.
         random_seed: makes random first values the same in each run.
         distribute: `flow.distribute.split(axis)`: each device has a part along that axis; otherwise
@@ -215,7 +224,7 @@ def get_variable(
     if trace.in_part:  # A variable is no part, even if the first read is in a device's part.
         trace.made.append(blob)
     trace.blobs[own] = blob
-    trace.trainable[own] = trainable
+    trace.trainable[own] = True if trainable is None else trainable
     if regularizer is not None:
         trace.regularizers[own] = regularizer
     return blob
