@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.ndimage
 import scipy.special
 from PIL import Image, ImageFilter
@@ -210,3 +211,25 @@ def test_a_function_of_two_variables_goes_through_its_points(kind: str) -> None:
         strict(5, 0)
     with pytest.raises(ValueError, match="5 x, 4 y and 3 z"):
         scipy_splines.interp2d(x, y, [1, 2, 3])
+
+
+@pytest.mark.parametrize("kind", ["slinear", 1])
+def test_lines_may_jump_where_points_share_a_place(faces: Any, kind: Any) -> None:
+    interp1d = faces.load("scipy.interpolate").interp1d
+    # A rate that several thresholds have in common, in no order, as a ROC curve gives it.
+    rates, thresholds = [0.0, 0.5, 0.0, 0.0, 1.0, 0.5], [1.0, 4.0, 2.0, 3.0, 9.0, 5.0]
+    line = interp1d(rates, thresholds, kind=kind)
+
+    # From the last point at 0 to the first at 0.5; from the last there to 1.
+    np.testing.assert_allclose(line([0.0, 0.25, 0.5, 0.75, 1.0]), [3, 3.5, 5, 7, 9])
+    assert isinstance(line, scipy.interpolate.interp1d)
+    columns = interp1d([2, 1, 1], [[9, 1], [4, 0], [5, 0]], kind=kind, axis=0)
+    np.testing.assert_allclose(columns(1.5), [7, 0.5])
+    plain = interp1d([0, 1, 3], [0, 2, 4], kind=kind)
+    np.testing.assert_allclose(plain([0.5, 2]), [1, 3])
+    with pytest.raises(ValueError, match="above the interpolation range"):
+        plain(3.1)
+    with pytest.raises(ValueError, match="duplicates"):
+        interp1d([0, 0, 1, 2, 3], [0, 1, 2, 3, 4], kind="cubic")
+    with pytest.raises(ValueError, match="equal in length"):
+        interp1d([0, 1], [0, 1, 2], kind=kind)

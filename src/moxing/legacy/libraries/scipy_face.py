@@ -60,7 +60,7 @@ def spec() -> Spec:
             ),
             "interpolate": Spec(
                 roots=("scipy.interpolate",),
-                names={name: f"{_SPLINES}:{name}" for name in ("interp2d", "spline")},
+                names={name: f"{_SPLINES}:{name}" for name in ("interp1d", "interp2d", "spline")},
                 library=True,
             ),
             "linalg": Spec(

@@ -1,4 +1,4 @@
-"""`scipy.interpolate.spline` and `interp2d`, which SciPy dropped with 1.3 and 1.14."""
+"""`scipy.interpolate.spline` and `interp2d`, which SciPy dropped, and its older `interp1d`."""
 
 from __future__ import annotations
 
@@ -135,3 +135,45 @@ class interp2d:  # noqa: N801 - SciPy's name.
         if self.fill_value is not None:
             found[outside_y[:, None] | outside_x[None]] = self.fill_value
         return found[0] if len(found) == 1 else found
+
+
+class interp1d(interpolate.interp1d):
+    """`scipy.interpolate.interp1d`, whose splines of degree 1 may have points at one place.
+
+    Since SciPy 0.19 a spline refuses points that share a place. One of degree 1
+    (kind="slinear" or 1) jumps there: from the first of those points to the last, whose value
+    holds at the place itself.
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: bool | None = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
+    ) -> None:
+        if str(kind) in ("slinear", "1"):
+            x, y = _jumping(np.asarray(x), np.asarray(y), axis, assume_sorted)
+        super().__init__(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
+
+
+def _jumping(x: np.ndarray, y: np.ndarray, axis: int, ascending: bool) -> tuple[Any, Any]:
+    # Of points at one place, the first moves to the float before, and only the last stays.
+    if x.ndim != 1 or not y.ndim or y.shape[axis] != len(x):
+        return x, y  # SciPy tells what is wrong
+    if not ascending:
+        order = np.argsort(x, kind="stable")
+        x, y = x[order], y.take(order, axis)
+    same = x[1:] == x[:-1]
+    if not same.any():
+        return x, y
+    first = np.append(same, False) & ~np.append(False, same)
+    last = ~np.append(same, False)
+    places = np.where(first, np.nextafter(x.astype(float), -np.inf), x)
+    # The float before may be a place of its own.
+    kept = last | (first & (places > np.append(-np.inf, places[:-1])))
+    return places[kept], y.compress(kept, axis)
