@@ -40,6 +40,8 @@ TABLE = {
     ),
     "tensorflow.python.data.ops": "dataset_ops",
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
+    "tensorflow.python.training": "moving_averages",
+    "tensorflow.python.training.moving_averages": "assign_moving_average",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
     "tensorflow.python.framework": (
         "convert_to_constants importer meta_graph op_def_registry ops tensor tensor_util"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
@@ -48,11 +49,22 @@ def test_the_number_of_parallel_calls_is_a_tensor_of_either_type(kind: Any) -> N
         assert session.run(batch).tolist() == [-2, -4, -6, -8, -10]
 
 
+def test_sizes_computed_by_numpy_are_numbers() -> None:
+    size = np.int64(3 << 20) // np.prod([4, 4]) + 1
+    with tf.Graph().as_default(), tf.Session() as session:
+        numbers = tf.data.Dataset.range(5).prefetch(size).prefetch(buffer_size=np.array(2))
+        numbers = numbers.repeat(np.int64(2)).shuffle(np.int32(1)).batch(np.int64(5))
+        batch = tf.data.make_one_shot_iterator(numbers.prefetch(np.int64(-1))).get_next()
+        assert session.run(batch).tolist() == [0, 1, 2, 3, 4]
+
+
 def test_uninstalling_leaves_tensorflow_as_it_was() -> None:
     nested_datasets.uninstall()
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="int64"):
             tf.data.Dataset.range(4).map(lambda n: n, tf.constant(2))
+        with pytest.raises(TypeError, match="legacy_autotune"):
+            tf.data.Dataset.range(4).prefetch(np.int64(1))
         windows = tf.data.Dataset.range(4).window(2)
         windows.flat_map(lambda window: _without_shapes(window))
 

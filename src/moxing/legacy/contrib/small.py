@@ -133,6 +133,7 @@ NAMES: dict[str, Any] = {
         },
     ),
     "nn": Spec(roots=(f"{_HERE}.nn", f"{_V1}.nn")),
+    "quantize": Spec(roots=(f"{_HERE}.quantize",)),
     "receptive_field": Spec(
         names={
             name: f"{_HERE}.receptive_field:{name}"
@@ -208,8 +209,6 @@ GONE: dict[str, str] = {
     "linear_optimizer": "Use tf.train.FtrlOptimizer instead.",
     "model_pruning": "Multiply weights by a mask variable instead.",
     "periodic_resample": "Use tf.image.resize or tf.gather instead.",
-    "quantize": "Leave the call out: the program then trains in float32. tf.lite quantizes the"
-    " trained model after its export.",
     "session_bundle": "Use tf.saved_model.loader.load instead.",
     "tensor_forest": _TREES,
     "tensorrt": "Convert the exported SavedModel with NVIDIA's own tools, or serve it as it is.",

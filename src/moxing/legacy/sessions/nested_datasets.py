@@ -2,7 +2,8 @@
 
 `group_by_window` and its kin call functions with datasets; TensorFlow 2 makes those of a class that
 has `element_spec` only. `map` takes its number of parallel calls as a tensor of int32 too, the only
-type that TensorFlow 1.x took; TensorFlow 2 takes int64.
+type that TensorFlow 1.x took; TensorFlow 2 takes int64. `prefetch` takes an integer of NumPy, too,
+as a size that a program computes from a shape is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+_MARK = "of_openmox"
 _NAMES = ("output_classes", "output_shapes", "output_types")
 
 
@@ -23,10 +27,10 @@ def install() -> None:
         if not hasattr(dataset_ops.DatasetV2, name):
             asked: Any = getattr(tf.data, f"get_{name}")
             setattr(dataset_ops.DatasetV2, name, property(asked))
-    for kind, name in _maps():
+    for kind, name, change in _changed():
         method = vars(kind)[name]
-        if not hasattr(method, "takes_int32"):
-            setattr(kind, name, _taking_int32(method))
+        if not hasattr(method, _MARK):
+            setattr(kind, name, change(method))
 
 
 def uninstall() -> None:
@@ -36,17 +40,22 @@ def uninstall() -> None:
     for name in _NAMES:
         if name in vars(dataset_ops.DatasetV2):
             delattr(dataset_ops.DatasetV2, name)
-    for kind, name in _maps():
+    for kind, name, _ in _changed():
         method = vars(kind)[name]
-        if hasattr(method, "takes_int32"):
+        if hasattr(method, _MARK):
             setattr(kind, name, method.__wrapped__)
 
 
-def _maps() -> list[tuple[Any, str]]:
+def _changed() -> list[tuple[Any, str, Callable[..., Any]]]:
     from tensorflow.python.data.ops import dataset_ops
 
     v1, v2 = dataset_ops.DatasetV1, dataset_ops.DatasetV2
-    return [(v2, "map"), (v1, "map"), (v1, "map_with_legacy_function")]
+    return [
+        (v2, "map", _taking_int32),
+        (v1, "map", _taking_int32),
+        (v1, "map_with_legacy_function", _taking_int32),
+        (v2, "prefetch", _taking_numpy),
+    ]
 
 
 def _taking_int32(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,5 +69,16 @@ def _taking_int32(original: Callable[..., Any]) -> Callable[..., Any]:
             num_parallel_calls = tf.cast(num_parallel_calls, tf.int64)
         return original(self, map_func, num_parallel_calls, *given, **named)
 
-    method.takes_int32 = True  # type: ignore[attr-defined]
+    setattr(method, _MARK, True)
+    return method
+
+
+def _taking_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def method(self: Any, buffer_size: Any, *given: Any, **named: Any) -> Any:
+        if isinstance(buffer_size, (np.integer, np.ndarray)):
+            buffer_size = buffer_size.item()
+        return original(self, buffer_size, *given, **named)
+
+    setattr(method, _MARK, True)
     return method
