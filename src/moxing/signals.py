@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import threading
@@ -15,9 +16,21 @@ from typing import Any, Final
 ONE_REQUEST: Final = 0.5
 # A shell adds this to the number of the signal that ended a process.
 EXIT_BASE: Final = 128
+_STDERR: Final = 2
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 Handler = Callable[[int, FrameType | None], None]
+
+
+def print_stacks_on_request() -> None:
+    """From now on SIGUSR1 prints the stacks of all threads, unless it has a handler already.
+
+    The handler is native code: it prints also where the main thread waits for a step.
+    """
+    if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        # A faulthandler that was registered before does not notice that signal.signal replaced it.
+        faulthandler.unregister(signal.SIGUSR1)
+        faulthandler.register(signal.SIGUSR1, file=_STDERR, all_threads=True)
 
 
 class StopRequest:

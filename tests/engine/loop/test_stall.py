@@ -1,12 +1,8 @@
-"""A step that waits says so, and where its input is; SIGUSR1 prints the stacks of all threads."""
+"""A step that waits says so, and where its input is."""
 
 from __future__ import annotations
 
-import faulthandler
-import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-
-from moxing.engine.process import stacks
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from runs import execute, generated, messages  # noqa: E402
@@ -102,43 +96,3 @@ def test_steps_that_go_on_are_not_said(log: Any) -> None:
 
     execute(input_fn=generated(generator), max_steps=30)
     assert not any("has not ended" in line for line in messages(log))
-
-
-def test_sigusr1_prints_all_stacks(capfd: Any) -> None:
-    before = signal.getsignal(signal.SIGUSR1)
-    try:
-        stacks.print_on_request()
-        waits = threading.Event()
-        thread = threading.Thread(target=waits.wait)
-        thread.start()
-        os.kill(os.getpid(), signal.SIGUSR1)
-        waits.set()
-        thread.join()
-    finally:
-        faulthandler.unregister(signal.SIGUSR1)
-    told = capfd.readouterr().err
-    assert "test_sigusr1_prints_all_stacks" in told
-    assert told.count("most recent call first") >= 2
-    assert signal.getsignal(signal.SIGUSR1) == before
-
-
-def test_sigusr1_prints_again_after_the_user_has_reset_it(capfd: Any) -> None:
-    try:
-        stacks.print_on_request()
-        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
-        stacks.print_on_request()
-        os.kill(os.getpid(), signal.SIGUSR1)
-    finally:
-        faulthandler.unregister(signal.SIGUSR1)
-    assert "most recent call first" in capfd.readouterr().err
-
-
-def test_a_handler_of_the_users_own_stays() -> None:
-    told: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: told.append(number))
-    try:
-        stacks.print_on_request()
-        os.kill(os.getpid(), signal.SIGUSR1)
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-    assert told == [signal.SIGUSR1]

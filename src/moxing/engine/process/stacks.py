@@ -1,30 +1,16 @@
-"""Tells where this process's threads are: Python code of the input, and all stacks on SIGUSR1."""
+"""Tells where this process's threads are in Python code of the input."""
 
 from __future__ import annotations
 
-import faulthandler
 import linecache
-import signal
 import sys
 import types
 from collections.abc import Iterator
 
 from moxing.engine.graph import blame
 
-_STDERR = 2
 _CALLS = "ops/script_ops.py"  # Generators and py_funcs are called from this file of TensorFlow's.
 _LONGEST_LINE = 100
-
-
-def print_on_request() -> None:
-    """From now on SIGUSR1 prints the stacks of all threads, unless it has a handler already.
-
-    The handler is native code: it prints also where the main thread waits for a step.
-    """
-    if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
-        # A faulthandler that was registered before does not notice that signal.signal replaced it.
-        faulthandler.unregister(signal.SIGUSR1)
-        faulthandler.register(signal.SIGUSR1, file=_STDERR, all_threads=True)
 
 
 def of_input() -> list[str]:

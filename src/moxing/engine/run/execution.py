@@ -6,6 +6,7 @@ import dataclasses
 import os
 from contextlib import ExitStack
 
+from moxing import signals
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine import export
 from moxing.engine.checkpoint.directory import ensure_directory, refuse_in_the_way
@@ -19,7 +20,6 @@ from moxing.engine.job.job import Export, Job, Result
 from moxing.engine.job.placement import ProcessGroup
 from moxing.engine.model import program
 from moxing.engine.model.program import Program
-from moxing.engine.process import stacks
 from moxing.engine.process.solo import Solo
 from moxing.engine.process.stopping import stop_on_signals
 from moxing.engine.process.team import Team, enter
@@ -151,7 +151,7 @@ def _execute_here(job: Job, team: Solo) -> Result:
             run = Runner(job, built, begun, place, team, recorder)
             # The export runs after this block, where a signal may cut it off: an export appears
             # whole or not at all.
-            stacks.print_on_request()
+            signals.print_stacks_on_request()
             with stop_on_signals() as stop:
                 progress = run.run(stop)
         if stop:

@@ -8,7 +8,7 @@ import sys
 import types
 from collections.abc import Collection, Sequence
 
-from moxing import leaving
+from moxing import leaving, signals
 from moxing.errors import MoxError
 from moxing.legacy.face import importer
 from moxing.legacy.keras import arrival
@@ -49,6 +49,7 @@ def run(
         SystemExit: the program ended itself.
     """
     leaving.install()
+    signals.print_stacks_on_request()
     try:
         # Read the program before the import of TensorFlow, which takes seconds.
         spec = modules.find(script) if as_module else None
