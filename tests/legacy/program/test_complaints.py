@@ -463,7 +463,7 @@ def test_integers_out_of_the_range_of_an_array_and_packages_with_successors() ->
         " array.astype(int)."
     ]
     assert hints(OverflowError("too large"), ".", True) == []
-    assert "import gymnasium as gym" in hints(gone, ".", True)[0]
+    assert hints(gone, ".", True)[0].endswith("pip install gymnasium")
 
 
 _GRPC = (

@@ -18,6 +18,7 @@ from moxing.legacy.libraries import (
     sklearn_face,
     standard,
 )
+from moxing.legacy.libraries.gym import face as gym_face
 from moxing.legacy.libraries.networkx import face as networkx_face
 
 # Module -> the package to install.
@@ -51,9 +52,8 @@ PACKAGES = {
 
 # Module -> what to use in place of a package that does not run with today's libraries.
 SUCCESSORS = {
-    "gym": "gym's last release does not run with NumPy 2. Its successor is gymnasium: pip install"
-    " gymnasium; import gymnasium as gym. Its reset() returns (observation, info), and its step()"
-    " (observation, reward, terminated, truncated, info): done is terminated or truncated.",
+    "gym": "gym's last release does not run with NumPy 2. Install its successor, gymnasium, which"
+    " openmox shows as the gym of 2016-2021 to the program: pip install gymnasium",
 }
 
 
@@ -61,6 +61,7 @@ def specs() -> dict[str, Spec]:
     """Returns the faces of libraries for the user's modules, by the imported name."""
     return {
         **standard.specs(),
+        **gym_face.specs(),
         "PIL": pillow_face.spec(),
         "h5py": data_files.h5py_spec(),
         "librosa": librosa_face.spec(),

@@ -1,0 +1,77 @@
+"""The table of gym's names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+from moxing.legacy.face import owned
+from moxing.legacy.face.faces import Spec
+from moxing.legacy.libraries.gym.notices import say_once
+
+_OWN = "moxing.legacy.libraries.gym"
+_WRAPPERS = Spec(
+    roots=(f"{_OWN}.wrappers",),
+    names={
+        "monitoring": f"{_OWN}.wrappers",
+        "monitor": f"{_OWN}.wrappers",
+        "time_limit": f"{_OWN}.wrappers",
+    },
+    otherwise=" openmox shows gymnasium as gym, with TimeLimit and Monitor of its wrappers.",
+)
+_LOGGER = Spec(roots=(f"{_OWN}.tables", "gymnasium.logger"))
+_ENVS = Spec(
+    roots=("gymnasium.envs",),
+    names={
+        "registration": Spec(roots=(f"{_OWN}.making",)),
+        "toy_text": Spec(roots=("gymnasium.envs.toy_text",), names={"discrete": f"{_OWN}.tables"}),
+        **{name: f"{_OWN}.making:{name}" for name in ("make", "register", "registry", "spec")},
+    },
+)
+
+
+def specs() -> dict[str, Spec]:
+    """gym, where gymnasium is installed; without it, an installed gym is shown as it is.
+
+    A module of that name among the program's own modules is that module.
+    """
+    found = importlib.util.find_spec("gym")
+    if found is not None and owned.owns(found.origin or ""):
+        return {}
+    if importlib.util.find_spec("gymnasium") is None:
+        return {"gym": Spec(roots=("gym",), arrive=_arrive, library=True)} if found else {}
+    return {
+        "gym": Spec(
+            names={
+                "core": f"{_OWN}.core",
+                "envs": _ENVS,
+                "error": "gymnasium.error",
+                "logger": _LOGGER,
+                "spaces": Spec(roots=("gymnasium.spaces",), deep=True),
+                "undo_logger_setup": f"{_OWN}.tables:undo_logger_setup",
+                "utils": Spec(
+                    roots=("gymnasium.utils",), names={"seeding": f"{_OWN}.seeding"}, deep=True
+                ),
+                "wrappers": _WRAPPERS,
+                "Space": "gymnasium:Space",
+                "__version__": lambda: "0.21.0",
+                **{name: f"{_OWN}.core:{name}" for name in _CLASSES},
+                **{name: f"{_OWN}.making:{name}" for name in ("make", "register", "spec")},
+            },
+            otherwise=" openmox shows gymnasium as gym, as gym was in its version 0.21.",
+        )
+    }
+
+
+def _arrive() -> None:
+    """Says what to do where the only gym is the last release, whose `step` NumPy 2 ends."""
+    import numpy
+
+    if hasattr(importlib.import_module("gym").Env, "np_random") and not hasattr(numpy, "bool8"):
+        say_once(
+            "The installed gym is its last release, which does not run with NumPy 2. Install its"
+            " successor, which the program then sees as the gym of 2016-2021: pip install gymnasium"
+        )
+
+
+_CLASSES = ("ActionWrapper", "Env", "GoalEnv", "ObservationWrapper", "RewardWrapper", "Wrapper")
