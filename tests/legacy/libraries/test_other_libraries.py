@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,25 @@ def test_patterns_of_pandas_texts_are_regular_expressions(program: Any) -> None:
     assert values["literal"] == ["ab", "/c", "_b"]
     # Other modules get today's default.
     assert pd.Series(["ab"]).str.replace("a.", "_").tolist() == ["ab"]
+
+
+def test_pandas_reads_text_that_is_given(program: Any, tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text('[{"a": 5}]')
+    found = program(
+        f"""
+        import pandas as pd
+        text = '[{{"a": 1, "b": "x"}}, {{"a": 2, "b": "y"}}]'
+        lines = '{{"a": 1}}\\n{{"a": 2}}'
+        frames = [
+            pd.read_json(text),
+            pd.read_json(text.encode()),
+            pd.read_json(lines, lines=True),
+            pd.read_json({str(tmp_path / "f.json")!r}),
+        ]
+        sums = [int(frame.a.sum()) for frame in frames]
+        """
+    )
+    assert found["sums"] == [3, 3, 3, 5]
 
 
 def test_pandas_says_what_is_gone(program: Any) -> None:

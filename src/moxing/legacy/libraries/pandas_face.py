@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import io
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +18,7 @@ _GONE = {
 }
 # Functions of a moving window, which became methods of `Series.rolling`, `expanding` and `ewm`.
 _ROLLING = ("count", "kurt", "max", "mean", "median", "min", "skew", "std", "sum", "var")
+_LONGEST_NAME = 4096
 _WEIGHTED = {"ewma": "mean", "ewmstd": "std", "ewmvar": "var"}
 
 
@@ -30,6 +33,8 @@ def spec() -> Spec:
             "Float64Index": "pandas:Index",
             "Int64Index": "pandas:Index",
             "tools": Spec(names={"plotting": "pandas.plotting"}),
+            "read_html": lambda: _reading_text("read_html", "<"),
+            "read_json": lambda: _reading_text("read_json", "[{"),
             "value_counts": lambda: _value_counts,
             **{f"rolling_{name}": functools.partial(_moving, name) for name in _ROLLING},
             **{f"expanding_{name}": functools.partial(_expanding, name) for name in _ROLLING},
@@ -59,6 +64,29 @@ def _replace_as_before(texts: type) -> None:
 
     old.mox_before = replace  # type: ignore[attr-defined]
     texts.replace = old  # type: ignore[attr-defined]
+
+
+def _reading_text(name: str, first: str) -> Callable[..., Any]:
+    """Returns `pandas.read_json` or `read_html`, which also take the content itself.
+
+    They did until pandas 3. A text whose first letter is in `first` is content, if there is no file
+    of this name.
+    """
+    import pandas
+
+    read = getattr(pandas, name)
+
+    @functools.wraps(read)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], str | bytes):
+            text = args[0].decode() if isinstance(args[0], bytes) else args[0]
+            is_content = text.lstrip()[:1] and text.lstrip()[0] in first
+            # A name of a file is never this long, and a longer one can't be looked for.
+            if is_content and (len(text) > _LONGEST_NAME or not os.path.exists(text)):
+                args = (io.StringIO(text), *args[1:])
+        return read(*args, **kwargs)
+
+    return function
 
 
 def _value_counts(values: Any, *args: Any, **kwargs: Any) -> Any:
