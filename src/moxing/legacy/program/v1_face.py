@@ -37,7 +37,7 @@ def show_v1_face(
 
         from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
         from moxing.legacy.face import catalog, marks
-        from moxing.legacy.sessions import layouts, lenient, old_graphs
+        from moxing.legacy.sessions import closing, layouts, lenient, old_graphs
 
     marks.leave_out()
     quiet.install()
@@ -52,6 +52,7 @@ def show_v1_face(
             dimensions.install()
             private_names.install()
             lenient.install()
+            closing.install()
             nested_datasets.install()
             layouts.install()
     # This import warns when the program passes a URL to Python's own functions.

@@ -1,0 +1,75 @@
+"""Closes a program's sessions without an endless wait for Python code that runs inside them."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from typing import Any
+
+from moxing.engine.process import stacks
+from moxing.logs import TENSORFLOW
+
+_SECONDS = 10.0  # As for runs of the engine, whose last step is done too.
+# TensorFlow deletes a session with its Python object, which waits as closing the session does.
+_unended: list[Any] = []
+
+
+def install() -> None:
+    """From now on closing a session waits for ten seconds at most.
+
+    TensorFlow waits for the steps of other threads, such as of queue runners. It cancels their
+    native operations, but no `tf.py_func`: if that waits for data, the program never ends.
+    """
+    from tensorflow.python.client import session
+
+    close: Any = session.BaseSession.close
+    if hasattr(close, "mox_bounded"):
+        return
+
+    def bounded(self: Any) -> None:
+        if not _calls_python():
+            close(self)
+            return
+        errors: list[BaseException] = []
+        done = _thread.allocate_lock()
+        done.acquire()
+
+        def work() -> None:
+            try:
+                close(self)
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done.release()
+
+        try:
+            # Not by `threading`: the garbage collector closes sessions too, and may hold its locks.
+            _thread.start_new_thread(work, ())
+        except RuntimeError:  # Python is shutting down.
+            close(self)
+            return
+        if done.acquire(timeout=_SECONDS):
+            if errors:
+                raise errors[0]
+            return
+        _unended.append(self)
+        _say()
+
+    bounded.mox_bounded = close  # type: ignore[attr-defined]
+    session.BaseSession.close = bounded
+
+
+def _calls_python() -> bool:
+    """Whether the program has made a generator or a `tf.py_func`."""
+    functions = sys.modules.get("tensorflow.python.ops.script_ops")
+    return functions is not None and functions._py_funcs._unique_id > 0
+
+
+def _say() -> None:
+    places = "; ".join(stacks.of_input())
+    TENSORFLOW.warning(
+        "A step of another thread still runs %.0f seconds after its session was closed; going on"
+        " without it.%s Look there for a wait without a limit.",
+        _SECONDS,
+        f" It is in {places}." if places else "",
+    )
