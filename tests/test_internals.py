@@ -40,7 +40,7 @@ TABLE = {
     ),
     "tensorflow.python.data.ops": "dataset_ops",
     "tensorflow.python.data.ops.dataset_ops:DatasetV2": "_variant_tensor",
-    "tensorflow.python.training": "moving_averages",
+    "tensorflow.python.training": "moving_averages slot_creator",
     "tensorflow.python.training.moving_averages": "assign_moving_average",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
     "tensorflow.python.framework": (
@@ -82,6 +82,8 @@ TABLE = {
         "gradients_function implicit_grad implicit_val_and_grad make_vjp val_and_grad_function"
     ),
     "tensorflow.python.ops.resource_variable_ops": "ResourceVariable",
+    "tensorflow.python.training.slot_creator": "_create_slot_var",
+    "tensorflow.python.ops.variable_scope:VariableScope": "reuse",
     "tensorflow.python.ops.variable_scope": (
         "EagerVariableStore _LazyEvalTensor get_variable_scope_store"
     ),

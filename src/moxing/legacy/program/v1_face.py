@@ -37,7 +37,7 @@ def show_v1_face(
 
         from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
         from moxing.legacy.face import catalog, marks
-        from moxing.legacy.sessions import closing, layouts, lenient, old_graphs
+        from moxing.legacy.sessions import closing, layouts, lenient, old_graphs, slots
 
     marks.leave_out()
     quiet.install()
@@ -55,6 +55,7 @@ def show_v1_face(
             closing.install()
             nested_datasets.install()
             layouts.install()
+            slots.install()
     # This import warns when the program passes a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")
     if found.eager:
