@@ -25,7 +25,14 @@ MODULES = (
 # Not operations: decorators, definitions, initializers and scopes have pages of their own.
 OTHERS = {
     *("function", "global_function", "function_config", "FunctionConfig", "clear_default_session"),
-    *("input_blob_def", "FixedTensorDef", "MirroredTensorDef", "MirroredTensorListDef"),
+    *(
+        "add_job",
+        "init",
+        "input_blob_def",
+        "FixedTensorDef",
+        "MirroredTensorDef",
+        "MirroredTensorListDef",
+    ),
     *("fixed_placement", "device_prior_placement", "name_scope", "user_op_builder"),
     *(
         "consistent_user_op_builder",

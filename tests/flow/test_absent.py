@@ -17,7 +17,7 @@ from moxing.legacy.flags.command_line import CommandLine
 GONE = [
     ("", "detection", "flow.detection is not offered; use flow.object_bbox_flip"),
     ("", "optimizer", "flow.optimizer is not offered; use flow.config.train.primary_lr and"),
-    ("", "Session", "flow.Session is not offered; use @flow.function."),
+    ("", "Box", "flow.Box is not offered; use @flow.function."),
     ("data", "coco_reader", "flow.data.coco_reader is not offered; use flow.data.decode_ofrecord"),
     (
         "layers",

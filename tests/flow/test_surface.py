@@ -208,7 +208,7 @@ def test_pools_of_one_axis_name_their_alternative() -> None:
 @pytest.mark.parametrize(
     ("module", "name", "message"),
     [
-        (flow, "Session", "flow.Session is not offered; use @flow.function."),
+        (flow, "Box", "flow.Box is not offered; use @flow.function."),
         (flow, "cluster", "flow.cluster is not offered; use flow.env.machine or flow.config.mach"),
         (flow, "functon", "flow has no 'functon'. Did you mean 'function' or"),
         (flow.data, "coco_reader", "flow.data.coco_reader is not offered; use flow.data.deco"),

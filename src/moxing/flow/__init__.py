@@ -44,6 +44,10 @@ from moxing.flow.functions import current_global_function_desc as current_global
 from moxing.flow.functions import function as function  # noqa: E402
 from moxing.flow.functions import global_function as global_function  # noqa: E402
 from moxing.flow.math import add_n as add_n  # noqa: E402
+from moxing.flow.older import ConfigProtoBuilder as ConfigProtoBuilder  # noqa: E402
+from moxing.flow.older import Session as Session  # noqa: E402
+from moxing.flow.older import add_job as add_job  # noqa: E402
+from moxing.flow.older import init as init  # noqa: E402
 from moxing.flow.operations.accumulation import *  # noqa: E402, F403
 from moxing.flow.operations.arrays import *  # noqa: E402, F403
 from moxing.flow.operations.indexing import *  # noqa: E402, F403

@@ -14,10 +14,6 @@ _DECODE = "flow.data.decode_ofrecord with codecs and preprocessors"
 _JOBS = "@flow.function"
 _SIZES = "flow.MirroredTensorDef for inputs of a size that changes"
 FLOW: Mapping[str, str] = {
-    "ConfigProtoBuilder": f"flow.config and {_JOBS}",
-    "init": f"flow.config and {_JOBS}",
-    "add_job": _JOBS,
-    "Session": _JOBS,
     "sync_default_session": "the .get() of the last call, which waits for all before it",
     "enable_eager_execution": _JOBS,
     "eager_execution_enabled": f"{_JOBS}; nothing runs eagerly",
@@ -51,6 +47,8 @@ FLOW: Mapping[str, str] = {
     "job_mem_sharing_strategy": "nothing: TensorFlow plans the memory of each step",
 }
 DATA: Mapping[str, str] = {
+    "onerec_reader": "flow.data.ofrecord_reader, on OFRecord files",
+    "onerec_decoder": "flow.data.OFRecordRawDecoder, on OFRecord files",
     **dict.fromkeys(
         (
             *("COCODataset", "DataLoader", "ImageAlign", "ImageNormalizeByChannel"),

@@ -1,0 +1,66 @@
+"""Programs of before September 2019: settings for init, functions added as jobs, a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import moxing.flow as flow
+from moxing.errors import MoxAttributeError, MoxRuntimeError, MoxTypeError, MoxValueError
+
+X = np.arange(8, dtype=np.float32).reshape(4, 2)
+
+
+def test_a_session_runs_the_functions_that_were_added() -> None:
+    config = flow.ConfigProtoBuilder()
+    config.gpu_device_num(2).grpc_use_no_signal()
+    flow.init(config)
+    sizes: list[int] = []
+
+    def square(x: Any = flow.input_blob_def((4, 2))) -> Any:  # noqa: B008
+        flow.config.default_data_type(flow.float)
+        sizes.append(flow.placement.current_scope().parallel_size)
+        return flow.math.square(x)
+
+    def count() -> Any:
+        flow.config.train.primary_lr(1.0)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
+        flow.losses.add_loss(w * -1.0)
+        return w
+
+    flow.add_job(square)
+    with flow.Session([count]) as session:
+        flow.train.CheckPoint().init()
+        handle = session.run(square, X)
+        session.no_return_run(count)
+        session.no_return_run(count)
+        mapped = session.map(square, [X, (2 * X,)]).get()
+    final = session.run(count)
+
+    assert handle is not None
+    assert final is not None
+    np.testing.assert_array_equal(handle.get(), X * X)
+    np.testing.assert_array_equal(mapped, [X * X, 4 * X * X])
+    assert (final.get().tolist(), sizes) == ([2], [2])
+
+
+def test_what_is_no_setting_and_no_job_is_told() -> None:
+    def job() -> None: ...
+
+    with pytest.raises(MoxAttributeError, match="no 'gpu_devices_num'. Did you mean 'gpu_device_n"):
+        flow.ConfigProtoBuilder().gpu_devices_num(1)
+    with pytest.raises(MoxTypeError, match="init takes a ConfigProtoBuilder, not 3"):
+        flow.init(3)  # type: ignore
+    with pytest.raises(MoxTypeError, match="add_job takes a function, not 3"):
+        flow.add_job(3)  # type: ignore
+    with pytest.raises(MoxRuntimeError, match=r"job is no job of this session. Call flow.add_job"):
+        flow.Session().run(job)
+    flow.add_job(job)
+    flow.clear_default_session()
+    with pytest.raises(MoxRuntimeError, match="job is no job of this session"):
+        flow.Session().run(job)
+    with pytest.raises(MoxValueError, match="feed_data has no items"):
+        flow.Session().map(job, [])
