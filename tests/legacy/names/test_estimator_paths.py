@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+import tensorflow.compat.v1 as tf
 from absl import flags as absl_flags
 
 from moxing import estimator
@@ -42,3 +46,23 @@ def test_keys_of_metrics_and_losses_keep_their_values(faces: Faces) -> None:
     assert faces.load(f"{_BELOW}.model_fn").LOSS_METRIC_KEY == "loss"
     keys = faces.load(f"{_BELOW}.canned.prediction_keys").PredictionKeys
     assert keys.CLASS_IDS == "class_ids"
+
+
+def test_functions_of_ready_made_models_have_their_private_names(faces: Faces) -> None:
+    linear = faces.load(f"{_BELOW}.canned.linear")
+    assert linear._linear_logit_fn_builder is estimator.experimental.linear_logit_fn_builder
+    dnn = faces.load(f"{_BELOW}.canned.dnn")
+    assert dnn._dnn_logit_fn_builder is estimator.experimental.dnn_logit_fn_builder
+    assert callable(
+        faces.load(f"{_BELOW}.canned.dnn_linear_combined")._dnn_linear_combined_model_fn
+    )
+
+
+def test_the_step_of_the_newest_checkpoint(faces: Faces, tmp_path: Path) -> None:
+    step = faces.load(f"{_BELOW}.estimator")._load_global_step_from_checkpoint_dir
+    assert step(str(tmp_path / "none")) == 0
+    model = estimator.LinearRegressor([tf.feature_column.numeric_column("x")], str(tmp_path))
+    arrays = np.ones(8, np.float32)
+    read = estimator.inputs.numpy_input_fn({"x": arrays}, arrays, 4, None, shuffle=False)
+    model.train(read, steps=3)
+    assert step(str(tmp_path)) == 3

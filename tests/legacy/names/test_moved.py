@@ -57,6 +57,20 @@ def test_a_variable_takes_its_arguments_in_their_own_order(faces: Faces) -> None
         assert session.run(made) == 2.0
 
 
+def test_a_variable_of_a_metric_is_read_per_replica_and_not_trained(faces: Faces) -> None:
+    scope = faces.load("tensorflow.python.ops.variable_scope")
+    with tf.Graph().as_default():
+        made = scope.variable(
+            lambda: tf.zeros([2]),
+            collections=[tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES],
+            synchronization=scope.VariableSynchronization.ON_READ,
+            aggregation=scope.VariableAggregation.SUM,
+        )
+        assert not made.trainable
+        assert tf.get_collection(tf.GraphKeys.METRIC_VARIABLES) == [made]
+        assert scope.variable(1.0).trainable
+
+
 def test_shape_functions_give_a_shape_for_each_output(faces: Faces) -> None:
     shapes = faces.load("tensorflow.python.framework.common_shapes")
     with tf.Graph().as_default():

@@ -33,6 +33,11 @@ def step(prefix: str | None) -> int:
     return (names.step_of(prefix) or 0) if prefix else 0
 
 
+def newest_step(model_dir: str) -> int:
+    """Returns the global step of the newest complete checkpoint; 0 if there is none."""
+    return step(newest(model_dir, quiet=True))
+
+
 def ended_with(prefix: str) -> int | None:
     """Returns the max_steps of the training whose input ended at this checkpoint, or None.
 

@@ -21,6 +21,20 @@ def _library(name: str) -> types.ModuleType:
     return library.load(name)
 
 
+def _models(name: str) -> Spec:
+    """A file of ready-made models, whose functions had private names before they were public."""
+    return Spec(
+        roots=(f"tensorflow_estimator.python.estimator.canned.{name}",),
+        fallback=(_ESTIMATOR,),
+        arrive=functools.partial(_arrive, name),
+        old_prefix="_",
+    )
+
+
+def _arrive(name: str) -> None:
+    _library(f"canned.{name}")
+
+
 def _constant(value: Any) -> Any:
     return lambda: value
 
@@ -39,8 +53,16 @@ SPEC = Spec(
         "canned": Spec(
             names={
                 **{name: functools.partial(_library, f"canned.{name}") for name in _CANNED},
-                **dict.fromkeys(_MODELS, _FACE),
+                **{name: _models(name) for name in _MODELS},
             }
+        ),
+        "estimator": Spec(
+            roots=(f"{_ESTIMATOR}.estimator",),
+            names={
+                "_load_global_step_from_checkpoint_dir": (
+                    f"{_ESTIMATOR}.running.checkpoints:newest_step"
+                )
+            },
         ),
         "estimator_lib": _FACE,
         "export": Spec(

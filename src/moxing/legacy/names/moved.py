@@ -53,7 +53,7 @@ def in_graph_mode() -> bool:
 
 def variable(
     initial_value: Any = None,
-    trainable: bool = True,
+    trainable: bool | None = None,
     collections: Any = None,
     validate_shape: bool = True,
     caching_device: Any = None,
@@ -61,6 +61,8 @@ def variable(
     dtype: Any = None,
     use_resource: bool | None = None,
     constraint: Any = None,
+    synchronization: Any = tf.VariableSynchronization.AUTO,
+    aggregation: Any = tf.VariableAggregation.NONE,
 ) -> tf.Variable:
     """`tf.Variable`, with its arguments in an order of their own."""
     return tf.Variable(
@@ -73,6 +75,8 @@ def variable(
         dtype=dtype,
         use_resource=use_resource,
         constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
 
 
