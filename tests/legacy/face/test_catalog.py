@@ -62,6 +62,7 @@ MODULES = """
     tensorflow.python.keras.models tensorflow.python.keras.losses
     tensorflow.python.keras.backend tensorflow.python.keras.utils.np_utils
     tensorflow.python.keras._impl.keras.layers tensorflow.python.pywrap_tensorflow
+    tensorflow.contrib.keras.api.keras.layers tensorflow.contrib.keras.python.keras.models
     tensorflow.python.layers.normalization tensorflow.python.lib.io.tf_record
     tensorflow.python.tools.freeze_graph tensorflow.python.saved_model.tag_constants numpy
     numpy.random numpy.linalg absl.flags absl.app absl.logging importlib.util

@@ -137,6 +137,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
         roots=(api, _SRC, "tf_keras"),
         names={
             "_impl": Spec(names={"keras": f"face:{face}"}),
+            "api": Spec(roots=("tf_keras.api",), names={"keras": f"face:{face}"}, deep=True),
             "__version__": _version,
             "python": Spec(names={"keras": f"face:{face}"}),
             "backend": Spec(
