@@ -14,7 +14,7 @@ from moxing import leaving
 from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
 from moxing.engine.checkpoint.restoring.restorer import Restorer
 from moxing.engine.data.lift import PYTHON_CALLS
-from moxing.engine.graph import blame, compilable, devices, tf_executor
+from moxing.engine.graph import blame, compilable, devices, fusing, tf_executor
 from moxing.engine.job.job import Job
 from moxing.engine.model import recompute
 from moxing.engine.process.solo import Solo
@@ -121,6 +121,8 @@ def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:
     compilable.choose(config, graph)
     if job.training and job.optimization.updating.recompute:
         recompute.configure(config)
+    if team.target:
+        fusing.configure(config, graph)
     if team.alone and not devices.has_gpu() and job.devices == 1:
         config.experimental.executor_type = tf_executor.choose(graph.get_operations())
     return config

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import tensorflow.compat.v1 as tf
 
 from moxing import leaving
-from moxing.engine.graph import blame, compilable, devices, hardware, tf_executor
+from moxing.engine.graph import blame, compilable, devices, fusing, hardware, tf_executor
 from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
 from moxing.engine.wording.user_calls import location
 from moxing.errors import MoxRuntimeError, MoxValueError
@@ -143,6 +143,7 @@ class Session:
         compilable.choose(config, self.graph)
         if group is not None:
             group.configure(config)
+            fusing.configure(config, self.graph)
             group.compare(machine_group.facts(self.graph, self.variables.by_name, self.jobs))
         elif count == 1 and not devices.has_gpu():
             config.experimental.executor_type = tf_executor.choose(self.graph.get_operations())

@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 
-from moxing.engine.graph import devices
+from moxing.engine.graph import devices, fusing
 
 _TO_NHWC = RewriterConfig.NCHW_TO_NHWC
 _ONCE_LISTS = (KeysView, ValuesView, map, filter, zip)
@@ -38,6 +38,8 @@ def install() -> None:
             if config is not None:
                 placed.MergeFrom(config)
             placed.allow_soft_placement = True
+            if target:
+                fusing.configure(placed, graph or tf.get_default_graph())
             config = placed
         start(self, target, graph, config)
 
