@@ -86,6 +86,53 @@ def test_each_optimizer_updates_its_own_weights(package: str, in_list: bool) -> 
     same(theirs, shared)
 
 
+def in_step_only(package: str, odd: bool) -> Any:
+    """A generator and a discriminator that only `train_step` builds; `odd` has another `call`."""
+    keras = importlib.import_module(package)
+
+    class Players(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = keras.layers.Dense(8)
+            self.second = keras.layers.Dense(1)
+
+        def compile(self) -> None:  # type: ignore[override]
+            super().compile()
+            self.one, self.other = keras.optimizers.Adam(0.05), keras.optimizers.SGD(0.1)
+
+        def train_step(self, data: Any) -> Any:
+            x = data[0] if isinstance(data, tuple) else data
+            with tf.GradientTape(persistent=True) as tape:
+                made = self.first(x)
+                real = tf.reduce_mean((self.second(made) - 1) ** 2)
+            for optimizer, layer in ((self.one, self.second), (self.other, self.first)):
+                weights = layer.trainable_variables
+                optimizer.apply_gradients(zip(tape.gradient(real, weights), weights, strict=True))
+            return {"real": real}
+
+    def call(self: Any, pair: Any) -> Any:
+        return self.second(pair["first"] + pair["second"])
+
+    keras.utils.set_random_seed(0)
+    model = type("Odd", (Players,), {"call": call})() if odd else Players()
+    if package == "tf_keras":  # Whose first values depend on the graph that they are made in.
+        model.first.build(X.shape)
+        model.second.build((BATCH, 8))
+    model.compile()
+    return model
+
+
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("package", FAMILIES)
+def test_a_model_that_only_its_step_builds(package: str, odd: bool) -> None:
+    theirs, ours, shared = (in_step_only(package, odd) for _ in range(3))
+    theirs.fit(X, batch_size=BATCH, epochs=2, shuffle=False, verbose=0)
+    moxing.keras.fit(ours, X, batch_size=BATCH, epochs=2, shuffle=False)
+    moxing.keras.fit(shared, X, batch_size=BATCH, epochs=2, shuffle=False, num_gpus=2)
+    same(theirs, ours)
+    same(theirs, shared)
+
+
 @pytest.mark.parametrize("package", FAMILIES)
 def test_their_states_are_in_the_checkpoint(package: str, tmp_path: Path) -> None:
     whole, parts = two_players(package), two_players(package)

@@ -92,6 +92,29 @@ def _ready_tf_keras(model: Any, element: tuple[Any, ...]) -> None:
     model.reset_metrics()
 
 
+def has_own_step(model: Any) -> bool:
+    """Whether the program has written the model's `train_step`."""
+    step = getattr(type(model), "train_step", None)
+    return (step.__module__ if step else "").partition(".")[0] not in _FAMILIES
+
+
+def build_by_step(
+    model: Any, pack: Callable[[list[Any]], Any], specs: Sequence[tf.TensorSpec]
+) -> None:
+    """Builds all variables of a model by a trace of its `train_step`, as Keras' own `fit` does.
+
+    Args:
+        model: the compiled model.
+        pack: packs the flat tensors of a batch into the argument of `train_step`.
+        specs: the specs of the flat tensors.
+    """
+
+    def step(*flat: Any) -> Any:
+        return model.train_step(pack(list(flat)))
+
+    tf.function(step, autograph=False).get_concrete_function(*specs)
+
+
 @dataclass(frozen=True)
 class _Shaped:
     """The shape and dtype that Keras 3 needs to build a model."""

@@ -113,7 +113,7 @@ class TrainedModel:
         """Builds the model's variables, as Keras does at the first batch, and collects them."""
         if self._step is None or self.variables is None:
             with eager_mode(), misfit.told("train_data", element, self.model):
-                self._family.ready(self.model, element)
+                self._build(element, specs)
                 families.build_optimizer(self.model)
             if self._evaluated is not None:
                 with eager_mode():
@@ -128,6 +128,15 @@ class TrainedModel:
             self.variables = Variables(self._family, self.model)
             self._step = Step(self._family, self.model, self.variables.eager, self._fuses)
         return self._step, self.variables
+
+    def _build(self, element: tuple[Any, ...], specs: Sequence[tf.TensorSpec]) -> None:
+        try:
+            self._family.ready(self.model, element)
+        except Exception:
+            if not families.has_own_step(self.model):
+                raise
+            # Such a model may have no `call`, or one that takes other data than its step.
+            families.build_by_step(self.model, self._pipeline.pack, specs)
 
     def _make_slots(self, element: tuple[Any, ...], specs: Sequence[tf.TensorSpec]) -> None:
         """Makes the variables of each optimizer, for the weights that it updates in a step.
