@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 
 from moxing.errors import MoxValueError
-from moxing.legacy.python2 import beside, lines, rewrite, signs, syntax
+from moxing.legacy.python2 import beside, lines, rewrite, signs, syntax, unconverted
 
 _DIVISION = re.compile(r"^from __future__ import .*\bdivision\b", re.M)
 _SIGN = 60  # Characters of the evidence that a message shows.
@@ -140,6 +140,7 @@ def parse_ported(
     # TensorFlow's AutoGraph writes such files from the text of a file that was named before.
     if os.path.basename(path).startswith("__autograph_generated_file"):
         return lines.parsed(ported.text, ported.original, path)
+    unconverted.note(path)
     sign = ported.sign if len(ported.sign) <= _SIGN else ported.sign[: _SIGN - 3] + "..."
     print(
         f"mox: {path} is Python 2 (line {ported.line}: {sign}): it is ported as it is"
