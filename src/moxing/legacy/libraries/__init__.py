@@ -18,6 +18,7 @@ from moxing.legacy.libraries import (
     sklearn_face,
     standard,
 )
+from moxing.legacy.libraries.gensim import face as gensim_face
 from moxing.legacy.libraries.gym import face as gym_face
 from moxing.legacy.libraries.networkx import face as networkx_face
 
@@ -28,6 +29,7 @@ PACKAGES = {
     "attr": "attrs",
     "bs4": "beautifulsoup4",
     "cv2": "opencv-python-headless",
+    "gensim": "gensim",
     "h5py": "h5py",
     "easydict": "easydict",
     "jieba": "jieba",
@@ -63,6 +65,7 @@ def specs() -> dict[str, Spec]:
         **standard.specs(),
         **gym_face.specs(),
         "PIL": pillow_face.spec(),
+        "gensim": gensim_face.spec(),
         "h5py": data_files.h5py_spec(),
         "librosa": librosa_face.spec(),
         "matplotlib": matplotlib_face.spec(),

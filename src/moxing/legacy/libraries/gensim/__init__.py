@@ -1,0 +1,1 @@
+"""Shows gensim as it was before 4.0."""
