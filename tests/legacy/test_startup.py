@@ -151,6 +151,14 @@ def test_a_program_of_horovod_gets_one_sentence(monkeypatch: pytest.MonkeyPatch)
     assert "`mox launch --workers=N train.py`" in sentence
 
 
+def test_a_program_of_uai_train_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
+    error = ModuleNotFoundError("No module named 'uaitrain'", name="uaitrain")
+    sentence = startup.about_absent(error, "train.py")
+    assert sentence.startswith("uaitrain is not installed: run this program with `mox run train.py")
+    assert "`mox uai train`" in sentence
+
+
 def test_programs_of_oneflow_get_one_sentence(environment: Path) -> None:
     program = _script(environment, "import oneflow as flow\n")
     told = _python(environment, program)

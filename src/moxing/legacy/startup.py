@@ -71,6 +71,11 @@ def about_absent(error: BaseException, script: str) -> str:
             f"horovod is not installed: run this program with `mox run {name}`, or N processes"
             f" of it with `mox launch --workers=N {name}`; both give it moxing.horovod."
         )
+    if missing == "uaitrain":
+        return (
+            f"uaitrain is not installed: run this program with `mox run {name}`, or as UAI Train"
+            " does with `mox uai train`; both give it the platform's flags and cluster."
+        )
     if missing != "oneflow":
         return ""
     return (

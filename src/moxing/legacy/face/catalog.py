@@ -19,6 +19,7 @@ from moxing.legacy.flags.tolerant_flags import TolerantFlags
 from moxing.legacy.keras import spec as keras_spec
 from moxing.legacy.names import old_names, python_paths
 from moxing.legacy.plain.dialect import Dialect
+from moxing.legacy.uaitrain import face as uaitrain
 
 _V1 = "tensorflow.compat.v1"
 _ESTIMATOR = "moxing.estimator"
@@ -192,6 +193,7 @@ def make_faces(
             **shown,
             **libraries.specs(),
             **patches.specs(lambda: faces),
+            "uaitrain": uaitrain.spec(flags),
             "mock": patches.mock_spec(mock, lambda: faces),
             "importlib": Spec(
                 roots=("importlib",), names={"import_module": lambda: faces.import_module}

@@ -1,0 +1,1 @@
+"""The package `uaitrain` of UCloud's SDK, as programs that train with TensorFlow import it."""
