@@ -10,11 +10,13 @@ from moxing.estimator.tpu.config import InputPipelineConfig as InputPipelineConf
 from moxing.estimator.tpu.config import RunConfig as RunConfig
 from moxing.estimator.tpu.config import TPUConfig as TPUConfig
 from moxing.estimator.tpu.estimator import TPUEstimator as TPUEstimator
+from moxing.estimator.tpu.hooks import AsyncCheckpointSaverHook as AsyncCheckpointSaverHook
 from moxing.estimator.tpu.optimizer import CrossShardOptimizer as CrossShardOptimizer
 from moxing.estimator.tpu.resolver import TPUClusterResolver as TPUClusterResolver
 from moxing.estimator.tpu.spec import TPUEstimatorSpec as TPUEstimatorSpec
 
 __all__ = [
+    "AsyncCheckpointSaverHook",
     "CrossShardOptimizer",
     "InputPipelineConfig",
     "RunConfig",
@@ -30,7 +32,6 @@ _QUEUES = "There are no TPUs here: pass the tensors to the function that compute
 _OTHERS = {
     "AdagradParameters": _NO_TPUS,
     "AdamParameters": _NO_TPUS,
-    "AsyncCheckpointSaverHook": "Leave it out: checkpoints are written beside the steps.",
     "BatchConfig": _EXPORT,
     "EmbeddingConfigSpec": _NO_TPUS,
     "ExportSavedModelApiVersion": _EXPORT,
