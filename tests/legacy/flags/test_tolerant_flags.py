@@ -142,6 +142,26 @@ def test_a_default_of_the_wrong_type_is_named(tf_flags: Make) -> None:
         tf_flags([]).DEFINE_integer("n", "abc", "")
 
 
+def test_defaults_of_other_types_are_kept_as_before_tensorflow_1_5(tf_flags: Make) -> None:
+    flags = tf_flags(["--given", "7", "--path=here"])
+    flags.DEFINE_integer("train_size", float("inf"), "as many as there are")
+    flags.DEFINE_integer("given", np.inf, "")
+    flags.DEFINE_integer(name="part", default=0.5, help="")
+    flags.DEFINE_float("sizes", [1, 2], "")
+    flags.DEFINE_string("number", 3, "")
+    flags.DEFINE_string("path", ("a", "b"), "")
+    flags.DEFINE_boolean("deep", [3], "")
+
+    values = flags.FLAGS.flag_values_dict()
+    assert values == {
+        **{"train_size": float("inf"), "given": 7, "part": 0.5, "sizes": [1, 2]},
+        **{"number": 3, "path": "here", "deep": [3]},
+    }
+    assert min(12, flags.FLAGS.train_size) == 12
+    flags.FLAGS(["train.py", "--part=2"])
+    assert flags.FLAGS.part == 2
+
+
 def test_a_missing_value_is_not_taken_from_the_next_flag(tf_flags: Make) -> None:
     flags = tf_flags(["--url", "--n=3"])
 

@@ -96,11 +96,18 @@ def test_tensors_and_variables_are_of_the_classes_of_their_time(program: Any) ->
             r = tf.Variable(1.0, use_resource=True)
         same = [type(x) is tf.Tensor, type(v) == tf.Variable, type(r) in (int, tf.Variable)]
         other = [type(x) is not tf.Tensor, type(np.zeros(2)) is tf.Tensor, type(x) is tf.Variable]
+        same += [x.__class__ == tf.Tensor, v.__class__ in [tf.Variable], tf.Tensor == type(x)]
+        same += [type(x).__name__ == 'Tensor', x.__class__.__name__ in ('Tensor', 'Variable')]
+        class Tensor:
+            def other(self):
+                return self.__class__ is Tensor and self.__class__ != tf.Tensor
+        same.append(Tensor().other())
+        other += [np.zeros(2).__class__ is tf.Tensor, x.__class__ == tf.Variable]
         """
     )
 
-    assert values["same"] == [True, True, True]
-    assert values["other"] == [False, False, False]
+    assert values["same"] == [True] * 9
+    assert values["other"] == [False] * 5
 
 
 def test_others_do_not_see_them(program: Any) -> None:

@@ -18,6 +18,14 @@ absl_flags.disclaim_key_flags()
 
 _OLD_NAMES = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
+_SCALARS = (
+    absl_flags.DEFINE_bool,
+    absl_flags.DEFINE_boolean,
+    absl_flags.DEFINE_float,
+    absl_flags.DEFINE_integer,
+    absl_flags.DEFINE_string,
+)
+
 
 def names(flags: TolerantFlags) -> dict[str, Callable[[], Any]]:
     """Returns the names of `tf.flags` that replace absl's: every DEFINE function, and FLAGS.
@@ -70,10 +78,29 @@ def _define(function: Callable[..., Any], flags: TolerantFlags) -> Callable[...,
             args, kwargs = _whole_default(args, kwargs)
         try:
             made = function(*args, **kwargs)
-        except absl_flags.IllegalFlagValueError as error:
+        except (absl_flags.IllegalFlagValueError, TypeError) as error:
+            default = _argument(args, kwargs, 1, "default")
+            if function in _SCALARS and default is not None and not isinstance(default, str):
+                return _define_as_it_is(args, kwargs, default)
+            if isinstance(error, TypeError):
+                raise
             raise MoxValueError(f"the default does not fit: {error}") from error
         if function is absl_flags.DEFINE_float:
             _keep_whole(_argument(args, kwargs, 0, "name"), _argument(args, kwargs, 1, "default"))
+        return made
+
+    def _define_as_it_is(args: tuple[Any, ...], kwargs: dict[str, Any], default: Any) -> Any:
+        """Defines a flag whose default is of another type, which TensorFlow before 1.5 kept."""
+        if len(args) > 1:
+            args = (args[0], None, *args[2:])
+        else:
+            kwargs = {**kwargs, "default": None}
+        made = function(*args, **kwargs)
+        flag = flags._find(_argument(args, kwargs, 0, "name"))
+        if flag is not None:
+            flag.default = default
+            if flag.using_default_value:
+                flag.value = default
         return made
 
     def _keep_whole(name: str, default: Any) -> None:

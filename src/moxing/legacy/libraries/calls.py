@@ -157,8 +157,9 @@ class _Changes(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if any(map(_names_tensors, node.comparators)):
+        if any(map(_names_tensors, (node.left, *node.comparators))):
             node.left = self._type_of(node.left)
+            node.comparators = [self._type_of(side) for side in node.comparators]
         sides = (node.left, *node.comparators)
         of_list = len(sides) == 2 and any(isinstance(side, ast.List) for side in sides)
         if of_list and isinstance(node.ops[0], ast.Eq | ast.NotEq):
@@ -167,7 +168,12 @@ class _Changes(ast.NodeTransformer):
         return node
 
     def _type_of(self, node: ast.expr) -> ast.expr:
-        """Changes `type(x)`, if `node` is that."""
+        """Changes `type(x)`, `x.__class__` or the `__name__` of it, if `node` is that."""
+        if isinstance(node, ast.Attribute) and node.attr == "__name__":
+            node.value = self._type_of(node.value)
+            return node
+        if isinstance(node, ast.Attribute) and node.attr == "__class__":
+            return self._help("class_of", node.value, at=node)
         if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
             return node
         if getattr(node.func, "id", "") != "type" or "type" in self._made:
@@ -286,7 +292,12 @@ def _is_self(node: ast.expr) -> bool:
 
 def _names_tensors(node: ast.AST) -> bool:
     """Whether an expression has a class of TensorFlow's of which others are derived today."""
-    names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)}
+    names = {
+        getattr(part, "attr", getattr(part, "id", getattr(part, "value", "")))
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute | ast.Name)
+        or (isinstance(part, ast.Constant) and isinstance(part.value, str))
+    }
     return not names.isdisjoint(("Tensor", "Variable"))
 
 

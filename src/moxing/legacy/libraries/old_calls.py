@@ -107,7 +107,15 @@ def type_of(value: Any) -> type:
 
     TensorFlow 1.x had no other classes; programs compare with these.
     """
-    kind = type(value)
+    return _whole(type(value))
+
+
+def class_of(value: Any) -> type:
+    """Returns `value.__class__`, as `type_of` does `type(value)`."""
+    return _whole(value.__class__)
+
+
+def _whole(kind: type) -> type:
     tf = sys.modules.get("tensorflow.compat.v1")
     wanted = _WHOLE.get(kind.__name__)
     return kind if tf is None or wanted is None else getattr(tf, wanted)
