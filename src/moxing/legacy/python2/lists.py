@@ -19,6 +19,8 @@ _ARGUMENTS = frozenset(
 # TensorFlow's functions take only lists as these, and no views of a dict.
 _LISTS = frozenset(("boundaries", "record_defaults"))
 _VIEWS = frozenset(("items", "keys", "values"))
+# In files that import these, keys() may well be that of a table, which has indices.
+_KEYED = frozenset(("pandas", "pd", "DataFrame", "Series"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -30,9 +32,13 @@ def uses(tree: ast.Module, made: frozenset[str]) -> Iterator[tuple[str, int]]:
         made: all names that the file binds, as the file's own function `map` may return a list.
     """
     makers = _MAKERS - made
+    scopes = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))]
+    indexed = _VIEWS - {"keys"} if made & _KEYED else _VIEWS
+    for scope in scopes:
+        for view, line in _used_views(scope, indexed):
+            yield f"the list of .{view}()", line
     if "*" in made or not makers:
         return
-    scopes = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))]
     for scope in scopes:
         lazy = _lazy_names(scope, makers)
         for node in ast.walk(scope):
@@ -87,6 +93,41 @@ def _bound(scope: ast.AST) -> Iterator[str]:
 def _maker(node: ast.expr, makers: frozenset[str]) -> str:
     called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     return node.func.id if called and node.func.id in makers else ""  # type: ignore[attr-defined]
+
+
+def _used_views(scope: ast.AST, indexed: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """Yields views of dicts that are added, indexed or sorted, with the number of each line."""
+    named = _view_names(scope)
+    for node in _own_nodes(scope):
+        match node:
+            case ast.BinOp(left, ast.Add(), right):
+                sides = [_view(left), _view(right)]
+                lists = [isinstance(side, ast.List | ast.ListComp) for side in (left, right)]
+                if all(sides) or (any(sides) and any(lists)):
+                    yield next(filter(None, sides)), node.lineno
+            case ast.Subscript(value) if _view(value) in indexed:
+                yield _view(value), node.lineno
+            case ast.Call(ast.Attribute(ast.Name(name), "sort")) if name in named:
+                yield named[name], node.lineno
+
+
+def _view_names(scope: ast.AST) -> dict[str, str]:
+    """Returns names whose only value in a scope is a view of a dict, with the method of each."""
+    found: dict[str, str] = {}
+    for node in _own_nodes(scope):
+        match node:
+            case ast.Assign([ast.Name(name)], value) if _view(value):
+                found[name] = _view(value)
+    bound = Counter(_bound(scope))
+    return {name: view for name, view in found.items() if bound[name] == 1}
+
+
+def _view(node: ast.expr) -> str:
+    """Returns the name of the method, if `node` is a call that makes a view of a dict."""
+    match node:
+        case ast.Call(ast.Attribute(attr=view), [], []) if view in _VIEWS:
+            return view
+    return ""
 
 
 def _views(node: ast.AST) -> Iterator[tuple[str, int]]:

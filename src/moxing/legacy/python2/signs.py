@@ -47,6 +47,7 @@ _MODULES = frozenset(
 _METHODS = frozenset(("has_key", "iteritems", "iterkeys", "itervalues"))
 _ANY = re.compile(
     rb"\bprint\s*(?:>>|$)|\b(?:map|filter|zip)\(|\b(?:boundaries|record_defaults)\s*=|"
+    rb"\.(?:items|keys|values)\(\)|"
     + b"|".join(
         rb"\b" + name.rpartition(".")[2].encode() + rb"\b"
         for name in sorted(_NAMES | _MODULES | _METHODS)
