@@ -51,11 +51,13 @@ def prepare() -> None:
 def prepare_bare() -> None:
     """Gives tf_keras the behavior that only the package `keras` had, and `tf.keras` did not."""
     from moxing.legacy.keras import free_variables, old_arguments, own_parts
+    from moxing.legacy.keras.bare import optimizers
 
     prepare()
     old_arguments.serve_bare()
     free_variables.serve_bare()
     own_parts.serve_bare()
+    optimizers.serve_bare()
     _move_home()
 
 
