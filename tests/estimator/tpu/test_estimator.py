@@ -218,9 +218,10 @@ def test_addresses_of_tpus_are_refused() -> None:
         tpu.RunConfig(tpu_config={"num_shards": 8})  # type: ignore[arg-type]
 
 
-def test_a_resolver_of_no_tpu_is_this_process() -> None:
-    """Programs create it for use_tpu=False, too, as `FLAGS.tpu if FLAGS.use_tpu else ""`."""
-    resolver = tpu.TPUClusterResolver("", zone=None, project=None)
+@pytest.mark.parametrize("none", ["", None])
+def test_a_resolver_of_no_tpu_is_this_process(none: str | None) -> None:
+    """Programs create it for use_tpu=False, too: of FLAGS.tpu, which is not given, or of ""."""
+    resolver = tpu.TPUClusterResolver(none, zone=None, project=None)
     assert resolver.master() == resolver.get_master() == ""
     assert resolver.cluster_spec().as_dict() == {}
     assert resolver.get_job_name() is None

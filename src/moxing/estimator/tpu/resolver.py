@@ -8,21 +8,24 @@ import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxNotSupportedError
 
-_HERE = ("", "local")
+_HERE = (None, "", "local")
+_UNSET = object()
 
 
 class TPUClusterResolver(tf.distribute.cluster_resolver.ClusterResolver):
     """The address of no TPU: of this process itself.
 
     Args:
-        tpu: must be "" or "local", as programs pass it that are to run without a TPU.
+        tpu: must be None, "" or "local", as programs pass it that are to run without a TPU: the
+            value of a flag that is not given.
         *arguments, **keywords: where a TPU would be found (zone, project and the like); not used.
 
     Raises:
-        MoxNotSupportedError: `tpu` is missing or names a TPU, and there are none here.
+        MoxNotSupportedError: `tpu` is left out, which looks for a TPU, or names a TPU, and there
+            are none here.
     """
 
-    def __init__(self, tpu: Any = None, *arguments: Any, **keywords: Any) -> None:
+    def __init__(self, tpu: Any = _UNSET, *arguments: Any, **keywords: Any) -> None:
         del arguments, keywords
         if tpu not in _HERE:
             raise MoxNotSupportedError(
