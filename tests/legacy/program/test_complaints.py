@@ -254,9 +254,12 @@ def test_paths_in_object_stores_get_a_hint(run: Run, source: str) -> None:
     )
 
 
-def test_missing_modules_say_where_they_were_looked_for(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["__init__.py", "resnet.py"])
+def test_missing_modules_say_where_they_were_looked_for(
+    run: Run, tmp_path: Path, file: str
+) -> None:
     (tmp_path / "code" / "nets").mkdir(parents=True)
-    (tmp_path / "code" / "nets" / "__init__.py").touch()
+    (tmp_path / "code" / "nets" / file).touch()
 
     text = run("import nets.resnet\n")
 

@@ -106,6 +106,7 @@ def _about_relative(error: BaseException) -> str:
     while not name.count(".") or os.path.isfile(os.path.join(above, "__init__.py")):
         above, part = os.path.split(above)
         name = f"{part}.{name}"
+    name = name.removesuffix(".__main__")  # Python runs that module of a package by itself
     return (
         f"{os.path.basename(main)} is a part of a package: run it as a module,"
         f" `mox run -m {name}`, in the folder {above}."
@@ -175,8 +176,14 @@ def _somewhere_near(name: str, folder: str) -> str | None:
     except OSError:
         below = []
     for place in (*below, parent, os.path.dirname(parent)):
-        if os.path.isfile(os.path.join(place, f"{name}.py")) or os.path.isfile(
-            os.path.join(place, name, "__init__.py")
-        ):
+        if os.path.isfile(os.path.join(place, f"{name}.py")) or _is_package(place, name):
             return place
     return None
+
+
+def _is_package(place: str, name: str) -> bool:
+    # Python 3 imports folders without __init__.py, too.
+    try:
+        return any(file.endswith(".py") for file in os.listdir(os.path.join(place, name)))
+    except OSError:
+        return False
