@@ -271,6 +271,25 @@ def test_missing_modules_say_where_they_were_looked_for(
     assert "importer.py" not in text
 
 
+@pytest.mark.parametrize(("file", "module"), [("__main__", "ocr"), ("train", "ocr.train")])
+def test_parts_of_packages_are_run_as_modules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, module: str
+) -> None:
+    (tmp_path / "ocr").mkdir()
+    (tmp_path / "ocr" / "__init__.py").touch()
+    main = types.ModuleType("__main__")
+    main.__file__ = str(tmp_path / "ocr" / f"{file}.py")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    error = ImportError("attempted relative import with no known parent package")
+
+    told = hints(error, str(tmp_path / "ocr"), True)
+
+    assert told == [
+        f"{file}.py is a part of a package: run it as a module, `mox run -m {module}`, in the"
+        f" folder {tmp_path}."
+    ]
+
+
 @pytest.mark.parametrize("installer", [True, False])
 def test_missing_modules_of_cython_say_how_to_compile_them(
     run: Run, tmp_path: Path, installer: bool
