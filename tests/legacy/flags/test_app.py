@@ -85,3 +85,22 @@ def test_a_command_line_may_be_given(run: Any) -> None:
         run(main=seen.append, argv=["train.py", "--n=5", "left"])
 
     assert seen == [["train.py", "left"]]
+
+
+def test_flags_of_a_main_that_parses_itself_are_not_ignored(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = ["--phase=test", "--fooo=1"]
+    monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+    line = CommandLine(arguments, {}, ())
+    flags = TolerantFlags(line, absl_flags.FlagValues())
+    program: dict[str, Any] = {"line": line, "seen": []}
+    source = "import argparse\ndef main(_):\n    line.take(['phase'])\n    line.check_unknown()"
+    exec(source, program)
+
+    with pytest.raises(SystemExit):
+        app.runner(flags, line)(main=program["main"])
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "ignored flags that the script does not define: --fooo"
+    ]

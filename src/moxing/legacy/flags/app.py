@@ -10,6 +10,8 @@ from moxing.errors import MoxAttributeError
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
 
+_PARSERS = frozenset(("argparse", "ArgumentParser"))
+
 
 def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoReturn]:
     """Returns the `tf.app.run` for these flags."""
@@ -39,7 +41,10 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
                 f"tf.app.run() calls main(argv), but {sys.argv[0]} has no function main."
             )
         rest = flags(sys.argv if argv is None else argv)
-        command_line.check_unknown()
+        # A main that parses arguments itself takes flags that are unknown so far; they are checked
+        # as it does, or before the first run of a session.
+        if _PARSERS.isdisjoint(getattr(main, "__globals__", ())):
+            command_line.check_unknown()
         result = main(rest)
         # Any other result, such as that of mox.run, would count as a failure.
         sys.exit(result if isinstance(result, int | str) else None)
