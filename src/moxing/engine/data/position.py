@@ -64,6 +64,8 @@ class Place:
         workers: the number of processes that took the data, and of those that take it now; None:
             the same number.
         shared_anew: whether other numbers of processes or devices share each batch now.
+        again: the number of elements, of all processes together, that were taken behind these
+            batches: too few for a step of this run, they come again if batches are dropped.
     """
 
     steps: int
@@ -73,6 +75,7 @@ class Place:
     ended: bool = False
     workers: tuple[int, int] | None = None
     shared_anew: bool = False
+    again: int = 0
 
 
 class _Transfer:
@@ -106,12 +109,14 @@ class Position:
     Attributes:
         kind: how the place is kept; changes to COUNT where the state is too large or fails.
         pipelines: identifies the pipelines, to notice later that they have changed.
+        again: the number of elements, of all processes together, that this run reads again.
     """
 
     def __init__(self, step: Iterable[tf.Operation | tf.Tensor], positioned: bool) -> None:
         targets = list(step)
         graph = tf.get_default_graph()
         self.pipelines: tuple[str, ...] = ()
+        self.again = 0
         self._reads = [] if positioned else reads(targets)
         found = [] if positioned else [Pipeline(op) for op in iterators(targets, graph)]
         self._reasons = [reason for reason in (item.refusal() for item in found) if reason]
@@ -227,8 +232,10 @@ class Position:
             behind = self._restored(session, place.state)
             if behind is not None:
                 steps = place.steps * behind // max(place.batches, 1)
-                place, reason = replace(place, steps=steps, batches=behind), places.WAITED
-        return not place.batches or self._skip(session, place, stopped, reason)
+                place = replace(place, steps=steps, batches=behind, again=0)
+                reason = places.WAITED
+        self.again = place.again
+        return not place.batches + place.again or self._skip(session, place, stopped, reason)
 
     def _restored(self, session: tf.Session, content: bytes) -> int | None:
         """Restores a saved place, and returns the number of batches to read and drop from there.
@@ -267,7 +274,8 @@ class Position:
         except tf.errors.OutOfRangeError:
             TENSORFLOW.warning("%s", places.ended_before(done, batches))
             return True
-        TENSORFLOW.info("%s", places.skipped(place.steps, time.monotonic() - began, reason))
+        seconds = time.monotonic() - began
+        TENSORFLOW.info("%s", places.skipped(place.steps, seconds, reason, place.again))
         return True
 
 

@@ -251,7 +251,8 @@ class Commits:
     def _extra(self, step: int, input_ended: bool) -> dict[str, Any]:
         """Returns the facts for the manifest beside the variables."""
         state, steps = self._start.state, step - self.first
-        before = (state.input_steps, state.taken) if self.goes_on else (0, 0)
+        taken = state.taken - self._position.again
+        before = (state.input_steps, taken) if self.goes_on else (0, 0)
         extra: dict[str, Any] = {
             start_state.INPUT_STEPS: before[0] + steps * self._batches,
             start_state.INPUT_TAKEN: before[1] + steps * self._elements,

@@ -211,7 +211,10 @@ class Runner:
             saved["state"] = None if state.ended else read_input(start)
             known = read_extra(start).get(start_state.INPUT_PIPELINES)
             saved["pipelines"] = None if known is None else tuple(known)
-        steps = state.input_steps if shares else state.taken // start_state.elements(self._job)
+        steps, again = divmod(state.taken, start_state.elements(self._job))
+        if shares:
+            steps, again = state.input_steps, 0
+        saved["again"] = again
         place = PlaceInData(steps, steps * self._job.batches, ended=state.ended, **saved)
         return self._position.restore(opened, place, lambda: stop.signal is not None)
 

@@ -25,11 +25,19 @@ def starts_over(steps: int, reason: str) -> str:
     )
 
 
-def skipped(steps: int, seconds: float, reason: str) -> str:
-    """Said after the data of earlier runs was read again and skipped."""
+def skipped(steps: int, seconds: float, reason: str, again: int = 0) -> str:
+    """Said after the data of earlier runs was read again and skipped.
+
+    Args:
+        steps: the number of steps whose data was skipped.
+        seconds: the time that it took.
+        reason: why the position was not restored.
+        again: the number of elements behind them that this run takes once more.
+    """
+    more = f" The {again} elements behind it, too few for a step, are taken once more."
     return (
         f"Skipped the data of the {steps} steps before, in {seconds:.1f} s: it was read again and"
-        f" dropped, because {reason}."
+        f" dropped, because {reason}.{more if again else ''}"
     )
 
 
