@@ -14,7 +14,7 @@ import pytest
 
 from moxing.errors import MoxValueError
 from moxing.legacy.face.faces import Faces
-from moxing.legacy.libraries.gym import face
+from moxing.legacy.libraries.gym import face, making
 
 pytest.importorskip("gymnasium")
 
@@ -54,12 +54,22 @@ def test_the_limit_of_time_is_a_wrapper_that_programs_change(gym: Any) -> None:
     assert free.goal_position == 0.5
 
 
-def test_a_version_that_is_gone_is_the_latest_and_is_named(gym: Any, caplog: Any) -> None:
+def test_a_version_that_is_gone_is_the_next_and_is_named(gym: Any, caplog: Any) -> None:
     env = gym.make("Pendulum-v0")
     assert (env.spec.id, env.reset().shape) == ("Pendulum-v0", (3,))
     assert any("'Pendulum-v0' makes" in text or "Pendulum-v1" in text for text in caplog.messages)
+    for gone, today in (("Hopper-v1", "Hopper-v4"), ("Hopper-v2", "Hopper-v4"), ("Taxi-v4",) * 2):
+        assert making._todays(gone) == today  # Without MuJoCo, which makes the environment.
     with pytest.raises(gym.error.Error, match="Nope"):
         gym.make("Nope-v0")
+    with pytest.raises(gym.error.Error, match="CartPole"):
+        gym.make("CartPole-v7")
+
+
+def test_the_games_of_atari_are_in_a_package_of_their_own(gym: Any, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "ale_py", None)
+    with pytest.raises(gym.error.NameNotFound, match="pip install ale-py"):
+        gym.make("NoGameOfThisName-v0")
 
 
 @pytest.mark.parametrize("before_0_9", [False, True])

@@ -63,7 +63,7 @@ class Registry:
         import gymnasium
 
         others = [name for name in gymnasium.registry if name not in self.env_specs]
-        return [*self.env_specs.values(), *map(self.spec, others)]
+        return [*self.env_specs.values(), *(_described(name, name) for name in others)]
 
     def spec(self, path: str) -> EnvSpec:
         """The specification of an environment.
@@ -161,31 +161,51 @@ def adapted(env: Any) -> Any:
 
 
 def _todays(path: str) -> str:
-    """The name in gymnasium of an environment of gym: its version may be a later version."""
+    """The name in gymnasium of an environment of gym: its version may be the next that is left."""
     import gymnasium
 
-    if path not in gymnasium.registry:
-        _add_atari()
-    if path in gymnasium.registry:
+    if path not in gymnasium.registry and not _add_atari():
+        _explain_atari(path)
+    if path in gymnasium.registry and isinstance(gymnasium.registry[path].entry_point, str):
         return path
-    stem = re.sub(r"-v\d+$", "-v", path)
-    later = [name for name in gymnasium.registry if re.fullmatch(re.escape(stem) + r"\d+", name)]
+    stem, _, version = path.rpartition("-v")
+    versions = {
+        int(spec.version or 0): name
+        for name, spec in gymnasium.registry.items()
+        # Versions that are gone raise an error where others name a class.
+        if spec.name == stem and spec.namespace is None and isinstance(spec.entry_point, str)
+    }
+    later = [number for number in versions if not version.isdigit() or number > int(version)]
     if not later:
-        gymnasium.spec(path)  # Raises a sentence with the names that are near.
-    name = max(later, key=lambda name: int(name[len(stem) :]))
+        gymnasium.spec(path)  # Raises an error with the names that are near.
+    name = versions[min(later)]
     say_once(
-        f"gym.make({path!r}) makes {name!r}: gymnasium {gymnasium.__version__} has no other version"
-        " of this environment, and rewards or limits may differ."
+        f"gym.make({path!r}) makes {name!r}: gymnasium {gymnasium.__version__} no longer has that"
+        " version of this environment, and rewards or limits may differ."
     )
     return name
 
 
-def _add_atari() -> None:
-    """Registers the games of Atari, where their package is installed."""
+def _add_atari() -> bool:
+    """Registers the games of Atari; returns whether their package is installed."""
     import gymnasium
 
     with contextlib.suppress(ImportError):
         gymnasium.register_envs(importlib.import_module("ale_py"))
+        return True
+    return False
+
+
+def _explain_atari(path: str) -> None:
+    """Raises an error for a name of which gymnasium has no version, without the games of Atari."""
+    import gymnasium
+
+    stem = path.rpartition("-v")[0]
+    if all(spec.name != stem for spec in gymnasium.registry.values()):
+        raise gymnasium.error.NameNotFound(
+            f"gymnasium has no environment {path!r}. The games of Atari are in a package of their"
+            " own: pip install ale-py."
+        )
 
 
 def _described(name: str, shown: str) -> EnvSpec:
