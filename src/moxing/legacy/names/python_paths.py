@@ -62,7 +62,42 @@ _PLATFORM = {
     "gfile": old_names.PLATFORM_GFILE,
 }
 
+# Names that modules give to another class or function once TensorFlow 2's behavior is on.
+_OF_V1 = {
+    "data.ops": {
+        "dataset_ops": ("Dataset",),
+        "readers": ("FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"),
+    },
+    "data.experimental.ops": {
+        "counter": ("Counter",),
+        "interleave_ops": ("choose_from_datasets", "sample_from_datasets"),
+        "random_ops": ("RandomDataset",),
+        "readers": (
+            *("CsvDataset", "SqlDataset"),
+            *("make_batched_features_dataset", "make_csv_dataset"),
+        ),
+    },
+}
+
+
+def _data_of_v1(package: str) -> Spec:
+    """The package `ops` of data sets, as it is without TensorFlow 2's behavior."""
+    public = f"{_V1}.{package.removesuffix('.ops')}"
+    return _package(
+        package,
+        {
+            module: _module(f"{package}.{module}", {name: f"{public}:{name}" for name in names})
+            for module, names in _OF_V1[package].items()
+        },
+    )
+
+
+_DATA = {
+    "ops": _data_of_v1("data.ops"),
+    "experimental": _package("data.experimental", {"ops": _data_of_v1("data.experimental.ops")}),
+}
 _FRAMEWORK = {
+    "device": _module("framework.device", {"DeviceSpec": f"{_V1}:DeviceSpec"}),
     "common_shapes": _module(
         "framework.common_shapes",
         {
@@ -210,6 +245,7 @@ PYTHON = Spec(
             },
         ),
         "__version__": _VERSION,
+        "data": _package("data", _DATA),
         "estimator": estimator_paths.SPEC,
         "feature_column": _package("feature_column", _FEATURE_COLUMN),
         "framework": _package("framework", _FRAMEWORK),
