@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -16,12 +18,13 @@ from moxing.legacy.sessions import closing
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    before = session.BaseSession.close
+    kind = session.BaseSession
+    before = kind.__init__, kind.__del__, kind.close
     monkeypatch.setattr(closing, "_SECONDS", 1.0)
     closing.install()
     closing.install()  # Once more changes nothing.
     yield
-    session.BaseSession.close = before
+    kind.__init__, kind.__del__, kind.close = before
 
 
 def test_it_does_not_wait_for_python_code_that_waits(caplog: pytest.LogCaptureFixture) -> None:
@@ -82,3 +85,25 @@ def test_errors_of_closing_are_the_caller_s(monkeypatch: pytest.MonkeyPatch) -> 
         patched.setattr(session.tf_session, "TF_CloseSession", fail)
         with pytest.raises(tf.errors.CancelledError, match="has gone"):
             opened.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_leaves_the_sessions_of_its_parent_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow waits there for threads and locks of the parent, now and then for ever."""
+    with tf.Graph().as_default():
+        value = tf.reduce_sum(tf.random.normal([100, 100]))
+        opened = tf.Session()
+        opened.run(value)
+        child = os.fork()
+        if not child:
+            for name in ("TF_CloseSession", "TF_DeleteSession"):
+                monkeypatch.setattr(session.tf_session, name, lambda *_: os._exit(9))
+            opened.close()
+            del opened
+            gc.collect()
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        opened.run(value)
+        opened.close()
+        with pytest.raises(RuntimeError, match="closed Session"):
+            opened.run(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import os
 import sys
 from typing import Any
 
@@ -15,18 +16,32 @@ _unended: list[Any] = []
 
 
 def install() -> None:
-    """From now on closing a session waits for ten seconds at most.
+    """From now on closing a session waits for ten seconds at most, and not at all in a fork.
 
     TensorFlow waits for the steps of other threads, such as of queue runners. It cancels their
-    native operations, but no `tf.py_func`: if that waits for data, the program never ends.
+    native operations, but no `tf.py_func`: if that waits for data, the program never ends. A
+    process that was forked, such as a worker of Keras' generators, has none of these threads: if
+    Python collects a session of its parent there, TensorFlow waits for ever.
     """
     from tensorflow.python.client import session
 
     close: Any = session.BaseSession.close
     if hasattr(close, "mox_bounded"):
         return
+    start: Any = session.BaseSession.__init__
+    delete: Any = session.BaseSession.__del__
+
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        self.mox_process = os.getpid()
+        start(self, *arguments, **keywords)
+
+    def __del__(self: Any) -> None:
+        if not _is_of_parent(self):
+            delete(self)
 
     def bounded(self: Any) -> None:
+        if _is_of_parent(self):
+            return
         if not _calls_python():
             close(self)
             return
@@ -56,7 +71,17 @@ def install() -> None:
         _say()
 
     bounded.mox_bounded = close  # type: ignore[attr-defined]
+    # Other changes to sessions are known by their marks.
+    __init__.__dict__.update(vars(start))
+    session.BaseSession.__init__ = __init__
+    session.BaseSession.__del__ = __del__
     session.BaseSession.close = bounded
+
+
+def _is_of_parent(session: Any) -> bool:
+    """Whether a session was made by the process of which this process is a fork."""
+    own = os.getpid()
+    return getattr(session, "mox_process", own) != own
 
 
 def _calls_python() -> bool:
