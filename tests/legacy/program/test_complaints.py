@@ -486,6 +486,8 @@ def test_integers_out_of_the_range_of_an_array_and_packages_with_successors() ->
     ]
     assert hints(OverflowError("too large"), ".", True) == []
     assert hints(gone, ".", True)[0].endswith("pip install gymnasium")
+    sonnet = ModuleNotFoundError("No module named 'sonnet'", name="sonnet")
+    assert "pip install --no-deps 'dm-sonnet<2'" in hints(sonnet, ".", True)[0]
     for module, package in (("progressbar", "progressbar2"), ("spacy", "spacy")):
         absent = ModuleNotFoundError(f"No module named '{module}'", name=module)
         assert hints(absent, ".", True)[0].endswith(f"pip install {package}.")

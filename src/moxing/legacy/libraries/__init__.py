@@ -100,6 +100,8 @@ PACKAGES = {
 SUCCESSORS = {
     "gym": "gym's last release does not run with NumPy 2. Install its successor, gymnasium, which"
     " openmox shows as the gym of 2016-2021 to the program: pip install gymnasium",
+    "sonnet": "Programs of TensorFlow 1.x need Sonnet 1, which runs here without the versions that"
+    " it asks for: pip install --no-deps 'dm-sonnet<2' contextlib2 semantic_version",
 }
 
 
