@@ -61,6 +61,16 @@ def synchronized(loss: tf.Tensor, _: Any) -> Any:
     return made
 
 
+def synchronized_by_a_hook_of_before(loss: tf.Tensor, _: Any) -> Any:
+    """The hook may be made before the update, and asks the optimizer for its operations later."""
+    inner = tf.train.GradientDescentOptimizer(0.1)
+    optimizer = tf.train.SyncReplicasOptimizer(inner, replicas_to_aggregate=2)
+    hook = optimizer.make_session_run_hook(is_chief=True, num_tokens=2)
+    made = optimizer.minimize(loss, step())
+    hook.begin()
+    return made
+
+
 def without_a_step(loss: tf.Tensor, _: Any) -> Any:
     """Programs that count by themselves."""
     made = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
@@ -80,6 +90,7 @@ def of_keras(loss: tf.Tensor, weights: Any) -> Any:
     [
         (clipped, 0.2),
         (synchronized, np.inf),
+        (synchronized_by_a_hook_of_before, np.inf),
         (without_a_step, np.inf),
         (of_keras, np.inf),
     ],

@@ -51,7 +51,10 @@ def captured() -> Iterator[list[Update]]:
     with ExitStack() as stack:
         for kind in _of_v1_kinds():
             stack.enter_context(_replaced(kind, _of_v1(noted)))
-        stack.enter_context(_replaced(tf.train.SyncReplicasOptimizer, _of_wrapper(noted)))
+        stack.enter_context(_replaced(tf.train.SyncReplicasOptimizer, _of_wrapper))
+        stack.enter_context(
+            _replaced(tf.train.SyncReplicasOptimizer, _idle_hook, "make_session_run_hook")
+        )
         stack.enter_context(_following(noted))
         stack.enter_context(uncounted())
         for module, name in _KERAS:
@@ -91,14 +94,16 @@ def _following(noted: list[Update]) -> Iterator[None]:
 
 @contextmanager
 def _replaced(
-    kind: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]
+    kind: Any,
+    make: Callable[[Callable[..., Any]], Callable[..., Any]],
+    method: str = "apply_gradients",
 ) -> Iterator[None]:
-    original = kind.__dict__["apply_gradients"]
-    kind.apply_gradients = make(original)
+    original = kind.__dict__[method]
+    setattr(kind, method, make(original))
     try:
         yield
     finally:
-        kind.apply_gradients = original
+        setattr(kind, method, original)
 
 
 def _of_v1(noted: list[Update]) -> Callable[..., Any]:
@@ -119,23 +124,22 @@ def _of_v1(noted: list[Update]) -> Callable[..., Any]:
     return make
 
 
-def _of_wrapper(noted: list[Update]) -> Callable[..., Any]:
+def _of_wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
     """Makes SyncReplicasOptimizer call its inner optimizer directly: the engine synchronizes."""
+    del original
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        del original
+    def apply_gradients(
+        self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> tf.Operation:
+        return self._opt.apply_gradients(grads_and_vars, global_step, name)
 
-        def apply_gradients(
-            self: Any, grads_and_vars: Any, global_step: Any = None, name: str | None = None
-        ) -> tf.Operation:
-            self._gradients_applied = True  # Otherwise the optimizer refuses to return its hook.
-            self._chief_queue_runner = self._local_step_init_op = None
-            self.make_session_run_hook = lambda *_, **__: tf.train.SessionRunHook()
-            return self._opt.apply_gradients(grads_and_vars, global_step, name)
+    return apply_gradients
 
-        return apply_gradients
 
-    return make
+def _idle_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes SyncReplicasOptimizer return a hook without work, before its update or behind it."""
+    del original
+    return lambda self, *_, **__: tf.train.SessionRunHook()
 
 
 def _of_keras(noted: list[Update]) -> Callable[..., Any]:
