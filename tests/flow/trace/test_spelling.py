@@ -73,6 +73,12 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
             x, 2, use_bias=True, kernel_initializer=ONE, bias_initializer=TWO, name="d"
         ),
     ),
+    "dense, trainable by default": (
+        lambda x, i: f.layers.dense(
+            x, 2, kernel_initializer=ONE, bias_initializer=TWO, trainable=None, name="d"
+        ),
+        lambda x, i: f.layers.dense(x, 2, None, True, ONE, TWO, name="d"),
+    ),
     "nn.conv2d": (
         lambda x, i: f.nn.conv2d(*_image(x), 1, "SAME", "NCHW", 1, 2, "c"),
         lambda x, i: f.nn.conv2d(*_image(x), 1, "SAME", "NCHW", groups=2),

@@ -150,7 +150,8 @@ def _is_whole(size: Any) -> bool:
 
 def _has_regularizer(args: tuple[Any, ...]) -> bool:
     """Whether a regularizer, or None in its place, comes before `trainable`, as from 2020 on."""
-    return len(args) > 4 and not isinstance(args[4], int)
+    place = args[4:6]
+    return bool(place) and not isinstance(place[0], int) and not isinstance(place[-1], str)
 
 
 @spelling.placed(
