@@ -70,6 +70,32 @@ def test_a_pipeline_of_2020_decodes_resizes_crops_mirrors_and_normalizes(
     np.testing.assert_allclose(done, wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("quality", [50, 95])
+def test_jpeg_images_have_the_pixels_of_the_original_s_decoder(
+    tmp_path: Path, quality: int
+) -> None:
+    """Pillow, as OpenCV, decodes by libjpeg's exact transform."""
+    stream, record = io.BytesIO(), OFRecord()
+    Image.fromarray(CHANCE.integers(0, 255, (8, 12, 3), dtype=np.uint8)).resize((90, 60)).save(
+        stream, "JPEG", quality=quality
+    )
+    record.feature["encoded"].bytes_list.value.append(stream.getvalue())
+    files.write(str(tmp_path / "part-0"), [record])
+    content = np.frombuffer(stream.getvalue(), np.int8)[None]
+    wanted = np.asarray(Image.open(stream))
+
+    @flow.function
+    def read(content: Any = flow.MirroredTensorListDef((1, content.size), flow.int8)) -> Any:  # noqa: B008
+        conf = flow.data.BlobConf("encoded", (60, 90, 3), flow.uint8, flow.data.ImageCodec())
+        images = flow.image.decode(flow.tensor_list_to_tensor_buffer(content), color_space="RGB")
+        listed = flow.tensor_buffer_to_tensor_list(images, (60, 90, 3), flow.uint8)
+        return flow.data.decode_ofrecord(str(tmp_path), conf, 1, 1)[0], listed
+
+    record_image, listed = read([[content]]).get()
+    np.testing.assert_array_equal(record_image[0], wanted[..., ::-1])
+    np.testing.assert_array_equal(listed.ndarray_lists()[0][0][0], wanted)
+
+
 def test_a_shorter_side_is_resized_and_a_window_cut_out_of_the_middle(folder: str) -> None:
     @flow.function
     def read() -> Any:

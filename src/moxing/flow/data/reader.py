@@ -261,7 +261,7 @@ def _image_fault(kind: str, values: Any, conf: BlobConf) -> str:
         )
     with tf.Graph().as_default(), tf.Session() as session:
         text = tf.placeholder(tf.string, [])
-        pixels = tf.io.decode_image(text, channels=3, expand_animations=False)
+        pixels = decode.pixels_of(text)
         try:
             shape = session.run(tf.shape(pixels), {text: values[0]})
         except tf.errors.InvalidArgumentError:
