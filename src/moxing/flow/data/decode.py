@@ -21,6 +21,7 @@ from moxing.flow.data.conf import (
     ImageTargetResizePreprocessor,
     NormByChannelPreprocessor,
 )
+from moxing.flow.trace.images import pixels_of
 
 _NUMBERS = {
     "float_list": tf.float32,
@@ -125,24 +126,6 @@ def bytes_rows(feature: tf.Tensor, conf: BlobConf) -> tf.Tensor:
     with tf.control_dependencies([_require(fits, "bytes of another shape")]):
         values = _signed(tf.reshape(texts, [-1]), length)
     return tf.cast(tf.reshape(values, [-1, rows, length]), conf.dtype)
-
-
-def pixels_of(content: tf.Tensor, channels: int = 3) -> tf.Tensor:
-    """The pixels of the file of an image: uint8 [height, width, channels], RGB.
-
-    A JPEG file is decoded by the exact transform, as the original's OpenCV does. TensorFlow's
-    default is another one, whose values differ by 1 on average.
-    """
-
-    def jpeg() -> tf.Tensor:
-        return tf.io.decode_jpeg(content, channels, dct_method="INTEGER_ACCURATE")
-
-    def other() -> tf.Tensor:
-        return tf.io.decode_image(content, channels, expand_animations=False)
-
-    pixels = tf.cond(tf.image.is_jpeg(content), jpeg, other)
-    pixels.set_shape([None, None, channels])
-    return pixels
 
 
 def image(content: tf.Tensor, conf: BlobConf) -> tf.Tensor:

@@ -16,6 +16,7 @@ from moxing.errors import MoxError, MoxValueError, near_matches
 from moxing.flow.core.record.record_pb2 import OFRecord
 from moxing.flow.data import decode, files
 from moxing.flow.data.conf import BlobConf, BytesListCodec, ImageCodec
+from moxing.flow.trace.images import pixels_of
 from moxing.framework import file
 
 _plain = tf.autograph.experimental.do_not_convert
@@ -261,7 +262,7 @@ def _image_fault(kind: str, values: Any, conf: BlobConf) -> str:
         )
     with tf.Graph().as_default(), tf.Session() as session:
         text = tf.placeholder(tf.string, [])
-        pixels = decode.pixels_of(text)
+        pixels = pixels_of(text)
         try:
             shape = session.run(tf.shape(pixels), {text: values[0]})
         except tf.errors.InvalidArgumentError:

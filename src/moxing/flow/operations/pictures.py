@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from moxing.errors import MoxTypeError, MoxValueError, shown
-from moxing.flow.data import decode
 from moxing.flow.operations.lists import codes, horizontal, vertical
 from moxing.flow.trace import lists
 from moxing.flow.trace.blobs import Blob
+from moxing.flow.trace.images import pixels_of
 from moxing.flow.trace.lists import TensorList
 
 
@@ -51,7 +51,7 @@ def image_decode(
     def one(content: tf.Tensor) -> tf.Tensor:
         places = tf.cast(tf.bitcast(content, tf.uint8), tf.int32)
         text = tf.strings.reduce_join(tf.gather(letters, places))
-        pixels = decode.pixels_of(text, channels)
+        pixels = pixels_of(text, channels)
         return tf.cast(tf.reverse(pixels, [-1]) if color_space == "BGR" else pixels, kind)
 
     return source.changed(one, kind, (None, None, channels))
