@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from moxing.engine.graph.rewrites import fused_sums
 from moxing.errors import MoxValueError
 from moxing.legacy.face import importer
 from moxing.legacy.face.faces import Faces, Spec
-from moxing.legacy.program import complaints
+from moxing.legacy.program import complaints, tracebacks
 from moxing.legacy.program.hints import hints
 
 Run = Callable[[str], str]
@@ -252,6 +253,18 @@ def test_paths_in_object_stores_get_a_hint(run: Run, source: str) -> None:
         "s3://b/a.txt is in an object store, which Python's own functions do not read: use"
         " mox.file.* or mox.file.shift('os','mox').\nexit 1"
     )
+
+
+def test_missing_libraries_behind_faces_are_missed_by_the_program() -> None:
+    faces = Faces({"images": Spec(roots=("images",), library=True)})
+    with pytest.raises(ModuleNotFoundError, match="No module named 'images'") as raised:
+        faces.load("images.measure")
+
+    tracebacks.trim(raised.value, __file__)
+
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(raised.value.__traceback__)]
+    assert files == [__file__]
+    assert tracebacks.came_from(raised.value, lambda file: file == __file__)
 
 
 @pytest.mark.parametrize("file", ["__init__.py", "resnet.py"])

@@ -21,6 +21,7 @@ from moxing.legacy.libraries import (
 from moxing.legacy.libraries.gensim import face as gensim_face
 from moxing.legacy.libraries.gym import face as gym_face
 from moxing.legacy.libraries.networkx import face as networkx_face
+from moxing.legacy.libraries.skimage import face as skimage_face
 
 # Module -> the package to install.
 PACKAGES = {
@@ -121,6 +122,7 @@ def specs() -> dict[str, Spec]:
         "pylab": matplotlib_face.pylab_spec(),
         "ruamel": data_files.ruamel_spec(),
         "scipy": scipy_face.spec(),
+        "skimage": skimage_face.spec(),
         "sklearn": sklearn_face.spec(),
         "yaml": data_files.yaml_spec(),
     }

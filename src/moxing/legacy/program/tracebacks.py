@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import linecache
 import os
 import types
@@ -52,11 +53,29 @@ def came_from(error: BaseException, owns: Callable[[str], bool]) -> bool:
 def trim(error: BaseException, script: str) -> None:
     """Removes the launcher's frames from the tracebacks of an error and of its causes."""
     for current in chain(error):
-        current.__traceback__ = _trimmed(current.__traceback__, script)
+        found = list(entries(current.__traceback__))
+        if isinstance(current, ImportError):
+            found = _without_forwarding(found)
+        current.__traceback__ = _trimmed(found, script)
 
 
-def _trimmed(trace: types.TracebackType | None, script: str) -> types.TracebackType | None:
-    found = list(entries(trace))
+def _without_forwarding(found: list[types.TracebackType]) -> list[types.TracebackType]:
+    """Returns the frames without those in which a face imports a module that isn't there.
+
+    Python leaves the frames of its own importer out of such an error.
+    """
+    files = [entry.tb_frame.f_code.co_filename for entry in found]
+    end = len(files)
+    while end and (files[end - 1] == importlib.__file__ or files[end - 1].startswith("<frozen im")):
+        end -= 1
+    if end == len(files) or not files[end - 1].startswith(_OURS):
+        return found
+    while end and files[end - 1].startswith(_OURS):
+        end -= 1
+    return found[:end] or found
+
+
+def _trimmed(found: list[types.TracebackType], script: str) -> types.TracebackType | None:
     files = [entry.tb_frame.f_code.co_filename for entry in found]
     if script in files:
         found = found[files.index(script) :]

@@ -1,0 +1,1 @@
+"""scikit-image as it was before 0.19, for the modules of programs."""
