@@ -196,11 +196,17 @@ def test_files_of_text_hold_any_bytes(tmp_path: Path) -> None:
         out.write(text)
         out.write(u'\\xe9'.encode('latin-1'))
         out.close()
+        with open(folder + '/more.txt', 'wt') as out:
+            print >>out, 1
+        with open(folder + '/more.txt', 'at') as out:
+            out.write('2')
+        more = open(folder + '/more.txt', 'rt').read(), open(folder + '/more.txt', 'r+t').read(1)
         """,
         folder=str(tmp_path),
     )
 
     assert values["lines"][0] == "é\n"
+    assert values["more"] == ("1\n2", "1")
     assert (tmp_path / "out.txt").read_bytes() == b"n 1\n" + b"\xc3\xa9\r\n\xff\n" + b"\xe9"
 
 

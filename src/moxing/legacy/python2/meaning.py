@@ -182,7 +182,8 @@ def open(name: Any, mode: str = "r", buffering: int = -1) -> Any:
     A line ends at `\\n`; with `U` in the mode at `\\r` and `\\r\\n` too. Bytes can be written too,
     and text into binary files.
     """
-    plain = mode.replace("U", "") or "r"
+    # On Linux, t says nothing in Python 2.
+    plain = mode.replace("U", "").replace("t", "") or "r"
     if "b" in plain:
         return binaries.accepting(
             builtins.open(name, plain, -1 if buffering in (0, 1) else buffering),
