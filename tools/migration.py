@@ -195,12 +195,21 @@ class Shown:
                 value = getattr(value, part)
             except (AttributeError, NotImplementedError, ImportError) as error:
                 if isinstance(value, type):
+                    if _only_users_see(value, part):
+                        return ""
                     return f"{path}: {error}"
                 try:
                     value = self._faces.load(path)
                 except (ImportError, AttributeError):
                     return str(error) or f"{path} is missing."
         return ""
+
+
+def _only_users_see(owner: type, name: str) -> bool:
+    """Whether a class has an attribute of its time for the program's modules alone."""
+    from moxing.legacy.libraries import users_only
+
+    return any(isinstance(vars(kind).get(name), users_only.OldAttribute) for kind in owner.__mro__)
 
 
 def _is_installed(module: str) -> bool:

@@ -136,7 +136,9 @@ def test_the_reductions_over_devices_have_the_names_of_both_times(faces: Faces) 
     assert issubclass(shown.ReductionToOneDeviceCrossTowerOps, tf.distribute.CrossDeviceOps)
 
 
-def test_the_directions_of_cudnn_are_in_its_file_of_operations(faces: Faces) -> None:
+def test_directions_of_cudnn_and_nests_of_data_are_in_their_files(faces: Faces) -> None:
+    nest = faces.load("tensorflow.contrib.data.python.util").nest
+    assert nest.flatten([(1, 2), 3]) == [1, 2, 3]
     file = faces.load("tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops")
     assert file.CUDNN_RNN_BIDIRECTION == "bidirectional"
     assert file.CudnnGRU is faces.load("tensorflow").contrib.cudnn_rnn.CudnnGRU

@@ -255,7 +255,14 @@ _CRF = Spec(roots=(f"{_HERE}.crf",), names={"python": _python("crf", "ops", "crf
 _DATA = Spec(
     roots=(f"{_HERE}.data", f"{_HERE}.old_data", f"{_V1}.data.experimental"),
     names={
-        "python": _python("data", "ops", "batching", "dataset_ops", "grouping", "interleave_ops")
+        "python": Spec(
+            names={
+                **_python(
+                    "data", "ops", "batching", "dataset_ops", "grouping", "interleave_ops"
+                ).names,
+                "util": Spec(names={"nest": "face:tensorflow.python.util.nest"}),
+            }
+        )
     },
     fallback=(f"{_V1}.data",),
 )

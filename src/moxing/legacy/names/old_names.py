@@ -134,6 +134,11 @@ RENAMED = {
                     "rnn": NN,
                     "rnn_cell": "face:tensorflow.nn.rnn_cell",
                     "seq2seq": _LEGACY,
+                    "translate": Spec(
+                        names={"data_utils": "moxing.legacy.names.translate_data"},
+                        otherwise=" Take the other files of the translation tutorial from the"
+                        " folder of the program that you run.",
+                    ),
                 },
                 otherwise=" Take the reader of the PTB tutorial from the folder of the program"
                 " that you run: it was a script, not a part of TensorFlow.",

@@ -140,6 +140,20 @@ def test_the_monitor_writes_the_episodes(gym: Any, tmp_path: Any) -> None:
     assert not path.exists()
 
 
+def test_a_dict_of_observations_becomes_a_vector(gym: Any) -> None:
+    box = gym.spaces.Box(-1, 1, shape=(2,))
+
+    class Reach(gym.GoalEnv):
+        observation_space = gym.spaces.Dict({"observation": box, "desired_goal": box})
+
+        def reset(self) -> Any:
+            return {"observation": np.array([1, 2]), "desired_goal": np.array([3, 4])}
+
+    env = gym.wrappers.FlattenDictWrapper(Reach(), ["desired_goal", "observation"])
+    assert env.reset().tolist() == [3, 4, 1, 2]
+    assert env.observation_space.shape == (4,)
+
+
 def test_tables_and_seeds(gym: Any) -> None:
     discrete = gym.envs.toy_text.discrete
     chances = {

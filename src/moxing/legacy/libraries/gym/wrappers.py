@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from moxing.errors import MoxValueError
-from moxing.legacy.libraries.gym.core import Wrapper
+from moxing.legacy.libraries.gym.core import ObservationWrapper, Wrapper
 from moxing.legacy.libraries.gym.notices import say_once
 
 
@@ -129,3 +132,20 @@ class Monitor(Wrapper):
         }
         self._file.write_text(json.dumps(facts), encoding="utf-8")
         self.env.close()
+
+
+class FlattenDictWrapper(ObservationWrapper):
+    """Shows parts of a dict of observations as one vector, in the order of `dict_keys`."""
+
+    def __init__(self, env: Any, dict_keys: Sequence[str]) -> None:
+        from gymnasium import spaces
+
+        super().__init__(env)
+        self.dict_keys = dict_keys
+        parts = [env.observation_space.spaces[key] for key in dict_keys]
+        size = sum(int(np.prod(part.shape)) for part in parts)
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape=(size,), dtype=np.float32)
+
+    def observation(self, observation: Any) -> np.ndarray:
+        """The vector, of shape [size]."""
+        return np.concatenate([np.ravel(observation[key]) for key in self.dict_keys])
