@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -107,3 +109,17 @@ def test_a_fork_leaves_the_sessions_of_its_parent_alone(monkeypatch: pytest.Monk
         opened.close()
         with pytest.raises(RuntimeError, match="closed Session"):
             opened.run(value)
+
+
+def test_python_may_shut_down_with_a_session_open() -> None:
+    program = """
+import tensorflow.compat.v1 as tf
+from moxing.legacy.sessions import closing
+closing.install()
+for name in dir(closing):  # As Python does at last, before it deletes the session.
+    setattr(closing, name, None)
+session = tf.Session(graph=tf.Graph())
+session.__del__()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

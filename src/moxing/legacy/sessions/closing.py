@@ -31,16 +31,25 @@ def install() -> None:
     start: Any = session.BaseSession.__init__
     delete: Any = session.BaseSession.__del__
 
+    getpid = (
+        os.getpid
+    )  # As Python shuts down, sessions are deleted when this module's names are gone.
+
+    def is_of_parent(made: Any) -> bool:
+        """Whether a session was made by the process of which this process is a fork."""
+        own = getpid()
+        return getattr(made, "mox_process", own) != own
+
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
-        self.mox_process = os.getpid()
+        self.mox_process = getpid()
         start(self, *arguments, **keywords)
 
     def __del__(self: Any) -> None:
-        if not _is_of_parent(self):
+        if not is_of_parent(self):
             delete(self)
 
     def bounded(self: Any) -> None:
-        if _is_of_parent(self):
+        if is_of_parent(self):
             return
         if not _calls_python():
             close(self)
@@ -76,12 +85,6 @@ def install() -> None:
     session.BaseSession.__init__ = __init__
     session.BaseSession.__del__ = __del__
     session.BaseSession.close = bounded
-
-
-def _is_of_parent(session: Any) -> bool:
-    """Whether a session was made by the process of which this process is a fork."""
-    own = os.getpid()
-    return getattr(session, "mox_process", own) != own
 
 
 def _calls_python() -> bool:
