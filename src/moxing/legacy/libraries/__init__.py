@@ -40,6 +40,7 @@ PACKAGES = {
     "Image": "pillow",
     "imageio": "imageio",
     "inflect": "inflect",
+    "ipdb": "ipdb",
     "jieba": "jieba",
     "jsonlines": "jsonlines",
     "Levenshtein": "levenshtein",
