@@ -56,9 +56,11 @@ def ended_before(done: int, batches: int) -> str:
 
 def other_workers(before: int, now: int) -> str:
     """Says why the saved position is not used with another number of processes."""
+    earlier = "1 process" if before == 1 else f"{before} processes"
     return (
-        f"{before} processes took it and now there are {now}. Each sample is still seen once where"
-        " the processes divide one order (Dataset.shard behind shuffle with a seed, not in front)"
+        f"{earlier} took it and now there {'is' if now == 1 else 'are'} {now}. Each sample is still"
+        " seen once where the processes divide one order (Dataset.shard behind shuffle with a seed,"
+        " not in front)"
     )
 
 
