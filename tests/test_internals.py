@@ -99,6 +99,8 @@ TABLE = {
         " record_summaries_every_n_global_steps scalar should_record_summaries"
         " summary_writer_initializer_op"
     ),
+    "tensorflow.python.autograph.core": "config",
+    "tensorflow.python.autograph.core.config": "Action CONVERSION_RULES",
     "tensorflow.python.autograph.impl.api": "autograph_artifact",
     "tensorflow.python.ops.rnn": "_transpose_batch_time _best_effort_input_batch_size",
     "tf_keras.src.backend": "_SEED_GENERATOR _GRAPH_LEARNING_PHASES _get_variables track_variable",

@@ -50,8 +50,8 @@ def prepare() -> None:
 
 def prepare_bare() -> None:
     """Gives tf_keras the behavior that only the package `keras` had, and `tf.keras` did not."""
-    from moxing.legacy.keras import free_variables, old_arguments, own_parts
-    from moxing.legacy.keras.bare import optimizers
+    from moxing.legacy.keras import free_variables, old_arguments
+    from moxing.legacy.keras.bare import optimizers, own_parts
 
     prepare()
     old_arguments.serve_bare()
