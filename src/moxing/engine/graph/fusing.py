@@ -12,6 +12,9 @@ _FUSED = "Conv2D"
 
 def configure(config: tf.ConfigProto, graph: tf.Graph) -> None:
     """Lets the session of a server run a graph that has convolutions in bfloat16."""
+    outputs = (output for op in graph.get_operations() for output in op.outputs)
+    if not any(output.dtype.base_dtype == tf.bfloat16 for output in outputs):
+        return  # The definition of a large graph takes time to make.
     definition = graph.as_graph_def()
     nodes = [*definition.node, *(n for f in definition.library.function for n in f.node_def)]
     kinds = {node.attr["T"].type for node in nodes if node.op == _FUSED}
