@@ -32,7 +32,7 @@ def test_a_server_runs_a_convolution_with_its_activation(kind: tf.DType) -> None
 def test_other_graphs_are_fused_as_before(kind: tf.DType) -> None:
     with tf.Graph().as_default() as graph:
         if kind == tf.bfloat16:  # In a function, as of a loop.
-            tf.function(lambda: convolution(kind)[1]).get_concrete_function().add_to_graph(graph)
+            tf.function(lambda: convolution(kind)[1])()
         else:
             convolution(kind)
         config = tf.ConfigProto()
