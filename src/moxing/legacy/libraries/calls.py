@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TypeVar
 
 from moxing.legacy.python2 import signs
@@ -36,6 +37,19 @@ _OPERATORS = {
     ast.Mult: "mul",
     ast.Sub: "sub",
 }
+# Operators between values that may be numbers or arrays of NumPy.
+_ARITHMETIC = {
+    ast.Add: "add",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Mult: "mul",
+    ast.Pow: "pow",
+    ast.Sub: "sub",
+}
+_NUMPY = frozenset(("np", "numpy"))
+# Functions that give numbers or texts of Python, whatever they are given.
+_OF_PYTHON = frozenset(("float", "int", "len", "range", "str"))
 _UFUNCS = frozenset(
     ("add", "bitwise_and", "bitwise_or", "divide", "maximum", "minimum", "multiply", "subtract")
 )
@@ -70,7 +84,8 @@ def may_change(source: bytes) -> bool:
 
 def change(tree: ast.Module) -> bool:
     """Changes the tree of a program; returns whether anything was changed."""
-    visitor = _Changes(signs.names_made(tree))
+    made = signs.names_made(tree)
+    visitor = _Changes(made, _of_numpy(tree) if made & _NUMPY else frozenset())
     visitor.visit(tree)
     if visitor.uses_helper:
         place = 0
@@ -88,8 +103,8 @@ def change(tree: ast.Module) -> bool:
 
 
 class _Changes(ast.NodeTransformer):
-    def __init__(self, made: frozenset[str]) -> None:
-        self._made = made
+    def __init__(self, made: frozenset[str], arrays: frozenset[str]) -> None:
+        self._made, self._arrays = made, arrays
         self._in_class = False
         self.changed = self.uses_helper = False
 
@@ -153,7 +168,14 @@ class _Changes(ast.NodeTransformer):
         name = _OPERATORS.get(type(node.op))
         if name and (name == "lshift" or _is_wide(node.left) or _is_wide(node.right)):
             return self._help("operate", ast.Constant(name), node.left, node.right, at=node)
+        name = _ARITHMETIC.get(type(node.op))
+        sides = (node.left, node.right)
+        if name and not any(map(_is_plain, sides)) and any(self._is_of_numpy(x) for x in sides):
+            return self._help(name, *sides, at=node)
         return node
+
+    def _is_of_numpy(self, node: ast.expr) -> bool:
+        return not self._arrays.isdisjoint(_names_in(node))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -299,6 +321,67 @@ def _names_tensors(node: ast.AST) -> bool:
         or (isinstance(part, ast.Constant) and isinstance(part.value, str))
     }
     return not names.isdisjoint(("Tensor", "Variable"))
+
+
+def _of_numpy(tree: ast.Module) -> frozenset[str]:
+    """Returns the names of variables and attributes that may hold numbers or arrays of NumPy.
+
+    They are assigned somewhere in the program what NumPy, or another such name, gives. Arithmetic
+    between other names, as with counters of loops, is left as it is: each change takes time.
+    """
+    found = set(_NUMPY)
+    assigned = [
+        (frozenset(_names_set(target)), frozenset(_names_in(value)))
+        for target, value in _assignments(tree)
+    ]
+    while True:
+        more = {
+            name for targets, values in assigned if not found.isdisjoint(values) for name in targets
+        }
+        if more <= found:
+            return frozenset(found)
+        found |= more
+
+
+def _assignments(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            yield from ((target, node.value) for target in node.targets)
+        elif isinstance(node, ast.For | ast.comprehension):
+            yield node.target, node.iter
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            yield node.target, node.value
+
+
+def _names_set(target: ast.AST) -> Iterator[str]:
+    """Yields the names that an assignment changes; of `x[i]`, the `x`."""
+    if isinstance(target, ast.Tuple | ast.List):
+        for part in target.elts:
+            yield from _names_set(part)
+    elif isinstance(target, ast.Subscript | ast.Starred):
+        yield from _names_set(target.value)
+    else:
+        yield from _names_in(target)
+
+
+def _names_in(node: ast.AST) -> Iterator[str]:
+    """Yields the names in an expression on which its type depends; of `self.x`, the attribute."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in _OF_PYTHON:
+        return
+    if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in ("self", "cls"):
+        yield node.attr
+    elif isinstance(node, ast.Name):
+        yield node.id
+    else:
+        for part in ast.iter_child_nodes(node):
+            yield from _names_in(part)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an operation with this operand gives the same as ever: with a text, a list, 0.5."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) is not int
+    return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.ListComp)
 
 
 def _is_wide(node: ast.expr) -> bool:

@@ -210,6 +210,71 @@ def widened(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         raise
 
 
+# The order of kinds of types; numbers of a lower kind than an array's never change its kind.
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Returns an operator whose results have the types that NumPy 1 gave them.
+
+    Until NumPy 2, the value of a single number decided with an array, not the number's type: an
+    array of float32 stayed one beside `np.sqrt(2.0)`. In NumPy 2 it becomes an array of float64.
+    """
+
+    def operate(left: Any, right: Any) -> Any:
+        if isinstance(left, np.integer) or isinstance(right, np.integer):
+            result = widened(function, left, right)
+        else:
+            try:
+                result = function(left, right)
+            except OverflowError:
+                result = widened(function, left, right)
+        return _as_before(function, left, right, result) if type(result) is np.ndarray else result
+
+    return operate
+
+
+def _as_before(
+    function: Callable[[Any, Any], Any], left: Any, right: Any, result: np.ndarray
+) -> np.ndarray:
+    if _is_number(right) and _is_array(left):
+        kind = _kind_before(left, right)
+        if kind is not None and np.promote_types(left.dtype, right.dtype) != kind:
+            return function(left, kind.type(right))
+    elif _is_number(left) and _is_array(right):
+        kind = _kind_before(right, left)
+        if kind is not None and np.promote_types(left.dtype, right.dtype) != kind:
+            return function(kind.type(left), right)
+    return result
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _ARRAYS) and value.ndim == 0
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) is np.ndarray and value.ndim > 0
+
+
+def _kind_before(values: np.ndarray, number: Any) -> np.dtype | None:
+    """The type of an array beside a number, in NumPy 1; None: as today."""
+    kind, other = values.dtype, number.dtype
+    if kind.kind not in _KINDS or other.kind not in _KINDS:
+        return None
+    if _KINDS[other.kind] > _KINDS[kind.kind]:
+        return None
+    if kind.kind in "iu" and other.kind in "iu":
+        limits = np.iinfo(kind)
+        if limits.min <= int(number) <= limits.max:
+            return kind
+    return np.promote_types(kind, np.min_scalar_type(number))
+
+
+add, sub, mul = (_arithmetic(getattr(operator, name)) for name in ("add", "sub", "mul"))
+truediv, floordiv = (_arithmetic(getattr(operator, name)) for name in ("truediv", "floordiv"))
+mod, pow = (_arithmetic(getattr(operator, name)) for name in ("mod", "pow"))
+
+
 def _is_single_integer(value: Any) -> bool:
     return isinstance(value, _ARRAYS) and value.ndim == 0 and value.dtype.kind in "iu"
 
