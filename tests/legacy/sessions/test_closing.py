@@ -94,14 +94,15 @@ def test_a_fork_leaves_the_sessions_of_its_parent_alone(monkeypatch: pytest.Monk
     """TensorFlow waits there for threads and locks of the parent, now and then for ever."""
     with tf.Graph().as_default():
         value = tf.reduce_sum(tf.random.normal([100, 100]))
-        opened = tf.Session()
+        opened, early = tf.Session(), tf.Session()
         opened.run(value)
+        del early.mox_process  # type: ignore[attr-defined]  # As of a session made before.
         child = os.fork()
         if not child:
             for name in ("TF_CloseSession", "TF_DeleteSession"):
                 monkeypatch.setattr(session.tf_session, name, lambda *_: os._exit(9))
             opened.close()
-            del opened
+            del opened, early
             gc.collect()
             os._exit(7)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -31,14 +31,13 @@ def install() -> None:
     start: Any = session.BaseSession.__init__
     delete: Any = session.BaseSession.__del__
 
-    getpid = (
-        os.getpid
-    )  # As Python shuts down, sessions are deleted when this module's names are gone.
+    # As Python shuts down, sessions are deleted when this module's names are gone.
+    getpid = os.getpid
+    installed = getpid()
 
     def is_of_parent(made: Any) -> bool:
         """Whether a session was made by the process of which this process is a fork."""
-        own = getpid()
-        return getattr(made, "mox_process", own) != own
+        return getattr(made, "mox_process", installed) != getpid()
 
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
         self.mox_process = getpid()
