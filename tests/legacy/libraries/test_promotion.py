@@ -35,6 +35,11 @@ CASES = {
     "u1[0] + hundred": "int64",
     "u1[0] + 100": "int64",
     "np.float64(2) * np.float32(3)": "float64",
+    "np.float32(2) * np.float32(3)": "float32",
+    "np.float32(2) * hundred": "float64",
+    "0.5 * np.float32(2)": "float64",
+    "np.int64(2) * np.float32(3)": "float64",
+    "0.5 * f4": "float32",
 }
 
 
@@ -67,6 +72,33 @@ def test_values(program: Any) -> None:
     assert (values["text"], values["joined"]) == ("a2", [1, 1])
 
 
+def test_sums_in_place(program: Any) -> None:
+    """A sum of losses that a session gives is one of 64 bits, which `json` takes for a float."""
+    values = program(
+        """
+        import json, numpy as np
+        class Session:
+            def run(self, what):
+                return np.float32(0.1)
+        total, count, sess = 0., 0, Session()
+        for _ in range(3):
+            loss = sess.run('loss')
+            total += loss * 2
+            count += 1
+        text = json.dumps(total / count)
+        weights = same = np.ones(2, np.float32)
+        weights *= np.float64(2)
+        names = more = ['a']
+        names += [loss]
+        """
+    )
+    assert values["total"] == pytest.approx(3 * 2 * float(np.float32(0.1)), rel=1e-12)
+    assert float(values["text"]) == values["total"] / 3
+    assert values["same"] is values["weights"]
+    assert (values["same"].tolist(), values["same"].dtype) == ([2.0, 2.0], np.float32)
+    assert values["names"] is values["more"]
+
+
 @pytest.mark.parametrize(
     ("source", "is_changed"),
     [
@@ -75,7 +107,8 @@ def test_values(program: Any) -> None:
         ("import numpy as np\na = np.ones(2)\nfor v in a:\n  b = v\n  c = b * d\n", True),
         ("import numpy as np\na = np.ones(2)\nfor i in range(len(a)):\n  c = i * d\n", False),
         ("import numpy as np\na = np.ones(2)\nc = d * e + f - 1\n", False),
-        ("import numpy as np\na = 2.0 * np.ones(2)\n", False),
+        ("import numpy as np\na = 'x' + np.ones(2)\n", False),
+        ("import tensorflow as tf\na = sess.run(b)\nc += a\n", True),
         ("import tensorflow as tf\na = tf.ones(2)\nb = a * a\n", False),
     ],
 )

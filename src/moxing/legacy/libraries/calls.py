@@ -48,6 +48,9 @@ _ARITHMETIC = {
     ast.Sub: "sub",
 }
 _NUMPY = frozenset(("np", "numpy"))
+_LIBRARIES = _NUMPY | {"tf", "tensorflow"}
+# Methods of sessions and tensors that give numbers and arrays of NumPy.
+_FETCHES = frozenset(("eval", "run"))
 # Functions that give numbers or texts of Python, whatever they are given.
 _OF_PYTHON = frozenset(("float", "int", "len", "range", "str"))
 _UFUNCS = frozenset(
@@ -85,7 +88,7 @@ def may_change(source: bytes) -> bool:
 def change(tree: ast.Module) -> bool:
     """Changes the tree of a program; returns whether anything was changed."""
     made = signs.names_made(tree)
-    visitor = _Changes(made, _of_numpy(tree) if made & _NUMPY else frozenset())
+    visitor = _Changes(made, _of_numpy(tree) if made & _LIBRARIES else frozenset())
     visitor.visit(tree)
     if visitor.uses_helper:
         place = 0
@@ -265,6 +268,11 @@ class _Changes(ast.NodeTransformer):
             name = ast.Constant(f"i{name.rstrip('_')}")
             value = self._help("operate", name, _load(target.id), node.value, at=node)
             return _placed(ast.Assign([target], value), node)
+        name = _ARITHMETIC.get(type(node.op))
+        meets = name and not _is_plain(node.value) and isinstance(target, ast.Name)
+        if meets and any(map(self._is_of_numpy, (target, node.value))):
+            value = self._help(f"i{name}", _load(target.id), node.value, at=node)
+            return _placed(ast.Assign([target], value), node)
         if self._in_class or not isinstance(target, ast.Subscript):
             return node
         if isinstance(node.value, ast.Constant):
@@ -326,8 +334,9 @@ def _names_tensors(node: ast.AST) -> bool:
 def _of_numpy(tree: ast.Module) -> frozenset[str]:
     """Returns the names of variables and attributes that may hold numbers or arrays of NumPy.
 
-    They are assigned somewhere in the program what NumPy, or another such name, gives. Arithmetic
-    between other names, as with counters of loops, is left as it is: each change takes time.
+    They are assigned somewhere in the program what NumPy, a session or another such name gives.
+    Arithmetic between other names, as with counters of loops, is left as it is: each change takes
+    time.
     """
     found = set(_NUMPY)
     assigned = [
@@ -372,15 +381,17 @@ def _names_in(node: ast.AST) -> Iterator[str]:
         yield node.attr
     elif isinstance(node, ast.Name):
         yield node.id
+    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _FETCHES:
+        yield from _NUMPY
     else:
         for part in ast.iter_child_nodes(node):
             yield from _names_in(part)
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether an operation with this operand gives the same as ever: with a text, a list, 0.5."""
+    """Whether an operation with this operand gives the same as ever: with a text or a list."""
     if isinstance(node, ast.Constant):
-        return type(node.value) is not int
+        return type(node.value) not in (int, float)
     return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.ListComp)
 
 

@@ -210,6 +210,10 @@ def widened(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         raise
 
 
+def _int64(value: int) -> Any:
+    return np.int64(value) if -(2**63) <= value < 2**63 else value
+
+
 # The order of kinds of types; numbers of a lower kind than an array's never change its kind.
 _KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
@@ -229,9 +233,41 @@ def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
                 result = function(left, right)
             except OverflowError:
                 result = widened(function, left, right)
+        if type(result) in _SHORT:
+            return _of_numbers(function, left, right, result)
         return _as_before(function, left, right, result) if type(result) is np.ndarray else result
 
     return operate
+
+
+def _in_place(
+    update: Callable[[Any, Any], Any], operate: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """Returns `x += y` and its kin, as `_arithmetic` returns `x + y`.
+
+    What is no number, such as an array or a list, is changed in its place.
+    """
+
+    def function(left: Any, right: Any) -> Any:
+        is_number = isinstance(left, int | float | np.generic)
+        return operate(left, right) if is_number else update(left, right)
+
+    return function
+
+
+_SHORT = frozenset((np.float16, np.float32))
+_WIDE = {int: _int64, float: np.float64}
+
+
+def _of_numbers(
+    function: Callable[[Any, Any], Any], left: Any, right: Any, result: np.generic
+) -> np.generic:
+    """The result for two numbers: a number of Python was one of 64 bits for NumPy 1."""
+    if type(left) in _WIDE:
+        return function(_WIDE[type(left)](left), right)
+    if type(right) in _WIDE:
+        return function(left, _WIDE[type(right)](right))
+    return result
 
 
 def _as_before(
@@ -273,14 +309,14 @@ def _kind_before(values: np.ndarray, number: Any) -> np.dtype | None:
 add, sub, mul = (_arithmetic(getattr(operator, name)) for name in ("add", "sub", "mul"))
 truediv, floordiv = (_arithmetic(getattr(operator, name)) for name in ("truediv", "floordiv"))
 mod, pow = (_arithmetic(getattr(operator, name)) for name in ("mod", "pow"))
+iadd, isub = _in_place(operator.iadd, add), _in_place(operator.isub, sub)
+imul, itruediv = _in_place(operator.imul, mul), _in_place(operator.itruediv, truediv)
+ifloordiv, imod = _in_place(operator.ifloordiv, floordiv), _in_place(operator.imod, mod)
+ipow = _in_place(operator.ipow, pow)
 
 
 def _is_single_integer(value: Any) -> bool:
     return isinstance(value, _ARRAYS) and value.ndim == 0 and value.dtype.kind in "iu"
-
-
-def _int64(value: int) -> Any:
-    return np.int64(value) if -(2**63) <= value < 2**63 else value
 
 
 def compare(a: Any, b: Any, same: bool) -> Any:
