@@ -65,7 +65,7 @@ _POINTWISE = frozenset(
 )
 _CONVOLUTIONS = frozenset({"Conv2D", "DepthwiseConv2dNative"})
 _POOLS = frozenset({"AvgPool", "MaxPool"})
-# Of these operations, the first input alone carries the picture.
+# Operations whose first input alone carries the picture.
 _PADS = frozenset({"Pad", "PadV2", "MirrorPad"})
 _ONE_PICTURE = _CONVOLUTIONS | _POOLS | _PADS | {"BiasAdd"}
 
@@ -134,7 +134,7 @@ class _Field(NamedTuple):
 
 
 class _Layer(NamedTuple):
-    """What one operation adds along one axis; `padding` is None where a resolution decides."""
+    """The part of one operation along one axis; `padding` is None where a resolution decides."""
 
     kernel: int
     stride: int
@@ -242,7 +242,7 @@ def _wider(name: str, one: _Field, other: _Field) -> _Field:
         )
     if one.padding is None or other.padding is None:
         return _Field(max(one.size, other.size), one.stride, None)
-    # Of aligned ways, the middles of the fields are one place.
+    # Two ways are aligned if the middles of their fields are one place.
     if one.size - 2 * one.padding != other.size - 2 * other.padding:
         raise ValueError(
             f"Graph is not aligned: the centers of the receptive fields at '{name}' differ"

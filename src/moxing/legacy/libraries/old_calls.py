@@ -275,12 +275,10 @@ def _as_before(
 ) -> np.ndarray:
     if _is_number(right) and _is_array(left):
         kind = _kind_before(left, right)
-        if kind is not None and np.promote_types(left.dtype, right.dtype) != kind:
-            return function(left, kind.type(right))
-    elif _is_number(left) and _is_array(right):
+        return result if kind is None else function(left, kind.type(right))
+    if _is_number(left) and _is_array(right):
         kind = _kind_before(right, left)
-        if kind is not None and np.promote_types(left.dtype, right.dtype) != kind:
-            return function(kind.type(left), right)
+        return result if kind is None else function(kind.type(left), right)
     return result
 
 
@@ -293,17 +291,18 @@ def _is_array(value: Any) -> bool:
 
 
 def _kind_before(values: np.ndarray, number: Any) -> np.dtype | None:
-    """The type of an array beside a number, in NumPy 1; None: as today."""
+    """The type to which NumPy 1 brought an array and a number; None: the type of NumPy 2."""
     kind, other = values.dtype, number.dtype
     if kind.kind not in _KINDS or other.kind not in _KINDS:
         return None
     if _KINDS[other.kind] > _KINDS[kind.kind]:
         return None
+    before = np.promote_types(kind, np.min_scalar_type(number))
     if kind.kind in "iu" and other.kind in "iu":
         limits = np.iinfo(kind)
         if limits.min <= int(number) <= limits.max:
-            return kind
-    return np.promote_types(kind, np.min_scalar_type(number))
+            before = kind
+    return None if before == np.promote_types(kind, other) else before
 
 
 add, sub, mul = (_arithmetic(getattr(operator, name)) for name in ("add", "sub", "mul"))

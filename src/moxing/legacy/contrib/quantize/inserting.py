@@ -85,5 +85,5 @@ def _round(tensor: Any, name: str, how: Any, done: set[Any]) -> None:
     done.add(tensor.ref())
     readers = list(tensor.consumers())
     rounded = rounded_activations(name, tensor, *how)
-    # Of the operations that read the tensor, those that round it go on reading it.
+    # The operations that round the tensor go on reading it; all others read the rounded tensor.
     reroute(tensor, rounded, keep=set(tensor.consumers()) - set(readers))

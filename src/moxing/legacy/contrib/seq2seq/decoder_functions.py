@@ -245,7 +245,7 @@ class _Greedy:
     def step(
         self, time: Any, output: Any, end: Any, maximum_length: Any, symbols: int
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are done, the embeddings of the next symbols, and the logits."""
+        """Returns which sequences are done, the embeddings of the next symbols, and the logits."""
         if output is None:
             ids = tf.fill([self._batch], tf.cast(self._start, self._dtype))
             done = tf.zeros([self._batch], tf.bool)

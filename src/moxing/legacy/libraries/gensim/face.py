@@ -13,7 +13,7 @@ from moxing.legacy.libraries import users_only
 
 _MODELS = ("word2vec:Word2Vec", "fasttext:FastText", "doc2vec:Doc2Vec")
 _RENAMED = {"size": "vector_size", "iter": "epochs"}
-# What a model itself had before 1.0, and its word vectors have since.
+# Methods that models themselves had before 1.0, and their word vectors have since.
 _OF_VECTORS = (
     *("__contains__", "__getitem__", "doesnt_match", "most_similar", "most_similar_cosmul"),
     *("n_similarity", "similar_by_vector", "similar_by_word", "similarity", "wmdistance"),
@@ -45,7 +45,7 @@ def spec() -> Spec:
 
 
 class Word(NamedTuple):
-    """What a vocabulary knows of a word: its place among the vectors, and how often it occurs."""
+    """A word in a vocabulary: its place among the vectors, and how often the word occurs."""
 
     index: int
     count: int

@@ -137,7 +137,7 @@ class ObservationWrapper(Wrapper):
         return self.observation(observation), reward, done, info
 
     def observation(self, observation: Any) -> Any:
-        """What the wrapper shows of an observation."""
+        """Returns the observation that the wrapper shows in place of the given observation."""
         return self._observation(observation)
 
     def _observation(self, observation: Any) -> Any:
