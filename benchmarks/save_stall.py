@@ -1,10 +1,11 @@
 """How much training time a checkpoint costs that goes to an object store.
 
-Starts moto's server on loopback and trains a model of about 25 million float32 variables with
-momentum (200 MB a checkpoint), with a save every --interval seconds, to a local directory and to
-the store, each in a process of its own. The run's own pace is the measure, for a machine's speed
-changes from minute to minute: steps done in the half interval that begins with a save, which holds
-the save and its upload, beside those in the half before the next save, where nothing is saved.
+Starts moto's server on loopback and trains a model of float32 variables with momentum, about 50
+million of them by default (400 MB a checkpoint), with a save every --interval seconds, to a local
+directory and to the store, each in a process of its own. The run's own pace is the measure, for a
+machine's speed changes from minute to minute: steps done in the half interval that begins with a
+save, which holds the save and its upload, beside those in the half before the next save, where
+nothing is saved.
 
 Prints the seconds that a save costs (median), and which share of the time that is where a save is
 made every 60 seconds, the default of mox.run; and how much later than another step the step after a
@@ -12,7 +13,7 @@ save ends, which is how long training stands still. The rest of the cost is what
 the processors while training goes on. The server runs on the same machine and takes a part of its
 processors, as no store does.
 
-    python benchmarks/save_stall.py [--interval N] [--saves N] [--only disk|store]
+    python benchmarks/save_stall.py [--interval N] [--saves N] [--megabytes N] [--only disk|store]
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from moxing.engine.job.job import (
 from moxing.engine.run import execution
 
 log_dir, saves, interval = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-SIZE, LAYERS = 1580, 10
+SIZE, LAYERS = 1580, int(sys.argv[4])
 
 def input_fn(mode):
     return tf.random.normal([64, SIZE])
@@ -85,13 +86,17 @@ execution.execute(Job(
 print(json.dumps({"steps": Times.ends, "saves": Saves.begins}))
 """
 
+LAYER_MEGABYTES = 20  # 1,580 x 1,580 values of 4 bytes, and as many of the momentum.
 
-def train(log_dir: str, saves: int, interval: float, work: str) -> dict[str, list[float]]:
+
+def train(
+    log_dir: str, saves: int, interval: float, layers: int, work: str
+) -> dict[str, list[float]]:
     """Moments at which steps ended and saves began."""
     keys = {"ACCESS_KEY_ID": "benchmark", "SECRET_ACCESS_KEY": "benchmark"}
     environment = os.environ | keys | {"MOX_FILE_CACHE_DIR": work, "TF_CPP_MIN_LOG_LEVEL": "2"}
     done = subprocess.run(
-        [sys.executable, "-c", WORKER, log_dir, str(saves), str(interval)],
+        [sys.executable, "-c", WORKER, log_dir, str(saves), str(interval), str(layers)],
         env=environment,
         check=True,
         stdout=subprocess.PIPE,
@@ -123,15 +128,17 @@ def pauses(moments: dict[str, list[float]]) -> list[float]:
 
 def main() -> None:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--interval", type=float, default=30.0, help="seconds between saves")
     parser.add_argument("--saves", type=int, default=8, help="how many to measure")
+    parser.add_argument("--megabytes", type=int, default=400, help="size of a checkpoint")
     parser.add_argument("--only", choices=("disk", "store"))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as work, server():
         for kind in [given.only] if given.only else ["disk", "store"]:
             path = f"{work}/disk" if kind == "disk" else f"s3://{BUCKET}/run"
-            moments = train(path, given.saves + 1, given.interval, work)
+            layers = max(1, given.megabytes // LAYER_MEGABYTES)
+            moments = train(path, given.saves + 1, given.interval, layers, work)
             found, still = costs(moments), statistics.median(pauses(moments))
             each = ", ".join(f"{cost:.1f}" for cost in found)
             cost = statistics.median(found)

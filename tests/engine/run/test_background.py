@@ -35,6 +35,26 @@ def _copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "LEAST", 0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities are those of whole processes")
+def test_a_write_leaves_the_processors_to_the_training() -> None:
+    def nice() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    found: dict[str, int] = {}
+
+    def write() -> None:
+        found["write"] = nice()
+        inner = threading.Thread(target=lambda: found.update(inner=nice()))
+        inner.start()
+        inner.join(SECONDS)
+
+    background, before = Background(), nice()
+    background.start("of step 1", write)
+    background.wait()
+    assert nice() == before
+    assert found == {"write": min(before + 5, 19), "inner": min(before + 5, 19)}
+
+
 class _At(tf.train.SessionRunHook):
     """Calls a function after a step."""
 

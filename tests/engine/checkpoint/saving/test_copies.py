@@ -101,7 +101,7 @@ def test_memory_is_needed_for_the_copies_and_for_an_eighth_of_them(
 def test_values_are_fetched_in_parts_of_about_equal_size(
     sizes: list[int], count: int, expected: list[list[int]]
 ) -> None:
-    assert copies._parts(sizes, count) == expected
+    assert copies._parts(range(len(sizes)), sizes, count) == expected
 
 
 def test_few_values_and_states_that_have_no_array_are_not_copied(

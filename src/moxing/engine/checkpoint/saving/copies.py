@@ -12,7 +12,8 @@ from moxing.framework.free_memory import free_memory
 from moxing.logs import TENSORFLOW
 
 LEAST = 32 << 20  # Bytes; a smaller checkpoint is written sooner than a second graph is made.
-_FETCHES = 8  # Session calls that fetch all values.
+_FETCHES = 8  # Session calls that copy all values.
+_AT_ONCE = 4  # Operations of a call that copy at the same time.
 _ALIGNED = 64  # TensorFlow does not copy an array whose address is a multiple of this.
 
 
@@ -26,6 +27,7 @@ class Copies:
     def __init__(self, saver: tf.train.Saver) -> None:
         self._tensors: list[tf.Tensor] = []
         self._labels: tuple[tf.Tensor, ...] = ()
+        self._calls: list[list[tf.Operation]] = []
         self._memory: list[np.ndarray | None] = []
         self._names: list[str] = []
         self._graph: _Graph | None = None
@@ -36,15 +38,35 @@ class Copies:
             _, *inputs = writes[0].inputs
             self._labels, self._tensors = tuple(inputs[:2]), inputs[2:]
         self._sizes = [_size(tensor) for tensor in self._tensors]
-        self._fetches = _parts(self._sizes, _FETCHES)
+        self._fetches = _parts(range(len(self._sizes)), self._sizes, _FETCHES)
+        # States of iterators are variants, which only the saver's own operation writes.
+        arrays = not any(tensor.dtype in (tf.variant, tf.resource) for tensor in self._tensors)
+        if arrays and sum(self._sizes) >= LEAST:
+            with tf.device(writes[0].device), tf.name_scope("openmox/copy"):
+                self._calls = [self._call(fetch) for fetch in self._fetches]
+
+    def _call(self, fetch: Sequence[int]) -> list[tf.Operation]:
+        """Makes the operations that copy the values of one session call."""
+        return [self._copy(part) for part in _parts(fetch, self._sizes, _AT_ONCE)]
+
+    def _copy(self, part: Sequence[int]) -> tf.Operation:
+        """Makes an operation that copies some values.
+
+        A session that returns a value copies it first, while it holds the interpreter's lock; an
+        operation of Python code gets the memory of the variable itself.
+        """
+
+        def copy(*values: Any) -> None:
+            for index, value in zip(part, values, strict=True):
+                before = self._memory[index]
+                self._memory[index] = _copied(value, self._tensors[index].dtype, before)
+
+        return tf.py_func(copy, [self._tensors[index] for index in part], [])
 
     @property
     def wanted(self) -> bool:
         """Whether all values can be copied, and are so large that copying is worthwhile."""
-        if any(tensor.dtype in (tf.variant, tf.resource) for tensor in self._tensors):
-            return False  # States of iterators, which only the saver's own operation writes.
-        size = sum(self._sizes)
-        return size >= LEAST and (bool(self._memory) or self._fits(size))
+        return bool(self._calls) and (bool(self._memory) or self._fits(sum(self._sizes)))
 
     def _fits(self, size: int) -> bool:
         """Whether memory is free for the copies and, during `take`, for the values of a fetch."""
@@ -69,15 +91,11 @@ class Copies:
             self._graph = _Graph(self._tensors, names, slices)
             self._names = [name.decode() for name in names]
             self._memory = [None] * len(self._tensors)
-        # The values of one fetch are released before the next, which gets the same memory again.
-        # Memory that a process has not used before costs ten times the time of copying to it.
-        for fetch in self._fetches:
-            values = session.run([self._tensors[index] for index in fetch])
-            for place, index in enumerate(fetch):
-                # A fetched array may share the memory of a variable, and change with the variable.
-                before = self._memory[index]
-                self._memory[index] = _copied(values[place], self._tensors[index].dtype, before)
-            del values
+        # Values from a GPU or another process are released before the next call, which gets the
+        # same memory again: memory that a process has not used before costs ten times the time of
+        # copying to it.
+        for copies in self._calls:
+            session.run(copies)
 
     def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yields the copies with their names in the files; slices of a variable share its name."""
@@ -118,23 +136,27 @@ class _Graph:
 
     def write(self, prefix: str, arrays: Sequence[np.ndarray | None]) -> None:
         """Writes arrays to the files of `prefix`."""
-        # One thread and no GPU: the training needs the GPUs, and nearly all of the processors.
+        # One thread and no GPU: the training needs the GPUs, and nearly all of the processors. The
+        # thread is the session's own, which has the priority of the thread that is here.
         config = tf.ConfigProto(
-            device_count={"GPU": 0}, intra_op_parallelism_threads=1, inter_op_parallelism_threads=1
+            device_count={"GPU": 0},
+            intra_op_parallelism_threads=1,
+            inter_op_parallelism_threads=1,
+            use_per_session_threads=True,
         )
         with tf.Session(graph=self._graph, config=config) as session:
             feeds = dict(zip(self._holders, arrays, strict=True))
             session.run(self._saved, {self._prefix: prefix, **feeds})
 
 
-def _parts(sizes: Sequence[int], count: int) -> list[list[int]]:
-    """Parts the indices of values into at most `count` lists of about equal size, in order."""
-    share = max(1, -(-sum(sizes) // count))
+def _parts(indices: Sequence[int], sizes: Sequence[int], count: int) -> list[list[int]]:
+    """Parts indices of `sizes` into at most `count` lists of about equal size, in order."""
+    share = max(1, -(-sum(sizes[index] for index in indices) // count))
     parts: dict[int, list[int]] = {}
     before = 0
-    for index, size in enumerate(sizes):
+    for index in indices:
         parts.setdefault(min(before // share, count - 1), []).append(index)
-        before += size
+        before += sizes[index]
     return list(parts.values())
 
 
