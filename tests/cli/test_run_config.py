@@ -162,3 +162,51 @@ def test_a_file_that_is_no_yaml_names_the_line(
     told = capsys.readouterr().err
     assert fault in told
     assert "unicode string" not in told
+
+
+@pytest.mark.parametrize(
+    ("defined", "given", "told"),
+    [
+        ("steps", "stepz: 5", "a.yaml: there is no flag for the key stepz. Did you mean steps?"),
+        ("steps", "num_gpu: 5", "a.yaml: there is no flag for the key num_gpu. Did you mean num_g"),
+        ("steps", "steps: x", "a.yaml: flag --steps=x: expected an integer, got 'x'."),
+        ("steps", "steps: yes", "a.yaml: flag --steps needs a value: --steps=VALUE. In "),
+    ],
+)
+def test_a_mistake_in_a_file_names_the_file_and_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defined: str, given: str, told: str
+) -> None:
+    from absl import flags as absl_flags
+
+    from moxing.errors import MoxValueError
+    from moxing.flags import origins
+    from moxing.legacy.flags.command_line import CommandLine
+    from moxing.legacy.flags.tolerant_flags import TolerantFlags
+
+    def started(script: str, arguments: list[str], as_module: bool, named: list[str]) -> int:
+        monkeypatch.setattr("sys.argv", [script, *arguments])
+        line = CommandLine(arguments, {}, ("num_gpus",))
+        values = TolerantFlags(line, absl_flags.FlagValues())
+        absl_flags.DEFINE_integer(defined, 1, "", flag_values=values)
+        values(["train.py", *arguments])
+        line.check_unknown()
+        return 0
+
+    monkeypatch.setattr(launcher, "run", started)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(given)
+    with pytest.raises(MoxValueError) as error:
+        run.main(["--config=a.yaml", "train.py"])
+    origins.forget()
+
+    assert str(error.value).startswith(told)
+
+
+def test_a_key_like_program_is_pointed_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text("programm: train.py\n")
+
+    assert run.main([f"--config={tmp_path}/a.yaml"]) == 2
+
+    assert "Did you mean program where you wrote programm?" in capsys.readouterr().err

@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     if not rest or "" in named:
         want = "module: mox run -m PACKAGE.MODULE" if as_module else "script: mox run SCRIPT.py"
         want = "package: mox run --face=PACKAGE SCRIPT.py" if "" in named else want
-        print(f"mox: error: name the {want} [flags]", file=sys.stderr)
+        print(
+            f"mox: error: name the {want} [flags]{_unnamed(options['--config'])}", file=sys.stderr
+        )
         return 2
     script, *rest = rest
     if script in ("-h", "--help"):
@@ -91,11 +93,13 @@ def _configured(files: Sequence[str], rest: list[str]) -> list[str]:
     """Returns the command line with the files' flags between the program and all other flags."""
     if not files:
         return rest
-    from moxing.flags import config_file
+    from moxing.flags import config_file, origins
 
     configs = [config_file.read(path) for path in files]
     flags = [word for config in configs for word in config.arguments]
+    origins.forget()
     for path, config in zip(files, configs, strict=True):
+        origins.note(path, config.arguments)
         if missing := [name for name in config.left_out if not _has(name, rest)]:
             print(
                 f"mox: warning: {path} leaves out {', '.join(missing)}: give them on the command"
@@ -111,6 +115,18 @@ def _configured(files: Sequence[str], rest: list[str]) -> list[str]:
     if program is None:
         return rest
     return [*(["-m"] if program.as_module else []), program.program, *flags, *rest]
+
+
+def _unnamed(files: Sequence[str]) -> str:
+    """Returns a sentence about files of flags that name no program."""
+    if not files:
+        return ""
+    from moxing.errors import near_matches
+    from moxing.flags import origins
+
+    meant = [name for name in origins.names() if near_matches(name, ["program"])]
+    hint = f" Did you mean program where you wrote {meant[0]}?" if meant else ""
+    return f". {', '.join(files)} may name it too, as `program: train.py`.{hint}"
 
 
 def _has(name: str, arguments: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ from moxing.errors import (
     near_matches,
     shown,
 )
-from moxing.flags import idle
+from moxing.flags import idle, origins
 from moxing.flags.table import CLUSTER_FLAGS, FLAG_NAMES, TABLE, FlagSpec
 
 _DEFINE = {
@@ -265,7 +265,10 @@ def _match(argument: str) -> tuple[str, str | None] | None:
 
 def _following_value(name: str, arguments: list[str]) -> str:
     if not arguments or (arguments[0].startswith("-") and not _is_number(arguments[0])):
-        raise MoxValueError(f"--{name} needs a value: --{name}=VALUE.")
+        raise MoxValueError(
+            f"{origins.prefix(name)}--{name} needs a value: --{name}=VALUE."
+            f"{origins.wants_quotes(name)}"
+        )
     return arguments.pop(0)
 
 
@@ -287,7 +290,7 @@ def _set_text(name: str, text: str) -> None:
         says = "it counts as not given"
         if spec.default is not None:
             says = f"its default {spec.default} is used"
-        logs.warn("flag %s is empty: %s", name, says)
+        logs.warn("%sflag %s is empty: %s", origins.prefix(name, text), name, says)
         return
     flag.value = _checked(spec, text)
     flag.present += 1
@@ -337,7 +340,8 @@ def _expectation(spec: FlagSpec, value: Any) -> str:
 
 
 def _given_as(spec: FlagSpec, value: Any) -> str:
-    return f"--{spec.name}={shown(value, plain=True)}"
+    begin = origins.prefix(spec.name, value) if isinstance(value, str) else ""
+    return f"{begin}--{spec.name}={shown(value, plain=True)}"
 
 
 def _spec(name: str) -> FlagSpec:

@@ -51,10 +51,21 @@ LISTED = """
     print(tape.gradient(y, x).numpy())
 """
 
+# Keras imports TensorFlow before openmox does, and TensorFlow counts devices as absl's app starts.
+KERAS_FIRST = """
+    import keras
+    from absl import app
+
+    import moxing.keras
+
+    app.run(lambda arguments: print(len(keras.Sequential().layers)))
+"""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("program", "printed"), [(PROGRAM, "the end\n"), (EAGER, "6 1\n"), (LISTED, "6.0\n")]
+    ("program", "printed"),
+    [(PROGRAM, "the end\n"), (EAGER, "6 1\n"), (LISTED, "6.0\n"), (KERAS_FIRST, "0\n")],
 )
 def test_native_code_says_nothing(tmp_path: Path, program: str, printed: str) -> None:
     (tmp_path / "train.py").write_text(textwrap.dedent(program))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from moxing import flags, logs
 from moxing.errors import MoxValueError, near_matches
+from moxing.flags import origins
 
 # Platforms append these flags even if a program does not define them, so they are not misspellings
 # of flags with similar names.
@@ -102,10 +103,7 @@ class CommandLine:
             meant = next((known for known in sorted(self._defined) if _is_typo(name, known)), None)
             if meant is not None and name not in _APPENDED:
                 self._said.add(name)
-                raise MoxValueError(
-                    f"flag --{name} is not defined. Did you mean --{meant}? If another program"
-                    " reads it, put it behind a bare -- on the command line."
-                )
+                raise MoxValueError(_about_typo(name, meant))
         self.warn_unknown()
 
     def warn_unknown(self) -> None:
@@ -117,13 +115,15 @@ class CommandLine:
         self._ignored.update(dict.fromkeys(names))
         logs.warn(
             "ignored flags that the script does not define: %s",
-            ", ".join(f"--{name}{self._hint(name)}" for name in names),
+            ", ".join(f"--{name}{_place(name)}{self._hint(name)}" for name in names),
         )
 
     def remind(self) -> None:
         """Repeats at the end of a program which flags were ignored."""
         if self._ignored:
-            logs.warn("not used: %s", ", ".join(f"--{name}" for name in self._ignored))
+            logs.warn(
+                "not used: %s", ", ".join(f"--{name}{_place(name)}" for name in self._ignored)
+            )
 
     def _to_say(self) -> list[str]:
         if not self._tolerant or self._quiet:
@@ -134,13 +134,28 @@ class CommandLine:
         """Warns that an empty value replaces the default, unless the default is empty, too."""
         if default != "" and name not in self._said and not self._quiet:
             self._said.add(name)
-            logs.warn("flag %s is empty: the script's default is not used", name)
+            begin = origins.prefix(name, "")
+            logs.warn("%sflag %s is empty: the script's default is not used", begin, name)
 
     def _hint(self, name: str) -> str:
         if name in _APPENDED:
             return ""  # Nobody mistyped it.
         hint = near_matches(name, sorted(self._defined))
         return f" ({hint.strip()})" if hint else ""
+
+
+def _about_typo(name: str, meant: str) -> str:
+    if path := origins.of(name):
+        return f"{path}: there is no flag for the key {name}. Did you mean {meant}?"
+    return (
+        f"flag --{name} is not defined. Did you mean --{meant}? If another program reads it, put it"
+        " behind a bare -- on the command line."
+    )
+
+
+def _place(name: str) -> str:
+    path = origins.of(name)
+    return f" in {path}" if path else ""
 
 
 def _is_typo(name: str, known: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from moxing.errors import MoxValueError
+from moxing.flags import origins
 from moxing.legacy.flags.command_line import is_flag
 
 _TRUTH = frozenset(("true", "false"))
@@ -51,7 +52,10 @@ def _following(flag: Any, waiting: list[str]) -> str:
         # `--flag False` sets the flag, as it did before TensorFlow 1.5.
         return waiting.pop(0) if waiting and waiting[0].lower() in _TRUTH else "true"
     if not waiting or is_flag(waiting[0]) or waiting[0] == "--":
-        raise MoxValueError(f"flag --{flag.name} needs a value: --{flag.name}=VALUE.")
+        raise MoxValueError(
+            f"{origins.prefix(flag.name)}flag --{flag.name} needs a value: --{flag.name}=VALUE."
+            f"{origins.wants_quotes(flag.name)}"
+        )
     return waiting.pop(0)
 
 

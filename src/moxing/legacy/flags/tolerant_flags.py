@@ -10,6 +10,7 @@ from typing import Any
 from absl import flags as absl_flags
 
 from moxing.errors import MoxAttributeError, MoxValueError, near_matches
+from moxing.flags import origins
 from moxing.legacy.flags import all_flags, flag_tokens
 from moxing.legacy.flags.command_line import CommandLine
 
@@ -239,7 +240,8 @@ def _bad_value(flag: Any, text: str) -> str:
     expected = flag.parser.syntactic_help or _EXPECTED.get(flag.flag_type(), flag.flag_type())
     if choices:
         expected = f"one of {', '.join(choices)}"
-    sentence = f"flag --{flag.name}={text}: expected {expected}, got {text!r}."
+    begin = origins.prefix(flag.name, text)
+    sentence = f"{begin}flag --{flag.name}={text}: expected {expected}, got {text!r}."
     if text == "":
         sentence += f" Leave the flag out to use the script's default {flag.default!r}."
     return sentence

@@ -42,12 +42,22 @@ def is_flagless(script: str) -> bool:
     Args:
         script: path of the program.
     """
-    names, parsed = _READERS | _LOADERS, False
+    return readers(script) == set()
+
+
+def readers(script: str) -> set[str] | None:
+    """Returns the names in a program's files by which it may read its arguments.
+
+    Args:
+        script: path of the program.
+
+    Returns:
+        Names such as "argparse" and "argv"; None if the program's text can't be parsed.
+    """
+    found: set[str] | None = None
     for tree in texts.trees(script):
-        if not names.isdisjoint(_names(tree)):
-            return False
-        parsed = True
-    return parsed
+        found = (found or set()) | (_READERS | _LOADERS).intersection(_names(tree))
+    return found
 
 
 def _names(tree: ast.Module) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from moxing import leaving, signals
 from moxing.errors import MoxError
 from moxing.legacy.face import importer
+from moxing.legacy.flags import strict_parsers
 from moxing.legacy.keras import arrival
 from moxing.legacy.plain import dialect, flagless
 from moxing.legacy.plain.dialect import Dialect
@@ -50,6 +51,7 @@ def run(
     """
     leaving.install()
     signals.print_stacks_on_request()
+    strict_parsers.install()
     try:
         # Read the program before the import of TensorFlow, which takes seconds.
         spec = modules.find(script) if as_module else None
@@ -59,7 +61,8 @@ def run(
         if _is_current(code, found):
             if found.bare and found.keras == 3:
                 complaints.say(f"{arrival.told(found)}.")
-            return modern.run(script, arguments, spec.name if spec else "")
+            name = spec.name if spec else ""
+            return modern.run(script, arguments, name, modern.is_modern(code))
         if found.eager:
             # The real strategies of tf.distribute read TF_CONFIG.
             arguments = modern.take_cluster(arguments, found.coordinated)

@@ -1,7 +1,8 @@
 """Runs programs for the current TensorFlow, which import `moxing.keras`, under `mox run`.
 
 These programs are not written for TensorFlow 1.x and would not run with the v1 face. They get the
-cluster, which `mox launch` passes as flags, in TF_CONFIG; the other arguments stay unchanged.
+cluster, which `mox launch` passes as flags, in TF_CONFIG. openmox's flags are taken out of the
+command line of those that import `moxing.keras`; the other arguments stay unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from moxing.errors import MoxValueError
-from moxing.legacy.program import complaints, interrupts
+from moxing.legacy.program import complaints, interrupts, own_flags
+from moxing.legacy.sessions import quiet
 
 _PACKAGE = "moxing.keras"
 _FLAGS = ("job_name", "task_index", "worker_hosts", "ps_hosts")
@@ -31,13 +33,14 @@ def is_modern(code: types.CodeType) -> bool:
     return any(is_modern(c) for c in code.co_consts if isinstance(c, types.CodeType))
 
 
-def run(script: str, arguments: Sequence[str], module: str = "") -> int:
+def run(script: str, arguments: Sequence[str], module: str = "", takes_flags: bool = True) -> int:
     """Runs such a program in this process.
 
     Args:
         script: the path of the program.
         arguments: the rest of the command line.
         module: the name of the module, if the program is run as a module.
+        takes_flags: whether the program imports openmox, so that openmox's flags concern it.
 
     Returns:
         The exit code: 0, 1 after an error, 130 after Ctrl-C, or the code of the error of a lost
@@ -45,14 +48,19 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
 
     Raises:
         SystemExit: the program ended itself.
+        MoxValueError: a flag of openmox has an invalid value or is misspelled; nothing was run.
     """
     path = os.path.realpath(script)
     folder = os.getcwd() if module else os.path.dirname(path)
-    sys.argv = [script, *take_cluster(arguments)]
+    arguments = take_cluster(arguments)
+    command_line = own_flags.take_from_modern(script, arguments) if takes_flags else None
+    sys.argv = [script, *(command_line.arguments if command_line else arguments)]
     if sys.flags.safe_path or not sys.path:
         sys.path.insert(0, folder)
     else:
         sys.path[0] = folder
+    quiet.before_tensorflow()
+    quiet.at_import()
     try:
         if module:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -63,6 +71,8 @@ def run(script: str, arguments: Sequence[str], module: str = "") -> int:
         return complaints.report(interrupts.behind(error), path, lambda name: name.startswith(owns))
     except KeyboardInterrupt as error:
         return complaints.report(error, path, lambda name: False)
+    if command_line:
+        command_line.remind()
     return 0
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moxing.errors import MoxValueError
-from moxing.flags.table import CLUSTER_FLAGS
+from moxing.flags.table import CLUSTER_FLAGS, FLAG_NAMES
+from moxing.legacy.flags import argparse_face
 from moxing.legacy.flags.command_line import CommandLine, flags_in
+from moxing.legacy.plain import flagless
 from moxing.legacy.plain.dialect import Dialect
+
+_ARGPARSE = {"argparse", "argv"}
+_ABSL = {"FLAGS", "absl", "app", "flags"}
 
 
 def take_runtime_flags(arguments: Sequence[str], quiet: bool = False) -> CommandLine:
@@ -44,6 +49,35 @@ def withhold_cluster(command_line: CommandLine, found: Dialect) -> None:
     """
     if found.horovod:
         command_line.withhold(CLUSTER_FLAGS)
+
+
+def take_from_modern(script: str, arguments: Sequence[str]) -> CommandLine:
+    """Sets openmox's flags for a program that imports `moxing.keras`.
+
+    The program's parser, argparse or absl, stays as strict as it is, but for openmox's flags. With
+    any other parser the command line stays as it is; `moxing.keras.fit` then reads it.
+
+    Args:
+        script: path of the program.
+        arguments: the command line without the script.
+
+    Raises:
+        MoxValueError: the value of a runtime flag is invalid, or a flag of a program that reads no
+            flags is a misspelled flag of openmox.
+    """
+    from moxing import flags as runtime
+
+    names = flagless.readers(script)
+    if names is not None and "absl" in names and names <= _ABSL:
+        runtime.consume(arguments)
+        runtime.register()  # absl then reads these flags, too, and suggests their names.
+    elif names == set() or (names and "argparse" in names and names <= _ARGPARSE):
+        command_line = CommandLine(runtime.consume(arguments), runtime.given(), FLAG_NAMES)
+        if not names and has_flags(command_line):
+            settle(command_line)
+        argparse_face.install(command_line, lambda frame: False)
+        return command_line
+    return CommandLine(arguments, {}, FLAG_NAMES)
 
 
 def has_flags(command_line: CommandLine) -> bool:

@@ -8,7 +8,13 @@ errors always are.
 from __future__ import annotations
 
 import functools
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import os
+import sys
+import types
+from collections.abc import Sequence
 from typing import Any
 
 from moxing import native_noise
@@ -21,6 +27,35 @@ def before_tensorflow() -> None:
     """Sets TensorFlow's log level before its import, unless the user has set it, or debugs."""
     if os.environ.get("MOX_DEBUG") != "1":
         os.environ.setdefault(_LEVEL, _ERRORS_ONLY)
+
+
+def at_import() -> None:
+    """Drops lines that TensorFlow prints as the program imports it and first uses its devices."""
+    if "tensorflow" not in sys.modules:
+        sys.meta_path.insert(0, _Quieted())
+
+
+class _Quieted(importlib.abc.MetaPathFinder):
+    """Finds TensorFlow once, and has its import drop lines."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            with native_noise.dropped():
+                execute(module)
+            install()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 def install() -> None:
