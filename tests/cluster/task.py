@@ -1,7 +1,8 @@
 """A task as a process, for the tests: joins, steps until it is told to end, says what it saw.
 
 Its argument is a JSON object: workers, ps, job, index, and optionally digest, timeout,
-stall_timeout, steps (0: until a failure), fail_at.
+stall_timeout, steps (0: until a failure), fail_at, and rests: seconds after the steps, in which the
+task works by itself if works is given.
 """
 
 from __future__ import annotations
@@ -39,14 +40,16 @@ def _train(member: Member, given: dict[str, Any]) -> None:
         if member.wait_failure(0.02) is not None:
             raise RuntimeError("aborted")
     _say(f"stepped at {time.time()}")
+    if member.wait_failure(given.get("rests", 0)) is not None:
+        raise RuntimeError("aborted")
 
 
 def _tell_what_is_heard() -> None:
     """Prints of whom a heartbeat with a step has come: its death is told with a step from then."""
     beat, receive = Hub._beat, Spoke.receive
 
-    def of_other(hub: Hub, peer: Peer, step: Any) -> None:
-        beat(hub, peer, step)
+    def of_other(hub: Hub, peer: Peer, step: Any, works: bool) -> None:
+        beat(hub, peer, step, works)
         if step:
             _say(f"heard {peer.task}")
 
@@ -70,6 +73,7 @@ def main(given: dict[str, Any]) -> None:
             digest=given.get("digest", {}),
             timeout=given.get("timeout", 60),
             stall_timeout=given.get("stall_timeout", 30),
+            works=lambda: given.get("works", False),
         ) as member:
             if cluster.job == "ps":
                 serve_ps(member, lambda cluster: _say("started"))

@@ -53,9 +53,16 @@ class Exchange:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._stack = ExitStack()
+        self._waiting = 0
         facts = {"the version of TensorFlow": tf.__version__, "the API": "horovod"}
         self._member: Member = self._stack.enter_context(
-            join(cluster, digest=facts, timeout=_START_SECONDS, stall_timeout=_STALL_SECONDS)
+            join(
+                cluster,
+                digest=facts,
+                timeout=_START_SECONDS,
+                stall_timeout=_STALL_SECONDS,
+                works=lambda: not self._waiting,
+            )
         )
         farewell.at_exit(self._stack)
         self._config = tf.ConfigProto(device_count={"GPU": 0})
@@ -66,7 +73,6 @@ class Exchange:
         self._locks: dict[tuple[Any, ...], threading.Lock] = {}
         self._building = threading.Lock()
         self._escape = Escape()
-        self._waiting = 0
         self._member.on_failure(self._break_off)
 
     def reduce(self, name: str, array: np.ndarray, merge: str = "Add") -> np.ndarray:

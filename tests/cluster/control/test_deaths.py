@@ -102,6 +102,18 @@ def test_ps_ends_with_the_last_worker(gang):
     assert ends["worker 0"] > float(stepped)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("works", [True, False])
+def test_the_chief_waits_longer_for_a_worker_that_works_than_for_another(gang, works):
+    last = {"steps": 2, "rests": 12, "works": works}
+    tasks = gang(2, each={"worker 0": {"steps": 2}, "worker 1": last}, stall_timeout=4)
+    assert [task.end() for task in tasks.values()] == ([0, 0] if works else [1, 1])
+    said = re.search(
+        r"worker 1 \(.+\) has stood still at step 2 for \d+ s", tasks["worker 0"].output
+    )
+    assert (said is None) == works
+
+
 def test_a_worker_that_is_finished_may_go(gang):
     tasks = gang(2, 1, each={"worker 0": {"steps": 60}, "worker 1": {"steps": 2}})
     assert [task.end() for task in tasks.values()] == [0, 0, 0]

@@ -63,3 +63,44 @@ def test_plain_python_ends_with_the_code_of_a_loss_that_nobody_caught(end: str, 
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (code, "caught\n")
+
+
+LEAVES = """
+import sys
+from contextlib import contextmanager, ExitStack
+from moxing.engine.process import farewell
+
+@contextmanager
+def job():
+    try:
+        yield
+    except BaseException as error:
+        print("failed:", repr(error))
+        raise
+    print("finished")
+
+stack = ExitStack()
+stack.enter_context(job())
+farewell.at_exit(stack)
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "told", "code"),
+    [
+        ("raise ValueError('mine')", "failed: ValueError('mine')", 1),
+        ("", "finished", 0),
+        ("sys.last_value = SystemExit(3); sys.exit(3)", "failed: SystemExit(3)", 3),
+        ("sys.last_value = SystemExit(0); sys.exit(0)", "finished", 0),
+        ("sys.last_value = SystemExit(143); sys.exit(143)", "finished", 143),
+    ],
+)
+def test_the_others_are_told_of_the_error_that_ends_the_program(
+    end: str, told: str, code: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVES.format(end=end)],
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, told + "\n")

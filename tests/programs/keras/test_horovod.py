@@ -69,3 +69,24 @@ def test_a_process_that_is_killed_ends_the_others(tmp_path: Path) -> None:
 
     assert result.returncode != 0
     assert f"worker 1 failed first: killed by {signal.SIGKILL.name}" in result.stderr, result.stderr
+
+
+def test_an_error_of_one_process_ends_the_others_and_the_job(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import horovod.tensorflow as hvd\n"
+        "import tensorflow as tf\n"
+        "tf.random.set_seed(1)\n"
+        "hvd.init()\n"
+        "hvd.allreduce(tf.ones([3]))\n"
+        "if hvd.rank() == 0: raise ValueError('a wrong batch')\n"
+        "hvd.allreduce(tf.ones([3]))\n"
+    )
+
+    result = _launch(tmp_path, tmp_path / "train.py")
+
+    assert result.returncode == 1, result.stderr
+    assert "worker 0 failed first: code 1" in result.stderr, result.stderr
+    assert "restart" not in result.stderr
+    said = result.stdout + result.stderr
+    assert "worker 0 (127.0.0.1:" in said
+    assert "failed: ValueError: a wrong batch" in said

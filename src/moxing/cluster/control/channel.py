@@ -23,7 +23,12 @@ _VERDICT_SECONDS = 3.0
 
 @contextmanager
 def join(
-    cluster: Cluster, *, digest: Mapping[str, str], timeout: float, stall_timeout: float
+    cluster: Cluster,
+    *,
+    digest: Mapping[str, str],
+    timeout: float,
+    stall_timeout: float,
+    works: Callable[[], bool] = lambda: False,
 ) -> Iterator[Member]:
     """Waits for the other tasks, and keeps a connection to them while the body runs.
 
@@ -35,7 +40,10 @@ def join(
         digest: facts that must be equal in all tasks (flags, the script), by their names for
             messages.
         timeout: seconds to wait for all tasks.
-        stall_timeout: seconds of a task's silence that end the job.
+        stall_timeout: seconds of a task's silence that end the job; also how long a chief that has
+            finished waits for a task that makes no step.
+        works: whether this task, which reports no steps, works by itself now: a chief that has
+            finished then waits for it without a limit. False: it waits for other tasks.
 
     Raises:
         MissingPeerError: a task did not come in time, or the job is running without this task.
@@ -45,7 +53,7 @@ def join(
     """
     member = Member(cluster)
     channel = open_channel(
-        cluster, digest, timeout, stall_timeout, member.deliver, lambda: member.step
+        cluster, digest, timeout, stall_timeout, member.deliver, lambda: member.step, works
     )
     member.connect(channel.send)
     try:
@@ -70,6 +78,7 @@ def open_channel(
     stall_timeout: float,
     deliver: Callable[[dict[str, Any]], None],
     step: Callable[[], int | None],
+    works: Callable[[], bool],
 ) -> Channel:
     """Waits until all tasks have met, and starts to watch them."""
     if cluster.job == EVALUATOR:
@@ -81,7 +90,8 @@ def open_channel(
     links = meeting.meet(cluster, digest, timeout)
     if cluster.is_chief:
         return _HubChannel(Hub(cluster, links, deliver, stall_timeout, step))
-    return _SpokeChannel(Spoke(cluster, links[CHIEF], deliver, step, stall_timeout), links)
+    spoke = Spoke(cluster, links[CHIEF], deliver, step, stall_timeout, works)
+    return _SpokeChannel(spoke, links)
 
 
 class _HubChannel:

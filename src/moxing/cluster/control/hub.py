@@ -74,7 +74,7 @@ class Hub:
             self._hear(peer)
             kind = message["kind"]
             if kind == "beat":
-                self._beat(peer, message.get("step"))
+                self._beat(peer, message.get("step"), message.get("works") is True)
             elif kind == "event":
                 self._event(peer, str(message["name"]), dict(message.get("details") or {}))
             elif kind == "gather":
@@ -111,7 +111,7 @@ class Hub:
                 self._settle()
 
     def idlers(self, now: float, since: float) -> list[Peer]:
-        """Unfinished workers that have not made a step for `stall_timeout` since `since`."""
+        """Unfinished workers that made no step and did no own work for `stall_timeout`."""
         with self._lock:
             return [
                 peer
@@ -141,7 +141,9 @@ class Hub:
             self._notice(f"{named(peer.task, peer.address)} is back after {now - peer.heard:.0f} s")
         peer.heard = now
 
-    def _beat(self, peer: Peer, step: Any) -> None:
+    def _beat(self, peer: Peer, step: Any, works: bool) -> None:
+        if works:
+            peer.moved = time.monotonic()
         if isinstance(step, int) and step != peer.step:
             peer.step, peer.moved = step, time.monotonic()
 

@@ -26,9 +26,10 @@ class Spoke:
         deliver: Callable[[dict[str, Any]], None],
         step: Callable[[], int | None],
         stall_timeout: float,
+        works: Callable[[], bool],
     ) -> None:
         self._address = cluster.workers[0]
-        self._link, self._deliver, self._step = link, deliver, step
+        self._link, self._deliver, self._step, self._works = link, deliver, step, works
         self._limit = stall_timeout
         self._heard = time.monotonic()
         self._beaten = 0.0
@@ -63,7 +64,7 @@ class Spoke:
         self._heard = min(now, self._heard + slept)
         if now - self._beaten >= BEAT_SECONDS:
             self._beaten = now
-            self._link.send({"kind": "beat", "step": self._step()})
+            self._link.send({"kind": "beat", "step": self._step(), "works": self._works()})
         if self._over.is_set():
             return
         silence = now - self._heard
