@@ -171,7 +171,10 @@ def test_the_old_format_in_shards(tmp_path: Path) -> None:
         restorer.run(session)
         assert session.run(b).tolist() == [1.0, 2.0]
     second = f"{tmp_path}/model.ckpt-7-?????-of-00002"
-    assert "No checkpoint at checkpoint_path" in _message(lambda: locate(second))
+    assert _message(lambda: locate(second)) == (
+        f"No checkpoint at checkpoint_path {second!r}. {tmp_path} holds the checkpoints"
+        " model.ckpt-7-?????-of-00001."
+    )
 
 
 @pytest.mark.parametrize("step", [None, 5])

@@ -12,6 +12,7 @@ from moxing.engine.checkpoint.names import (
     Checkpoint,
     indexed_prefixes,
     is_single_file,
+    is_v1,
     prefix_of,
     present,
     step_of,
@@ -144,13 +145,9 @@ def _contents(directory: str, near: str = "") -> str:
     """A sentence that lists the checkpoints in a directory, or its files if it has none."""
     checkpoints = [os.path.basename(prefix) for prefix in indexed_prefixes(directory)]
     names = sorted(os.listdir(directory))
-    checkpoints += [
-        name
-        for name in names
-        if ".ckpt" in name
-        and is_single_file(os.path.join(directory, name))
-        and prefix_of(name) == name
-    ]
+    files = [os.path.join(directory, name) for name in names if ".ckpt" in name]
+    whole = {prefix_of(path): None for path in files if is_single_file(path)}  # In order, once.
+    checkpoints += [os.path.basename(prefix) for prefix in whole if is_v1(prefix)]
     if checkpoints:
         closest = difflib.get_close_matches(near, checkpoints, n=1, cutoff=0.0) if near else []
         ordered = closest + [name for name in checkpoints if name not in closest]
