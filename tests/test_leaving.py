@@ -79,6 +79,20 @@ def test_a_process_without_such_threads_shuts_down_as_ever(tmp_path: Path) -> No
     assert done.stdout == "end\nthread\nexit function\nshut down\n"
 
 
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("code", ["", "raise SystemExit(7)"])
+def test_a_stream_that_only_writes_is_no_error(code: str, native: bool, tmp_path: Path) -> None:
+    streams = (
+        "class Stream:\n"
+        "    def __init__(self, to): self.to = to\n"
+        "    def write(self, text): self.to.write(text)\n"
+        "sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)\n"
+    )
+    done = run(streams + code, tmp_path, native)
+    assert (done.returncode, done.stderr) == (7 if code else 0, "")
+    assert done.stdout.startswith("end\nthread\nexit function\n")
+
+
 def test_output_that_nobody_takes_is_an_error(tmp_path: Path) -> None:
     for told in ("", "leaving.told(lambda: 0)\n"):
         reading, writing = os.pipe()

@@ -193,14 +193,15 @@ class Shown:
             path = f"{path}.{part}"
             try:
                 value = getattr(value, part)
-            except (AttributeError, NotImplementedError, ImportError) as error:
+            except Exception as error:
+                # A library's module that needs an absent package may raise an error of its own.
                 if isinstance(value, type):
                     if _only_users_see(value, part):
                         return ""
                     return f"{path}: {error}"
                 try:
                     value = self._faces.load(path)
-                except (ImportError, AttributeError):
+                except Exception:
                     return str(error) or f"{path} is missing."
         return ""
 

@@ -129,6 +129,7 @@ def _end(join: Callable[[], None]) -> None:
     except BaseException as error:  # Usually Ctrl-C.
         traceback.print_exception(error)
     atexit._run_exitfuncs()
+    put_back_streams()
     if _way.failed is None and not _may_abort():
         return
     flushed = _write_buffers()
@@ -137,6 +138,17 @@ def _end(join: Callable[[], None]) -> None:
         return
     code = _way.failed or _way.told or 0
     os._exit(code if flushed else _UNFLUSHED)
+
+
+def put_back_streams() -> None:
+    """Puts Python's streams back for those of the program that have no method `flush`.
+
+    Python 2 asked only for `write`. Python 3 calls `flush` at its end, and exits with 120 without.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not callable(getattr(stream, "flush", None)):
+            setattr(sys, name, getattr(sys, f"__{name}__"))
 
 
 def _may_abort() -> bool:
@@ -158,7 +170,7 @@ def _write_buffers() -> bool:
     flushed = True
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream is not None and not stream.closed:
+            if stream is not None and not getattr(stream, "closed", False):
                 stream.flush()
         except Exception:
             flushed = False

@@ -35,12 +35,14 @@ def test_what_is_missing_is_listed(tmp_path: Path) -> None:
         "import no_such_package\nprint tf.Session\n"
     )
     (tmp_path / "bad.py").write_text("x = = 1\n")
+    # The module's own error, which is no ImportError, says that pygame is absent.
+    (tmp_path / "game.py").write_text("from gym.utils.play import play\n")
     result = _run(tmp_path)
 
     lines = result.stdout.splitlines()
     assert result.returncode == 1, result.stderr
     assert lines[0].split() == ["program", "files", "Python", "2", "unreadable", "names", "missing"]
-    assert lines[1].split()[1:4] == ["3", "1", "1"]
+    assert lines[1].split()[1:4] == ["4", "1", "1"]
     assert "1x tensorflow.no_such_name" in lines
     assert any(line.startswith("1x tensorflow.contrib.tensor_forest") for line in lines)
     assert not any("no_such_module" in line for line in lines)

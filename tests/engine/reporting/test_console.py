@@ -283,6 +283,20 @@ assert sys.stdout is mine
     run(AFTER + program)
 
 
+def test_a_stream_of_the_programs_may_have_nothing_but_write() -> None:
+    program = """
+class Log:
+    def __init__(self, to): self.to = to
+    def write(self, text): self.to.write(text)
+kept, sys.stdout = sys.stdout, Log(sys.stdout)
+with open_console("train", 10) as console:
+    print("logged")
+sys.stdout = kept
+print(console.live)
+"""
+    assert screen(run(AFTER + program).output, 100)[-2:] == ["True", ""]
+
+
 def test_without_a_terminal_or_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     for stream in (sys.stderr, None):

@@ -38,6 +38,12 @@ IMPORTANT = """
     contrib.seq2seq.python.ops.attention_wrapper._compute_attention
     contrib.seq2seq.python.ops.decoder._transpose_batch_time python.framework.ops.RegisterShape
     contrib.framework.python.framework.tensor_util.with_same_shape contrib.nccl.ops.gen_nccl_ops
+    contrib.timeseries.ARRegressor contrib.timeseries.TrainEvalFeatures
+    contrib.timeseries.python.timeseries.NumpyReader
+    contrib.timeseries.python.timeseries.estimators.TimeSeriesRegressor
+    contrib.timeseries.python.timeseries.model.SequentialTimeSeriesModel
+    contrib.timeseries.python.timeseries.input_pipeline.CSVReader
+    contrib.timeseries.saved_model_utils.predict_continuation
     contrib.metrics.python.ops.confusion_matrix_ops contrib.resampler.resampler
     contrib.image.python.ops.image_ops.bipartite_match contrib.tfprof.tfprof_logger.write_op_log
     python.pywrap_tensorflow.EventsWriter python.tools.freeze_graph.freeze_graph

@@ -36,6 +36,7 @@ def _close(stack: ExitStack, process: int) -> None:
     try:
         stack.close()
     except PeerFailureError as lost:
+        leaving.put_back_streams()
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             print(f"mox: error: {lost}", file=sys.stderr, flush=True)

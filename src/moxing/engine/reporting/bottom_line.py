@@ -49,7 +49,7 @@ class BottomLine:
         self.alive = True
         for name in ("stderr", "stdout"):
             stream = getattr(sys, name)
-            if stream is not None and not stream.closed and stream.isatty():
+            if _is_terminal(stream):
                 above = Above(stream, self)
                 self._replaced.append((name, stream, above))
                 setattr(sys, name, above)
@@ -143,3 +143,11 @@ class Above:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether a standard stream, which may be an object of the program's with few methods, is."""
+    if stream is None or getattr(stream, "closed", False):
+        return False
+    asked = getattr(stream, "isatty", None)
+    return bool(callable(asked) and asked())

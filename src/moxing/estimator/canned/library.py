@@ -66,6 +66,10 @@ def _prepare() -> None:
 def _replacements() -> Mapping[str, Mapping[str, Any]]:
     """Returns the contents of the replaced library modules, by module name below the root."""
     gauge = monitoring.StringGauge("/moxing/estimator/canned", "models made", "type")
+    outputs = {
+        name: getattr(export, name)
+        for name in ("ClassificationOutput", "ExportOutput", "PredictOutput", "RegressionOutput")
+    }
     return {
         "estimator": {
             "Estimator": Estimator,
@@ -85,11 +89,14 @@ def _replacements() -> Mapping[str, Mapping[str, Any]]:
             "call_logit_fn": _call_logit_fn,
         },
         "run_config": {"RunConfig": RunConfig},
-        "export.export_output": {
-            name: getattr(export, name)
-            for name in ("ClassificationOutput", "ExportOutput", "PredictOutput")
-        }
-        | {"RegressionOutput": export.RegressionOutput},
+        "export.export_output": outputs,
+        "export.export_lib": outputs | {"ServingInputReceiver": export.ServingInputReceiver},
+        "estimator_lib": {
+            "Estimator": Estimator,
+            "EstimatorSpec": EstimatorSpec,
+            "ModeKeys": ModeKeys,
+            "RunConfig": RunConfig,
+        },
     }
 
 

@@ -18,17 +18,21 @@ class Metrics:
     """The metrics of a model.
 
     Attributes:
-        values: the tensors to read after the last step, by name.
+        values: the tensors to read after the last step, by name, or structures of tensors.
         updates: the tensors that each step runs, by name; most return the value so far.
     """
 
-    values: Mapping[str, tf.Tensor]
+    values: Mapping[str, Any]
     updates: Mapping[str, tf.Tensor]
 
     @property
     def scalars(self) -> dict[str, tf.Tensor]:
         """The updates that return one number."""
-        numbers = {n: u for n, u in self.updates.items() if self.values[n].shape.rank == 0}
+        numbers = {
+            name: update
+            for name, update in self.updates.items()
+            if isinstance(self.values[name], tf.Tensor) and self.values[name].shape.rank == 0
+        }
         return {n: u for n, u in numbers.items() if u.shape.rank == 0 and u.dtype != tf.bool}
 
 
@@ -36,8 +40,8 @@ def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
     """Returns the metrics of an EstimatorSpec.
 
     Args:
-        eval_metric_ops: by name, a pair (value, update) as from `tf.metrics`, or a Keras metric
-            that was updated.
+        eval_metric_ops: by name, a pair (value, update) as from `tf.metrics`, whose value may
+            be a structure of tensors, or a Keras metric that was updated.
 
     Raises:
         MoxTypeError: a metric is neither.
@@ -57,7 +61,8 @@ def read(eval_metric_ops: Mapping[str, Any] | None) -> Metrics:
                 f"eval_metric_ops[{name!r}] is {shown(metric)}; it must be a pair (value, update)"
                 " as tf.metrics.accuracy(labels, predictions) returns, or a metric of tf.keras."
             )
-        values[name] = tf.convert_to_tensor(metric[0])
+        # A list or tuple stays what it is, as its tensors may have several shapes and dtypes.
+        values[name] = tf.nest.map_structure(tf.convert_to_tensor, metric[0])
         updates[name] = _as_tensor(metric[1])
     return Metrics(values, updates)
 

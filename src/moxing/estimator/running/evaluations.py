@@ -40,7 +40,7 @@ def evaluate(
         done = execution.execute(job)
     step = done.global_step or checkpoints.step(checkpoint_path)
     values = {"loss": done.metrics["loss"], **results}
-    shown = {key: value for key, value in sorted(values.items()) if np.ndim(value) == 0}
+    shown = {key: value for key, value in sorted(values.items()) if _is_number(value)}
     TENSORFLOW.info(
         "Evaluation%s of step %d: %s",
         f" {name!r}" if name else "",
@@ -52,6 +52,10 @@ def evaluate(
     _summarize(local_path_of(estimator, name), step, shown)
     estimator.best.offer(checkpoint_path, name, shown)
     return {**values, "global_step": step}
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, list | tuple | dict) and np.ndim(value) == 0
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, float]:

@@ -23,6 +23,7 @@ def finish(close: Callable[[], object]) -> None:
     except SystemExit as error:  # A callback called sys.exit.
         leaving.fail(error.code if isinstance(error.code, int) else 1)
     except Exception as error:
+        leaving.put_back_streams()
         sys.stdout.flush()
         if isinstance(error, MoxError):
             text = "\n  ".join([str(error), *getattr(error, "__notes__", ())])

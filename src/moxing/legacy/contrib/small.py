@@ -29,6 +29,27 @@ _LOOKUP = Spec(
     fallback=("tensorflow.python.ops.lookup_ops",),
 )
 _PROFILING = f"{_HERE}.profiling"
+_SERIES = f"{_HERE}.timeseries"
+_SERIES_GONE = {
+    name: "Use ARRegressor or LSTMAutoRegressor of tf.contrib.timeseries instead."
+    for name in ("StructuralEnsembleRegressor", "AnomalyMixtureARModel", "state_space_models")
+}
+# Each module of the original shows all names: programs import names by many of its paths.
+_SERIES_FILES = {
+    name: Spec(roots=(_SERIES,), gone=_SERIES_GONE)
+    for name in (
+        "ar_model",
+        "estimators",
+        "feature_keys",
+        "head",
+        "input_pipeline",
+        "math_utils",
+        "model",
+        "model_utils",
+        "saved_model_utils",
+        "state_management",
+    )
+}
 _PROJECTOR = Spec(roots=(f"{_HERE}.projector",))
 _EAGER = Spec(
     roots=(f"{_HERE}.eager",),
@@ -175,6 +196,18 @@ NAMES: dict[str, Any] = {
             "plugins": Spec(names={"projector": _PROJECTOR}, otherwise=" Only projector is here."),
         }
     ),
+    "timeseries": Spec(
+        roots=(_SERIES,),
+        names={
+            "python": Spec(
+                names={
+                    "timeseries": Spec(roots=(_SERIES,), names=_SERIES_FILES, gone=_SERIES_GONE)
+                }
+            ),
+            "saved_model_utils": _SERIES_FILES["saved_model_utils"],
+        },
+        gone=_SERIES_GONE,
+    ),
     "tfprof": Spec(
         names={
             "Profiler": f"{_V1}:profiler.Profiler",
@@ -212,7 +245,6 @@ GONE: dict[str, str] = {
     "session_bundle": "Use tf.saved_model.loader.load instead.",
     "tensor_forest": _TREES,
     "tensorrt": "Convert the exported SavedModel with NVIDIA's own tools, or serve it as it is.",
-    "timeseries": "Write a model_fn with tf.nn.dynamic_rnn instead.",
     "training_v2": "Use tf.contrib.training or mox.run instead.",
     "verbs": "Leave it out: processes meet by gRPC and collectives.",
     "mpi": "Leave it out: processes meet by gRPC and collectives.",

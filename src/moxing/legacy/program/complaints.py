@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from moxing import leaving
 from moxing.errors import MoxError
 from moxing.framework import folding
 from moxing.legacy.program import lost_peers, tracebacks
@@ -77,6 +78,7 @@ def _show(error: BaseException) -> None:
 
 def say(text: str) -> None:
     """Prints a line to stderr that starts with the command's name."""
+    leaving.put_back_streams()
     sys.stdout.flush()
     print(f"mox: {text}", file=sys.stderr, flush=True)
 
