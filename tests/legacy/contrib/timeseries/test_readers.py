@@ -73,11 +73,13 @@ def test_windows_are_consecutive_steps_at_many_places() -> None:
     windows = timeseries.RandomWindowInputFn(series(2), window_size=10, batch_size=4)
     starts = set()
     for features, _ in run(lambda: (windows.create_batch()[0], tf.constant(0)), times=60):
-        assert features[TIMES].shape == (4, 10) and features[VALUES].shape == (4, 10, 2)
+        assert features[TIMES].shape == (4, 10)
+        assert features[VALUES].shape == (4, 10, 2)
         assert (np.diff(features[TIMES]) == 1).all()
         np.testing.assert_array_equal(features[VALUES][..., 0], features[TIMES] * 2)
         starts |= set(features[TIMES][:, 0])
-    assert min(starts) == 0 and max(starts) == STEPS - 10 and len(starts) > 30
+    assert (min(starts), max(starts)) == (0, STEPS - 10)
+    assert len(starts) > 30
 
 
 def test_without_jitter_windows_do_not_overlap() -> None:
