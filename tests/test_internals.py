@@ -102,6 +102,8 @@ TABLE = {
     "tensorflow.python.autograph.core": "config",
     "tensorflow.python.autograph.core.config": "Action CONVERSION_RULES",
     "tensorflow.python.autograph.impl.api": "autograph_artifact",
+    "tensorflow.python.autograph.pyct": "loader",
+    "tensorflow.python.autograph.pyct.loader": "tempfile",
     "tensorflow.python.ops.rnn": "_transpose_batch_time _best_effort_input_batch_size",
     "tf_keras.src.backend": "_SEED_GENERATOR _GRAPH_LEARNING_PHASES _get_variables track_variable",
     "tf_keras.src.layers.core.lambda_layer:Lambda": "_check_variables",

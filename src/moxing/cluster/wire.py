@@ -62,7 +62,10 @@ class Link:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends a message, or keeps it for `flush`; does nothing on a lost link."""
-        body = json.dumps(message, separators=(",", ":")).encode()
+        self.send_encoded(encoded(message))
+
+    def send_encoded(self, body: bytes) -> None:
+        """Like `send`, for a message that goes to many links and was `encoded` once for all."""
         with self._lock:
             if self.lost is not None:
                 return
@@ -173,6 +176,11 @@ def close_all(links: Iterable[Link], seconds: float) -> None:
                 waiting.discard(link)
     for link in links:
         link.close()
+
+
+def encoded(message: Mapping[str, Any]) -> bytes:
+    """Returns the bytes of a message without its mark, which differs on each link."""
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -30,11 +30,11 @@ def test_survivors_name_the_task_that_was_killed(gang, victim):
     assert [task.end() for task in survivors] == [1, 1, 1]
     assert time.monotonic() - began < 15  # Long before a silence would count.
     causes = {task.last_line for task in survivors}
-    assert len(causes) == 1
+    # Each task knows the chief's step by the heartbeats that it has read itself.
+    assert len(causes) == 1 or victim == "worker 0"
     at = r"" if victim == "ps 0" else r" at step [1-9]\d*"
-    assert re.fullmatch(
-        rf"PeerFailureError: {victim} \(127\.0\.0\.1:\d+\) died: connection lost{at}", causes.pop()
-    )
+    line = rf"PeerFailureError: {victim} \(127\.0\.0\.1:\d+\) died: connection lost{at}"
+    assert all(re.fullmatch(line, cause) for cause in causes), causes
 
 
 def test_an_error_is_told_to_the_others(gang):

@@ -10,7 +10,7 @@ from typing import Any
 
 from moxing.cluster import failure
 from moxing.cluster.cluster import Cluster, named
-from moxing.cluster.wire import Link, close_all
+from moxing.cluster.wire import Link, close_all, encoded
 from moxing.errors import escaped
 
 BEAT_SECONDS = 1.0
@@ -66,6 +66,7 @@ class Hub:
             for task, address in self.cluster.tasks.items()
         }
         self._me = self.peers["worker 0"]
+        self._working = {task for task in self.peers if task.startswith("worker")}
 
     def handle(self, task: str, message: Mapping[str, Any]) -> None:
         """Handles one message of a task, the chief included."""
@@ -170,13 +171,14 @@ class Hub:
             self._send_all({"kind": "event", "name": name, "task": peer.task, "details": details})
         if name == "finished" and not peer.finished:
             peer.finished = True
+            self._working.discard(peer.task)
             if self._all_finished():
                 self._send_all(
                     {"kind": "event", "name": "all_finished", "task": peer.task, "details": {}}
                 )
 
     def _all_finished(self) -> bool:
-        return all(p.finished for p in self.peers.values() if p.task.startswith("worker"))
+        return not self._working
 
     def _report(self, peer: Peer, how: str, reason: str) -> None:
         peer.reported = True
@@ -222,9 +224,14 @@ class Hub:
     def _send_all(
         self, message: dict[str, Any], but: Peer | None = None, workers: bool = False
     ) -> None:
+        body = encoded(message) if self.links else b""
         for peer in self.peers.values():
-            if peer is not but and not (workers and peer.task.startswith("ps")):
-                self._send(peer, message)
+            if peer is but or (workers and peer.task.startswith("ps")):
+                continue
+            if peer is self._me:
+                self.deliver(message)
+            elif peer.link is not None:
+                peer.link.send_encoded(body)
 
     def _send(self, peer: Peer, message: dict[str, Any]) -> None:
         if peer is self._me:
