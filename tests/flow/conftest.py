@@ -9,11 +9,12 @@ import pytest
 
 import moxing.flow as flow
 from moxing.flow.runtime import session
+from moxing.flow.trace import context
 
 
 @pytest.fixture(autouse=True)
 def _own_session() -> Iterator[None]:
-    """No jobs and no settings of another test."""
+    """No jobs, no settings and no counted operations of another test."""
     _begin({})
     yield
     _begin({})
@@ -22,6 +23,7 @@ def _own_session() -> Iterator[None]:
 def _begin(settings: dict[str, Any]) -> None:
     flow.clear_default_session()
     session.default().settings.values = settings
+    context.numbers.next = 0
 
 
 @pytest.fixture

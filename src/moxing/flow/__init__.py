@@ -10,6 +10,7 @@ from moxing import tf_version
 tf_version.check()
 
 import os  # noqa: E402
+import sys as _sys  # noqa: E402
 
 from moxing import native_noise  # noqa: E402
 
@@ -48,6 +49,7 @@ from moxing.flow.older import ConfigProtoBuilder as ConfigProtoBuilder  # noqa: 
 from moxing.flow.older import Session as Session  # noqa: E402
 from moxing.flow.older import add_job as add_job  # noqa: E402
 from moxing.flow.older import init as init  # noqa: E402
+from moxing.flow.operations import numbering as _numbering  # noqa: E402
 from moxing.flow.operations.accumulation import *  # noqa: E402, F403
 from moxing.flow.operations.arrays import *  # noqa: E402, F403
 from moxing.flow.operations.indexing import *  # noqa: E402, F403
@@ -72,6 +74,10 @@ from moxing.flow.trace.variables import get_variable as get_variable  # noqa: E4
 from moxing.flow.user_ops import consistent_user_op_builder as consistent_user_op_builder  # noqa: E402
 from moxing.flow.user_ops import user_op_builder as user_op_builder  # noqa: E402
 
+_numbering.apply(
+    *(_sys.modules[__name__], advanced, data, experimental, image, keras.activations, layers),
+    *(linalg, math, nn, random),
+)
 function_config = FunctionConfig
 __getattr__, __dir__ = _absent.of("flow", globals(), _absent.FLOW)
 

@@ -62,7 +62,7 @@ def global_function(
             f"flow.global_function: type={shown(kinds[0])}; it is 'train' or 'predict'."
         )
     conf = confs[0].conf.copy() if confs else JobConf()
-    conf.kind, conf.later = kinds[0] if kinds else None, True
+    conf.kind, conf.later, conf.is_global = kinds[0] if kinds else None, True, True
     return lambda inner: Job(inner, conf)
 
 

@@ -24,7 +24,8 @@ def _prefix(name: str | None, kind: str) -> str:
     """Returns the name of a layer, with which the names of its variables begin.
 
     A layer without a name is numbered among the layers of its kind in its job, so that jobs that
-    make the same layers in the same order share their variables.
+    make the same layers in the same order share their variables. Checkpoints have these under the
+    names that the original gave them.
 
     Args:
         name: the program's name for the layer.
@@ -35,7 +36,10 @@ def _prefix(name: str | None, kind: str) -> str:
         return name
     number = trace.unnamed.get(kind, 0)
     trace.unnamed[kind] = number + 1
-    return f"{kind}_{number}"
+    own = f"{kind}_{number}"
+    given = f"{trace.prefix}{kind}_{context.numbers.next}"
+    trace.variables.note_original(f"{trace.prefix}{own}", given, trace.conf.is_train)
+    return own
 
 
 @spelling.placed(

@@ -27,8 +27,9 @@ MODEL = {
     "table/of-words": (5, 3),
 }
 COUNTER = "System-Train-TrainStep-learn"
-OURS = {"BatchNorm_4": "BatchNorm_0", "PRelu_7": "PRelu_0", "LayerNorm_9": "LayerNorm_0"}
-OURS |= {"Dense_12": "Dense_0"}
+# The numbers of this job: its input takes 0, and its layers follow one another.
+OURS = {"BatchNorm_4": "BatchNorm_1", "PRelu_7": "PRelu_2", "LayerNorm_9": "LayerNorm_4"}
+OURS |= {"Dense_12": "Dense_5"}
 MOMENTS = {"m": False, "v": False}
 POWERS = {"beta1_t": True, "beta2_t": True}
 # Optimizers, their settings, and what they keep beside a variable there; True: of one element.
@@ -105,7 +106,7 @@ def test_a_checkpoint_loads_and_ours_is_written_alike(tmp_path: Path, optimizer:
     assert bool(more) == (optimizer == "rmsprop")
     # OneFlow reads the files of its variables, and no others.
     files = {path.name for path in (tmp_path / "ours").iterdir() if path.is_file()}
-    assert files == {"snapshot_done", "shapes.json", ".digests.json"}
+    assert files == {"snapshot_done", "shapes.json", ".digests.json", ".names.json"}
     assert (tmp_path / "ours" / "snapshot_done").stat().st_size == 0
 
     job(np.random.default_rng(0).normal(size=(4, 3, 2, 2)).astype(np.float32)).get()

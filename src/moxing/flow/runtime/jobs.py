@@ -55,6 +55,13 @@ class Job:
         by_config = self._conf is not None and self._conf.later
         return by_config or any(definition.later for _, definition in self.definitions)
 
+    @property
+    def _revision(self) -> str:
+        """The revision of the original that the job was written for, by its declaration."""
+        if self._conf is not None and self._conf.is_global:
+            return context.JUNE_2020
+        return context.MARCH_2020 if self.later else context.NOVEMBER_2019
+
     def __call__(self, *args: Any) -> Handle | None:
         """Queues a step.
 
@@ -72,7 +79,7 @@ class Job:
         if self._conf is not None:
             conf.values = {**defaults.values, **conf.values}
         self._check_batches(conf)
-        trace = context.Trace(self.name, conf, variables, graph, topology)
+        trace = context.Trace(self.name, conf, variables, graph, topology, revision=self._revision)
         with (
             graph.as_default(),
             resource_variables(),
@@ -90,6 +97,8 @@ class Job:
             arguments = [inputs.packed(default, blobs) for default in self._arguments.values()]
             result = user_calls.call("job", self.function, *arguments)
             outputs = [self._output(item, conf.batches) for item in tf.nest.flatten(result)]
+            # The original has an operation without a name for each result.
+            context.numbers.take(len([1 for tensors in outputs if tensors]))
             for watch in trace.watches:
                 watch.deliver = watch.blob.tensor
             train = None

@@ -42,7 +42,14 @@ class CheckPoint:
         folder, current = checked_path(path), session.default()
         current.start()
         wanted = current.variables.by_name
-        found = unnamed.aliases(wanted, lambda: storage.names(folder))
+        found = unnamed.aliases(
+            wanted,
+            lambda: storage.names(folder),
+            current.variables.originals,
+            lambda name: storage.content(folder, name),
+            snapshot.DIGESTS,
+            folder,
+        )
         with storage.here(folder, [found.get(name, name) for name in wanted]) as local:
             sizes = {name: _bytes(variable) for name, variable in wanted.items()}
             missing, wrong = snapshot.compare(local, sizes, found)
@@ -68,6 +75,8 @@ class CheckPoint:
 
     def save(self, path: str) -> None:
         """Saves every variable; when it returns, the checkpoint is on the disk, or in the store.
+
+        Variables of layers without a name are saved under the names that the original looks for.
 
         A checkpoint for a store is first on the local disk, in mox.file's folder of temporary
         files. `snapshot_done` is uploaded last.
@@ -98,12 +107,16 @@ def save(path: str, more: Mapping[str, bytes] | None = None) -> None:
 
     def work(native: Any) -> None:
         names = current.variables.by_name
+        there = unnamed.written(names, current.variables.originals)
         taken = current.readers.places()
         files = dict(more or {})
+        if (told := unnamed.encoded(there)) is not None:
+            files[unnamed.FILE] = told
         if taken:
             files[places.FILE] = places.encoded(taken)
         with current.saving():
-            storage.write(folder, current.values(native, names), files)
+            values = current.values(native, names)
+            storage.write(folder, ((n, v) for name, v in values for n in there[name]), files)
 
     current.in_order(work)
 

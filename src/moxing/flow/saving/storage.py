@@ -116,6 +116,18 @@ def names(path: str) -> list[str]:
     return list(snapshot.names(path))
 
 
+def content(path: str, name: str) -> bytes | None:
+    """Reads a file in a checkpoint's folder; None if there is none.
+
+    Raises:
+        OSError: the file or the store can't be read.
+    """
+    try:
+        return file.read(f"{path}/{name}", binary=True)
+    except FileNotFoundError:
+        return None
+
+
 def has_values(path: str) -> bool:
     """Whether a folder holds values, and no save of ours is cut short or at work there.
 

@@ -25,6 +25,7 @@ class JobConf:
         kind: "train" or "predict", if the program names it.
         later: whether the job has a `FunctionConfig`, as programs of 2020 do: from then on the
             original clipped by one norm and warmed up from the first step's own number.
+        is_global: whether `flow.global_function` declares the job, as in programs from May 2020 on.
     """
 
     def __init__(self) -> None:
@@ -32,12 +33,13 @@ class JobConf:
         self.train: dict[str, Any] = {}
         self.kind: str | None = None
         self.later = False
+        self.is_global = False
 
     def copy(self) -> JobConf:
         """Returns a copy."""
         other = JobConf()
         other.values, other.train = copy.deepcopy(self.values), copy.deepcopy(self.train)
-        other.kind, other.later = self.kind, self.later
+        other.kind, other.later, other.is_global = self.kind, self.later, self.is_global
         return other
 
     @property

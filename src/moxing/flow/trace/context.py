@@ -16,6 +16,38 @@ from moxing.flow.trace.declared import Declared
 from moxing.flow.trace.exchange import Exchange
 from moxing.flow.trace.topology import Topology
 
+# Revisions of the original; their order is the order of their texts.
+NOVEMBER_2019, MARCH_2020, JUNE_2020 = "2019-11", "2020-03", "2020-06"
+
+
+class Numbers:
+    """Numbers the operations without a name of the whole process, as the original's counter.
+
+    Attributes:
+        next: the number of the next operation without a name.
+    """
+
+    def __init__(self) -> None:
+        self.next = 0
+        self._inside = threading.local()
+
+    @contextmanager
+    def operation(self) -> Iterator[bool]:
+        """Yields whether the program itself called the operation, and not another operation."""
+        outermost = not getattr(self._inside, "flag", False)
+        self._inside.flag = True
+        try:
+            yield outermost
+        finally:
+            self._inside.flag = not outermost
+
+    def take(self, count: int) -> None:
+        """Takes the next `count` numbers."""
+        self.next += count
+
+
+numbers = Numbers()
+
 
 @dataclass
 class Watch:
@@ -45,6 +77,8 @@ class Trace:
         started: whether an operation was made.
         names: operation names that are taken.
         unnamed: the number of layers without a name, by kind.
+        revision: the revision of the original that the job was written for, as far as its
+            declaration shows.
         prefixes: the open variable scopes.
         updates: assignments of a train job beside the optimizer's.
         readers: the readers of datasets, with the state that calls share, by placement.
@@ -66,6 +100,7 @@ class Trace:
     started: bool = False
     names: set[str] = field(default_factory=set)
     unnamed: dict[str, int] = field(default_factory=dict)
+    revision: str = NOVEMBER_2019
     prefixes: list[str] = field(default_factory=list)
     updates: list[Any] = field(default_factory=list)
     readers: dict[Any, Any] = field(default_factory=dict)

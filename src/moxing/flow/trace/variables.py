@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import numbers
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,8 @@ class Variables:
         self._graph = graph
         self._definitions: dict[str, tuple[Definition, str]] = {}
         self.by_name: dict[str, Any] = {}
+        # The original's names of unnamed layers by ours, those of train jobs first.
+        self._originals: dict[str, tuple[list[str], list[str]]] = {}
 
     def get(
         self, name: str, definition: Definition, job: str, like: shards.Split | None = None
@@ -81,6 +83,34 @@ class Variables:
         self.by_name[name] = variable
         self._definitions[name] = (definition, job)
         return variable
+
+    def note_original(self, layer: str, given: str, is_train: bool) -> None:
+        """Notes the name that the original gives to an unnamed layer of a job.
+
+        Args:
+            layer: the layer's name in the session, which jobs share.
+            given: its name in the original, where each job has a layer of its own.
+            is_train: whether the job trains.
+        """
+        self._originals.setdefault(layer, ([], []))[not is_train].append(given)
+
+    def originals(self, name: str) -> list[str]:
+        """The names under which the original looks for a variable; its own name for most.
+
+        Variables of optimizers are those of train jobs, where there are any.
+        """
+        layer = next((n for n in self._layers(name) if n in self._originals), None)
+        if layer is None:
+            return [name]
+        trained, others = self._originals[layer]
+        slot = name in self._definitions and self.model_name(name) == SLOT
+        given = (trained or others) if slot else [*trained, *others]
+        return [f"{one}{name[len(layer) :]}" for one in dict.fromkeys(given)]
+
+    @staticmethod
+    def _layers(name: str) -> Iterator[str]:
+        """The names of the layers that a variable can belong to: all before one of its dashes."""
+        return (name[: match.start()] for match in re.finditer("-", name))
 
     def model_name(self, name: str) -> str:
         """The group of a variable: weight, bias or other."""
