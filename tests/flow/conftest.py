@@ -30,3 +30,23 @@ def _begin(settings: dict[str, Any]) -> None:
 def devices() -> Callable[[int], None]:
     """Begins a session on that many devices."""
     return lambda count: _begin({"gpu_device_num": count})
+
+
+@pytest.fixture
+def plain_count() -> Callable[[], Any]:
+    """The function of a train job that adds 1 to w at each step, and returns its value before."""
+
+    def count() -> Any:
+        flow.config.train.primary_lr(1.0)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
+        flow.losses.add_loss(w * -1.0)
+        return w
+
+    return count
+
+
+@pytest.fixture
+def count(plain_count: Callable[[], Any]) -> Any:
+    """A train job that returns how often it was called before."""
+    return flow.function(plain_count)

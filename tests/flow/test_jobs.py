@@ -23,20 +23,6 @@ ONE = flow.FixedTensorDef((2,))
 X = np.array([1, 2], np.float32)
 
 
-def _counter() -> Any:
-    """A job that adds 1 to w at each step and returns what w was."""
-
-    @flow.function
-    def count() -> Any:
-        flow.config.train.primary_lr(1.0)
-        flow.config.train.model_update_conf({"naive_conf": {}})
-        w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
-        flow.losses.add_loss(w * -1.0)
-        return w
-
-    return count
-
-
 def test_results_have_the_structure_that_the_job_returns() -> None:
     @flow.function
     def nested(x: Any = ONE) -> Any:
@@ -84,8 +70,8 @@ def test_a_result_is_taken_once() -> None:
         handle.get()
 
 
-def test_steps_and_saves_keep_the_order_of_calls(tmp_path: Path) -> None:
-    count, point, seen = _counter(), flow.train.CheckPoint(), []
+def test_steps_and_saves_keep_the_order_of_calls(count: Any, tmp_path: Path) -> None:
+    point, seen = flow.train.CheckPoint(), []
     point.init()
     for _ in range(40):
         count().async_get(lambda value: seen.append(int(value[0])))
@@ -97,8 +83,7 @@ def test_steps_and_saves_keep_the_order_of_calls(tmp_path: Path) -> None:
     assert seen == list(range(40))
 
 
-def test_what_a_callback_raises_is_raised_at_the_next_call() -> None:
-    count = _counter()
+def test_what_a_callback_raises_is_raised_at_the_next_call(count: Any) -> None:
     flow.train.CheckPoint().init()
     called = threading.Event()
 
@@ -118,9 +103,7 @@ def _call_until_it_raises(job: Any) -> None:
         job().get()
 
 
-def test_jobs_share_variables_by_name() -> None:
-    count = _counter()
-
+def test_jobs_share_variables_by_name(count: Any) -> None:
     @flow.function
     def read() -> Any:
         return flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
@@ -132,9 +115,7 @@ def test_jobs_share_variables_by_name() -> None:
     assert read().get().tolist() == [2]
 
 
-def test_jobs_that_disagree_on_a_variable_are_told(tmp_path: Path) -> None:
-    _counter()
-
+def test_jobs_that_disagree_on_a_variable_are_told(count: Any, tmp_path: Path) -> None:
     @flow.function
     def other() -> Any:
         return flow.get_variable("w", (2,), initializer=flow.zeros_initializer())
@@ -147,8 +128,10 @@ def test_jobs_that_disagree_on_a_variable_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_a_checkpoint_is_the_bytes_of_each_variable_and_loads_back(tmp_path: Path) -> None:
-    count, point = _counter(), flow.train.CheckPoint()
+def test_a_checkpoint_is_the_bytes_of_each_variable_and_loads_back(
+    count: Any, tmp_path: Path
+) -> None:
+    point = flow.train.CheckPoint()
     point.init()
     count().get()
     point.save(str(tmp_path / "a"))
@@ -167,8 +150,8 @@ def test_a_checkpoint_is_the_bytes_of_each_variable_and_loads_back(tmp_path: Pat
         point.save(str(tmp_path / "a"))
 
 
-def test_loading_names_every_variable_that_does_not_fit(tmp_path: Path) -> None:
-    count, point = _counter(), flow.train.CheckPoint()
+def test_loading_names_every_variable_that_does_not_fit(count: Any, tmp_path: Path) -> None:
+    point = flow.train.CheckPoint()
     (tmp_path / "a" / "w").mkdir(parents=True)
     (tmp_path / "a" / "w" / "out").write_bytes(bytes(8))
 
@@ -183,8 +166,10 @@ def test_loading_names_every_variable_that_does_not_fit(tmp_path: Path) -> None:
     assert count().get().tolist() == [5]
 
 
-def test_a_save_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    count, point = _counter(), flow.train.CheckPoint()
+def test_a_save_that_fails_leaves_nothing(
+    count: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = flow.train.CheckPoint()
     point.init()
     count().get()
     monkeypatch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError("full")))
@@ -194,14 +179,13 @@ def test_a_save_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mistakes_are_told_where_they_are_made() -> None:
+def test_mistakes_are_told_where_they_are_made(count: Any) -> None:
     with pytest.raises(MoxRuntimeError, match=r"^flow\.concat was called outside a job\.") as _:
         flow.concat([flow.train], 0)  # pyright: ignore[reportArgumentType]
-    count = _counter()
     with pytest.raises(MoxRuntimeError, match=r"count was called before its variables have values"):
         count()
     with pytest.raises(MoxRuntimeError, match="was defined after the session started"):
-        _counter()
+        flow.function(lambda: None)
     with pytest.raises(MoxRuntimeError, match="called after the session started"):
         flow.config.ctrl_port(1)
 

@@ -1,4 +1,4 @@
-"""Values and gradients of every operation are numpy's, on one device and on two uneven shares."""
+"""Values and gradients of every operation are numpy's: one device, even and uneven shares."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ OF_TWO = {
     *("tensor_scatter_nd_add", "unsorted_batch_segment_sum of two batch axes"),
     "unsorted_batch_segment_sum of rows",
 }
-# Devices, and whether the two samples of a case become three, which two devices can't share evenly.
-UNEVEN = pytest.param(2, True, id="two devices and three samples", marks=pytest.mark.slow)
-ONE = pytest.param(1, False, id="one device", marks=pytest.mark.slow)
+# Devices, and how many samples the two of a case become: three for two devices and four for three
+# can't be shared evenly.
+ONE, TWO, UNEVEN, THREE = (
+    pytest.param(*pair, id="{} devices, {} samples".format(*pair), marks=pytest.mark.slow)
+    for pair in ((1, 2), (2, 2), (2, 3), (3, 4))
+)
 TYPES = {"float32": flow.float, "int32": flow.int32}
 
 
-def _arrays(case: Case, grown: bool) -> list[np.ndarray]:
-    """The inputs of a case; with one more sample if `grown`."""
-    if not grown or case.name in OF_TWO:
+def _arrays(case: Case, samples: int) -> list[np.ndarray]:
+    """The inputs of a case, its two samples repeated until there are `samples`."""
+    if case.name in OF_TWO:
         return list(case.given)
-    return [np.concatenate([g, g[:1]]) if len(g) == 2 else g for g in case.given]
+    return [np.concatenate([g, g])[:samples] if len(g) == 2 else g for g in case.given]
 
 
 def _definition(array: np.ndarray, count: int) -> Any:
@@ -36,16 +39,13 @@ def _definition(array: np.ndarray, count: int) -> Any:
     return flow.FixedTensorDef(array.shape, TYPES[array.dtype.name], axis)
 
 
-@pytest.mark.parametrize(
-    ("count", "grown"),
-    [ONE, pytest.param(2, False, id="two devices", marks=pytest.mark.slow), UNEVEN],
-)
+@pytest.mark.parametrize(("count", "samples"), [ONE, TWO, UNEVEN, THREE])
 def test_every_operation_makes_what_numpy_makes(
-    devices: Callable[[int], None], count: int, grown: bool
+    devices: Callable[[int], None], count: int, samples: int
 ) -> None:
     """One session of all cases; each job has variables of its own by its scope."""
     devices(count)
-    given = [_arrays(case, grown) for case in CASES]
+    given = [_arrays(case, samples) for case in CASES]
     jobs = []
     for index, (case, arrays) in enumerate(zip(CASES, given, strict=True)):
         definitions = [_definition(array, count) for array in arrays]
@@ -96,9 +96,9 @@ def _slopes(
     return result
 
 
-@pytest.mark.parametrize(("count", "grown"), [ONE, UNEVEN])
+@pytest.mark.parametrize(("count", "samples"), [ONE, UNEVEN, THREE])
 def test_every_gradient_is_that_of_numpy(
-    devices: Callable[[int], None], count: int, grown: bool
+    devices: Callable[[int], None], count: int, samples: int
 ) -> None:
     """One job of all cases, whose loss is the sum of their results, each times a random weight."""
     devices(count)
@@ -109,7 +109,7 @@ def test_every_gradient_is_that_of_numpy(
         if not case.name.startswith(("nn.dropout", "keras")) and not case.name.endswith("number")
     ]
     # Labels stay, as the softmax loss takes it that they sum to 1.
-    given = [[_moved(g, i) for i, g in enumerate(_arrays(case, grown))] for case in cases]
+    given = [[_moved(g, i) for i, g in enumerate(_arrays(case, samples))] for case in cases]
     weights = [
         RANDOM.normal(size=np.shape(case.wanted(*g))).astype(np.float32)
         for case, g in zip(cases, given, strict=True)

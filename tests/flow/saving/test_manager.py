@@ -17,22 +17,6 @@ from moxing.framework import file
 from moxing.runs.checkpoints import listing, moving, source
 
 
-@pytest.fixture
-def count() -> Any:
-    """A train job that returns how often it was called before, and adds one."""
-    flow.clear_default_session()
-
-    @flow.function
-    def job() -> Any:
-        flow.config.train.primary_lr(1.0)
-        flow.config.train.model_update_conf({"naive_conf": {}})
-        w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
-        flow.losses.add_loss(w * -1.0)
-        return w
-
-    return job
-
-
 def value(count: Any) -> int:
     return int(count().get().tolist()[0])
 

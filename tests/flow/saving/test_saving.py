@@ -145,15 +145,7 @@ def test_names_may_have_slashes_and_any_letters(tmp_path: Path) -> None:
     assert job().get().tolist() == [3, 3]
 
 
-def test_a_manager_goes_on_from_the_newest_whole_checkpoint(tmp_path: Path) -> None:
-    @flow.function
-    def count() -> Any:
-        flow.config.train.primary_lr(1.0)
-        flow.config.train.model_update_conf({"naive_conf": {}})
-        w = flow.get_variable("w", (1,), initializer=flow.zeros_initializer())
-        flow.losses.add_loss(w * -1.0)
-        return w
-
+def test_a_manager_goes_on_from_the_newest_whole_checkpoint(count: Any, tmp_path: Path) -> None:
     manager = flow.train.SimpleCheckPointManager(str(tmp_path / "root"))
     manager.initialize_or_restore()
     for _ in range(2):
