@@ -200,9 +200,7 @@ NAMES: dict[str, Any] = {
         roots=(_SERIES,),
         names={
             "python": Spec(
-                names={
-                    "timeseries": Spec(roots=(_SERIES,), names=_SERIES_FILES, gone=_SERIES_GONE)
-                }
+                names={"timeseries": Spec(roots=(_SERIES,), names=_SERIES_FILES, gone=_SERIES_GONE)}
             ),
             "saved_model_utils": _SERIES_FILES["saved_model_utils"],
         },

@@ -6,6 +6,7 @@ from moxing.legacy.contrib import small
 from moxing.legacy.contrib.gan import names as gan_names
 from moxing.legacy.contrib.learn import names as learn_names
 from moxing.legacy.face.faces import Spec
+from moxing.legacy.names import old_names
 
 _V1 = "tensorflow.compat.v1"
 _OWN = "moxing.legacy"
@@ -184,6 +185,7 @@ _RNN = Spec(
         "core_rnn_cell": "face:tensorflow.contrib.rnn",
         "python": _python("rnn", "ops", *_RNN_FILES),
     },
+    arrive=old_names.restore_cells,
 )
 _LEGACY_SEQ2SEQ = Spec(
     roots=(f"{_HERE}.seq2seq.legacy_seq2seq",),

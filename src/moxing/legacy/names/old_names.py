@@ -74,6 +74,15 @@ _OWN_NN = (
 # The names of static networks until 1.0, in tf.nn and in the private file of these functions.
 RNN = {name: f"{_V1}:nn.static_{name}" for name in ("bidirectional_rnn", "rnn", "state_saving_rnn")}
 
+
+def restore_cells() -> None:
+    """Gives cells the private attributes that programs' own cells read."""
+    # Imported with the first cell: the classes are Keras layers.
+    from moxing.legacy.contrib.rnn import private
+
+    private.restore()
+
+
 NN = Spec(
     roots=(f"{_V1}.nn",),
     names={
@@ -85,6 +94,7 @@ NN = Spec(
         "rnn_cell": Spec(
             roots=(f"{_V1}.nn.rnn_cell", "moxing.legacy.contrib.rnn"),
             names={"MultiRNNCell": "moxing.legacy.contrib.rnn.repeated:MultiRNNCell"},
+            arrive=restore_cells,
         ),
         "seq2seq": _LEGACY,
     },

@@ -50,7 +50,8 @@ class EmbeddingWrapper(_Wrapper):
                 "EmbeddingWrapper needs embedding_classes and embedding_size above 0, not"
                 f" {embedding_classes} and {embedding_size}."
             )
-        self._shape, self._initializer = [embedding_classes, embedding_size], initializer
+        self._embedding_classes, self._embedding_size = embedding_classes, embedding_size
+        self._initializer = initializer
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Returns the cell's output and state."""
@@ -60,7 +61,8 @@ class EmbeddingWrapper(_Wrapper):
             start = tf.random_uniform_initializer(-math.sqrt(3), math.sqrt(3))
         dtype = tf.nest.flatten(state)[0].dtype
         with tf.device("/cpu:0"):
-            embedding = tf.get_variable("embedding", self._shape, dtype, initializer=start)
+            shape = [self._embedding_classes, self._embedding_size]
+            embedding = tf.get_variable("embedding", shape, dtype, initializer=start)
             rows = tf.nn.embedding_lookup(embedding, tf.reshape(inputs, [-1]))
         return self._cell(rows, state)
 
@@ -169,14 +171,14 @@ class AttentionCellWrapper(_Wrapper):
         super().__init__(cell, reuse)
         if attn_length <= 0:
             raise MoxValueError(f"attn_length should be greater than zero, got {attn_length}.")
-        self._state_is_tuple, self._length = state_is_tuple, attn_length
+        self._state_is_tuple, self._attn_length = state_is_tuple, attn_length
         self._attn_size = cell.output_size if attn_size is None else attn_size
-        self._vec_size = self._attn_size if attn_vec_size is None else attn_vec_size
+        self._attn_vec_size = self._attn_size if attn_vec_size is None else attn_vec_size
         self._input_size = input_size
 
     @property
     def state_size(self) -> Any:
-        size = (self._cell.state_size, self._attn_size, self._attn_size * self._length)
+        size = (self._cell.state_size, self._attn_size, self._attn_size * self._attn_length)
         return size if self._state_is_tuple else sum(tf.nest.flatten(size))
 
     @property
@@ -195,7 +197,7 @@ class AttentionCellWrapper(_Wrapper):
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Returns the output with attention and the new (cell state, attention, last outputs)."""
-        size, length = self._attn_size, self._length
+        size, length = self._attn_size, self._attn_length
         if self._state_is_tuple:
             cell_state, attns, past = state
         else:
@@ -218,10 +220,10 @@ class AttentionCellWrapper(_Wrapper):
     def _attend(self, query: Any, past: Any) -> tuple[Any, Any]:
         """Returns the weighted sum of past outputs, and the past outputs without the oldest."""
         with tf.variable_scope("attention"):
-            k = tf.get_variable("attn_w", [1, 1, self._attn_size, self._vec_size])
-            v = tf.get_variable("attn_v", [self._vec_size])
+            k = tf.get_variable("attn_w", [1, 1, self._attn_size, self._attn_vec_size])
+            v = tf.get_variable("attn_v", [self._attn_vec_size])
             keys = tf.nn.conv2d(past[:, :, None], k, [1, 1, 1, 1], "SAME")
-            y = linear(query, self._vec_size, True)[:, None, None]
+            y = linear(query, self._attn_vec_size, True)[:, None, None]
             weights = tf.nn.softmax(tf.reduce_sum(v * tf.tanh(keys + y), [2, 3]))
             read = tf.reduce_sum(weights[..., None] * past, 1)
         return tf.reshape(read, [-1, self._attn_size]), past[:, 1:]

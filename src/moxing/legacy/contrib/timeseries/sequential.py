@@ -145,9 +145,7 @@ def sequential_model() -> Any:
             changed = self._exogenous_change(times, features)
 
             def step(number: tf.Tensor, now: tf.Tensor, state: Any) -> tuple[Any, Any]:
-                return self._prediction_step(
-                    current_times=now, state=changed(number, now, state)
-                )
+                return self._prediction_step(current_times=now, state=changed(number, now, state))
 
             start = features[keys.PredictionFeatures.STATE_TUPLE]
             _, outputs = self._walk(times, start, step, self._predict_output_names)
@@ -178,9 +176,7 @@ def sequential_model() -> Any:
                 wanted = condition(times=now, features=of_step)
                 chosen = [
                     tf.where(wanted, new, old)
-                    for new, old in zip(
-                        tf.nest.flatten(after), tf.nest.flatten(state), strict=True
-                    )
+                    for new, old in zip(tf.nest.flatten(after), tf.nest.flatten(state), strict=True)
                 ]
                 return tf.nest.pack_sequence_as(state, chosen)
 
