@@ -164,6 +164,7 @@ OF_OBJECTS = {
     "parsers of argparse": "_actions _option_string_actions",
     "iterators of tf.data": "_iterator_resource",
     "functions of tf.py_func": "_unique_id",
+    "errors of sessions": "_message _op",
     "python": "_getframe _current_frames",
 }
 # Of absl's flag tables, which tolerant flags derive from and name themselves.
@@ -325,9 +326,16 @@ def _absl() -> None:
     values._assert_validators([])
 
 
+def _errors() -> None:
+    error = tf.errors.NotFoundError(None, tf.constant(1).op, "first")
+    assert "Original stack trace" in str(error)
+    error._message, error._op = "second", None
+    assert str(error) == error.message == "second"
+
+
 PROBES: list[Callable[[], None]] = [
     *(_control_inputs, _inputs_and_attributes, _control_flow_context, _variables, _optimizers),
-    *(_datasets, _python_functions, _savers, _tf_keras, _keras, _slim, _argparse, _absl),
+    *(_datasets, _python_functions, _savers, _tf_keras, _keras, _slim, _argparse, _absl, _errors),
 ]
 
 

@@ -37,7 +37,7 @@ def fold(error: BaseException, owns: Callable[[str], bool]) -> int:
     Returns:
         The number of frames that were removed.
     """
-    folded = 0
+    folded = _without_foreign_causes(error, owns)
     for current in chain(error):
         found = list(entries(current.__traceback__))
         files = [entry.tb_frame.f_code.co_filename for entry in found]
@@ -47,6 +47,37 @@ def fold(error: BaseException, owns: Callable[[str], bool]) -> int:
         folded += len(found) - len(kept)
         current.__traceback__ = joined(kept)
     return folded
+
+
+def _without_foreign_causes(error: BaseException, owns: Callable[[str], bool]) -> int:
+    """Leaves out causes in which no line of the user's had a part; returns their frames' number.
+
+    The words of such a cause stay, as a note, where the words of the error do not contain them.
+    """
+    if not _reaches(error, owns):
+        return 0
+    folded = 0
+    for current in list(chain(error)):
+        for name in ("__cause__", "__context__"):
+            cause = getattr(current, name)
+            if cause is None or any(not _is_foreign(one, owns) for one in chain(cause)):
+                continue
+            folded += sum(1 for one in chain(cause) for _ in entries(one.__traceback__))
+            words = str(cause).partition("\n")[0]
+            if words and name == "__cause__" and words not in str(current):
+                current.add_note(f"Cause: {type(cause).__name__}: {words}")
+            setattr(current, name, None)
+    return folded
+
+
+def _reaches(error: BaseException, owns: Callable[[str], bool]) -> bool:
+    return any(owns(entry.tb_frame.f_code.co_filename) for entry in entries(error.__traceback__))
+
+
+def _is_foreign(error: BaseException, owns: Callable[[str], bool]) -> bool:
+    """Whether an error has frames, and all of them are frames that are folded."""
+    files = [entry.tb_frame.f_code.co_filename for entry in entries(error.__traceback__)]
+    return bool(files) and all(_folds(file) and not owns(file) for file in files)
 
 
 def _ends_in_openmox(files: list[str], owns: Callable[[str], bool]) -> bool:
@@ -60,7 +91,7 @@ def _ends_in_openmox(files: list[str], owns: Callable[[str], bool]) -> bool:
 
 
 def _folds(file: str) -> bool:
-    return file.startswith((_PACKAGE, *_FOLDED))
+    return file.startswith((_PACKAGE, *_FOLDED)) or "__autograph_generated_file" in file
 
 
 def joined(frames: list[types.TracebackType]) -> types.TracebackType | None:

@@ -75,7 +75,9 @@ def test_a_broken_image_is_told_with_its_operation() -> None:
         )
 
     told = note(input_fn)
-    assert ", by 'DecodeJpeg' in a function of the input's pipeline: jpeg::Uncompress" in told
+    assert ", by 'DecodeJpeg' in a function of the input's pipeline (test_blame.py:" in told
+    assert ": data = " not in told  # The line of the map, not that of the image.
+    assert ": return data.map(): jpeg::Uncompress" in told
 
 
 def test_the_first_of_several_errors_is_told() -> None:
@@ -118,7 +120,8 @@ def test_an_element_of_a_generator_that_tensorflow_refuses() -> None:
         "TensorFlow refuses a value that Python code of the input gave: TypeError: `generator`"
         " yielded" in told
     )
-    assert told.endswith("the yielded element was text.")
+    assert "the yielded element was text, by 'FlatMapDataset' (" in told
+    assert "from_generator(" in told
 
 
 @pytest.mark.parametrize(
@@ -137,3 +140,54 @@ def test_kept_code_that_can_not_be_used_is_told_of(
     assert "keeps in /kept can't be used: remove the folder, free space there, or set" in note
     assert "MOX_XLA_CACHE_DIR" in note
     assert "MOX_XLA_CACHE_DIR" not in other
+
+
+def _said(message: str, build: Callable[[], Any]) -> str:
+    """The note for an error of this message, which names no operation."""
+    with tf.Graph().as_default() as graph:
+        build()
+        return blame.about(tf.errors.InvalidArgumentError(None, None, message), graph, "here")
+
+
+def test_an_operation_that_is_not_named_is_found_by_the_words() -> None:
+    def build() -> None:
+        loss = tf.losses.sparse_softmax_cross_entropy(tf.zeros([4], tf.int64), tf.zeros([4, 3]))
+        tf.gradients(loss, loss)
+
+    told = _said("Received a label value of 7 which is outside the valid range of [0, 3)", build)
+
+    assert told.startswith("openmox: raised here, by 'sparse_softmax_cross_entropy_loss/xentropy")
+    assert "(test_blame.py:" in told
+    assert told.endswith(
+        ": loss = tf.losses.sparse_softmax_cross_entropy(tf.zeros([4], tf.int64),"
+        " tf.zeros([4, 3]))), of float32 [4, 3], int64 [4]."
+    )
+
+
+def test_the_assertion_of_these_words_is_found() -> None:
+    def build() -> None:
+        for text in ("too few", "too many"):
+            tf.debugging.Assert(tf.constant(False), [text, tf.constant(3)], name=text[4:])
+
+    told = _said("assertion failed: [too many] [3]", build)
+
+    assert ", by 'many/Assert' (" in told or ", by 'many' (" in told
+    assert "few" not in told
+
+
+def test_many_operations_that_may_have_said_it_are_not_named() -> None:
+    def build() -> None:
+        for _ in range(9):
+            tf.reshape(tf.zeros([4]), [-1])
+
+    assert _said("Input to reshape is a tensor with 4 values", build) == "openmox: raised here."
+    assert _said("words of no operation", build) == "openmox: raised here."
+
+
+def test_a_missing_file_is_told_with_the_line_that_reads_it(tmp_path: Path) -> None:
+    def input_fn(mode: str) -> Any:
+        return tf.data.TextLineDataset(str(tmp_path / "no.csv")).map(lambda line: tf.zeros([1]))
+
+    told = note(input_fn)
+    assert ", in a function of the input's pipeline (test_blame.py:" in told
+    assert "return tf.data.TextLineDataset(" in told

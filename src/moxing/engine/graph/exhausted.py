@@ -34,6 +34,7 @@ def told(
     graph: tf.Graph,
     place: Callable[[tf.Operation], str],
     room: Room | None = None,
+    own_session: bool = False,
 ) -> str:
     """Sentences about an error of exhausted memory; an empty text for other errors.
 
@@ -42,11 +43,13 @@ def told(
         graph: the graph that ran.
         place: words an operation and the user's line that made it.
         room: the memory that there is, and the size of batches; None: not known.
+        own_session: whether the program runs the session itself, without flags of openmox.
     """
     if not is_exhausted(error):
         return ""
     found = [f" {sentence}." for sentence in (_asked(error, graph, place), _largest(graph, place))]
-    return "".join(text for text in found if text != " .") + _advice(error, graph, room)
+    advice = " To need less, lower the batch size." if own_session else _advice(error, graph, room)
+    return "".join(text for text in found if text != " .") + advice
 
 
 def _advice(error: tf.errors.OpError, graph: tf.Graph, room: Room | None) -> str:

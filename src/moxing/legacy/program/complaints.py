@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
@@ -9,11 +10,13 @@ from collections.abc import Callable
 from moxing import leaving
 from moxing.errors import MoxError
 from moxing.framework import folding
-from moxing.legacy.program import lost_peers, tracebacks
+from moxing.legacy.program import lost_peers, session_errors, tracebacks
 from moxing.legacy.program.hints import hints
 from moxing.legacy.python2 import advice, parentheses
 
 FAILED, INTERRUPTED = 1, 130
+_COMMANDS = os.path.dirname(sys.executable) + os.sep
+_CONVERTED = "__autograph_generated_file"  # A part of the names of files that AutoGraph writes.
 
 
 def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> int:
@@ -33,6 +36,7 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
         say("interrupted")
         return INTERRUPTED
     error = lost_peers.told(error)
+    owns = functools.partial(_wrote, owns)
     tracebacks.trim(error, script)
     users = tracebacks.came_from(error, owns)
     sentence = _sentence(error, users, owns)
@@ -42,15 +46,23 @@ def report(error: BaseException, script: str, owns: Callable[[str], bool]) -> in
         return getattr(error, "exit_code", FAILED)
     for hint in hints(error, os.path.dirname(script), users):
         error.add_note(hint)
+    if said := session_errors.note(error):
+        error.add_note(said)
     if os.environ.get("MOX_DEBUG") != "1":
         _fold(error, owns)
     _show(error)
     return getattr(error, "exit_code", FAILED)
 
 
+def _wrote(owns: Callable[[str], bool], file: str) -> bool:
+    """Whether the user wrote a source file: `mox` itself and the copies of AutoGraph are none."""
+    return owns(file) and _CONVERTED not in file and not file.startswith(_COMMANDS)
+
+
 def _fold(error: BaseException, owns: Callable[[str], bool]) -> None:
     """Leaves the user's frames, and puts the user's line in front of the error's other notes."""
-    folded = folding.fold(error, owns)
+    in_step = hasattr(error, "node_def")
+    folded = folding.fold(error, owns) + session_errors.shorten(error, owns)
     if not folded:
         return
     notes = list(getattr(error, "__notes__", ()))
@@ -58,7 +70,6 @@ def _fold(error: BaseException, owns: Callable[[str], bool]) -> None:
     said = f"({frames} of openmox, TensorFlow and Keras left out; MOX_DEBUG=1 shows all)"
     line = tracebacks.innermost(error, owns)
     # An operation that fails in a step does so far from the line that made it, which a note names.
-    in_step = hasattr(error, "node_def")
     error.__notes__ = [said, *([f"  at {line}"] if line and not in_step else []), *notes]
 
 
