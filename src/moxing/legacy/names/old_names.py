@@ -76,11 +76,12 @@ RNN = {name: f"{_V1}:nn.static_{name}" for name in ("bidirectional_rnn", "rnn", 
 
 
 def restore_cells() -> None:
-    """Gives cells the private attributes that programs' own cells read."""
+    """Gives cells what programs of their time expect: private attributes, inputs of any width."""
     # Imported with the first cell: the classes are Keras layers.
-    from moxing.legacy.contrib.rnn import private
+    from moxing.legacy.contrib.rnn import private, widths
 
     private.restore()
+    widths.install()
 
 
 NN = Spec(
