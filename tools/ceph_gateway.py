@@ -2,9 +2,10 @@
 
     python tools/ceph_gateway.py [--install] [--limit=SECONDS] [--optional] COMMAND [ARGUMENT ...]
 
-One monitor, one storage daemon that keeps objects in memory, one gateway. The command finds the
-gateway's URL in MOX_S3_SERVER, as the store fixture of the tests does, whose keys the gateway
-knows. tools/fence.py says what the options mean and what is returned.
+One monitor, one storage daemon that keeps objects in memory, and a gateway for each of two regions
+(zonegroups, in Ceph's words). The command finds the first gateway's URL in MOX_S3_SERVER, as the
+store fixture of the tests does, whose keys the gateways know, and the second one's in
+MOX_S3_OTHER_REGION. tools/fence.py says what the options mean and what is returned.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ PROGRAMS = {
     "ceph": "ceph-common",
     "ip": "iproute2",
 }
-ADDRESS, PORT = "127.0.0.1", 7480
-ENTITIES = ("mon.", "client.admin", "client.rgw.a")
+ADDRESS = "127.0.0.1"
+# The port of the gateway of each region; the first one's keeps the list of users and buckets.
+REGIONS = {"here": 7480, "there": 7481}
+SYSTEM = ("--access-key=MOXGATEWAYS", "--secret=mox-gateways")  # By which gateways know each other.
+ENTITIES = ("mon.", "client.admin", *(f"client.rgw.{region}" for region in REGIONS))
 # One copy of each object and one placement group a pool are enough for one storage daemon.
 CONFIGURATION = """\
 [global]
@@ -60,9 +64,14 @@ keyring = {folder}/keyring
 keyring = {folder}/keyring
 [osd]
 keyring = {folder}/osd/keyring
-[client.rgw.a]
+"""
+GATEWAY = """\
+[client.rgw.{region}]
 rgw frontends = beast endpoint={address}:{port}
 rgw data = {folder}/gateway
+rgw realm = tests
+rgw zonegroup = {region}
+rgw zone = {region}
 """
 
 
@@ -70,7 +79,9 @@ def bring_up(folder: Path) -> dict[str, str]:
     """Starts the daemons; returns where a command finds the gateway."""
     run("ip", "link", "set", "lo", "up")
     fsid = str(uuid.uuid4())
-    text = CONFIGURATION.format(folder=folder, fsid=fsid, address=ADDRESS, port=PORT)
+    text = CONFIGURATION.format(folder=folder, fsid=fsid, address=ADDRESS)
+    for region, port in REGIONS.items():
+        text += GATEWAY.format(folder=folder, region=region, address=ADDRESS, port=port)
     configuration = folder / "ceph.conf"
     configuration.write_text(text)
     for name in ("mon", "osd", "gateway"):
@@ -83,13 +94,34 @@ def bring_up(folder: Path) -> dict[str, str]:
     run("ceph-mon", *own, "--mkfs", "-i", "a", "--keyring", keyring)
     run("ceph-mon", *own, "-i", "a")
     start_storage(folder, own)
-    run("radosgw", *own, "-n", "client.rgw.a")
-    user = ["--uid=tests", "--display-name=tests", f"--access-key={KEY}", f"--secret={SECRET}"]
-    run("radosgw-admin", *own, "user", "create", "--max-buckets=100000", *user)
+    start_gateways(own)
+    first, other = (f"http://{ADDRESS}:{port}" for port in REGIONS.values())
     return {
-        "MOX_S3_SERVER": f"http://{ADDRESS}:{PORT}",
+        "MOX_S3_SERVER": first,
+        "MOX_S3_OTHER_REGION": other,
         "MOX_S3_VERSION": run("radosgw", "--version"),
     }
+
+
+def start_gateways(own: tuple[str, ...]) -> None:
+    """Starts the gateways, and makes the user that tests are."""
+
+    def admin(*words: str) -> None:
+        run("radosgw-admin", *own, *words)
+
+    admin("realm", "create", "--rgw-realm=tests", "--default")
+    for number, (region, port) in enumerate(REGIONS.items()):
+        first = ["--master", "--default"] if number == 0 else []
+        place = [f"--rgw-zonegroup={region}", f"--endpoints=http://{ADDRESS}:{port}", *first]
+        admin("zonegroup", "create", "--rgw-realm=tests", *place)
+        admin("zone", "create", f"--rgw-zone={region}", *place, *SYSTEM)
+    first = f"--rgw-zone={next(iter(REGIONS))}"
+    admin("user", "create", "--uid=system", "--display-name=system", "--system", first, *SYSTEM)
+    admin("period", "update", "--commit", first)
+    keys = [f"--access-key={KEY}", f"--secret={SECRET}", "--max-buckets=100000"]
+    admin("user", "create", "--uid=tests", "--display-name=tests", first, *keys)
+    for region in REGIONS:
+        run("radosgw", *own, "-n", f"client.rgw.{region}")
 
 
 def start_storage(folder: Path, own: tuple[str, ...]) -> None:

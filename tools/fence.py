@@ -1,8 +1,9 @@
 """Runs a command beside daemons that are there for as long as the command.
 
 Daemons and command live in namespaces of their own, with one PID namespace, so that the kernel
-takes all of it away when the command ends, or when this program is killed; files lie in one
-temporary folder. The real machine's network, `/etc` and `/run` stay as they are.
+takes all of it away when the command ends, or when this program is killed. Files lie in one
+temporary folder, which this program removes at its end, or its next start if it was killed. The
+real machine's network, `/etc` and `/run` stay as they are.
 
 The exit code is the command's; 124 after the limit; 75 where the daemons can't be brought up here,
 which is then said in one sentence. With --optional these two are 0. --install fetches missing
@@ -12,14 +13,17 @@ packages of Debian or Ubuntu. Needs root.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -27,6 +31,9 @@ from typing import NoReturn
 
 CANNOT, TOO_LONG = 75, 124  # EX_TEMPFAIL, and what timeout(1) says.
 SECONDS = 30  # For a command that sets something up, and for all daemons to answer.
+APT_SECONDS = 300
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PREFIX, LOCK = "fence-", "lock"
 
 
 @dataclass(frozen=True)
@@ -63,10 +70,12 @@ def main(world: World, usage: str | None, arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     if not given.command:
         parser.error("which command?")
+    for number in SIGNALS:
+        signal.signal(number, end)
     try:
         code = brought_up(world, given.install, given.limit, given.command)
-    except SystemExit as end:
-        code = int(end.code or 0)
+    except SystemExit as error:
+        code = int(error.code or 0)
     return 0 if given.optional and code in (CANNOT, TOO_LONG) else code
 
 
@@ -74,12 +83,52 @@ def brought_up(world: World, install: bool, limit: float | None, command: list[s
     if os.geteuid() != 0:
         world.give_up("this needs root, for namespaces and daemons.")
     get_programs(world, install)
-    folder = Path(tempfile.mkdtemp(prefix="fence-"))
-    folder.chmod(0o755)
-    try:
+    sweep()
+    with own_folder() as folder:
         return fenced(world, folder, limit, command)
+
+
+def end(number: int, frame: FrameType | None) -> NoReturn:
+    """Ends this program in order; a second signal does not cut that short."""
+    del frame
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+@contextlib.contextmanager
+def own_folder() -> Iterator[Path]:
+    """A folder that is there for as long as this program; a lock in it says that it is in use."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        folder.chmod(0o755)
+        with (folder / "new").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (folder / "new").rename(folder / LOCK)  # Never to be seen without its lock.
+            yield folder
     finally:
+        remove(folder)
+
+
+def sweep() -> None:
+    """Removes the folders of programs like this that were killed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+        # Everybody may make such folders, and a file there that nobody writes to.
+        if path.parent.lstat().st_uid != os.geteuid():
+            continue
+        with contextlib.suppress(OSError), path.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(path.parent)
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder, also one that processes which are being killed still write to."""
+    deadline = time.monotonic() + SECONDS
+    while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.05)
+    if folder.exists():
+        print(f"{folder} could not be removed.", flush=True)
 
 
 def get_programs(world: World, install: bool) -> None:
@@ -99,13 +148,7 @@ def get_programs(world: World, install: bool) -> None:
         try:
             wanted = ["install", "-q", "-y", "--no-install-recommends", *missing]
             for words in (["update", "-q"], wanted):
-                subprocess.run(
-                    ["apt-get", "-o", "Acquire::http::Timeout=20", *words],
-                    env=quiet,
-                    timeout=300,
-                    check=True,
-                    stdout=subprocess.DEVNULL,
-                )
+                apt_get(words, quiet)
         except (OSError, subprocess.SubprocessError) as error:
             world.give_up(f"apt-get can't install {' '.join(missing)} ({error}).")
         finally:
@@ -118,6 +161,23 @@ def get_programs(world: World, install: bool) -> None:
         world.give_up(f"install {' '.join(missing)}, or call this with --install.")
 
 
+def apt_get(words: list[str], environ: Mapping[str, str]) -> None:
+    """Runs apt-get; a signal to this program lets packages that are being set up be finished."""
+    command = ["apt-get", "-o", "Acquire::http::Timeout=20", *words]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL) as process:
+        try:
+            code = process.wait(APT_SECONDS)
+        except BaseException:
+            # apt-get ends a download for this signal, and no installation.
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(APT_SECONDS)
+            process.kill()
+            raise
+    if code:
+        raise subprocess.CalledProcessError(code, command)
+
+
 def fenced(world: World, folder: Path, limit: float | None, command: list[str]) -> int:
     """Runs this program again as the first process of namespaces of its own."""
     fence = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
@@ -127,13 +187,6 @@ def fenced(world: World, folder: Path, limit: float | None, command: list[str]) 
         world.give_up(f"the kernel allows no namespaces ({probe.stderr.strip()}).")
     own = [sys.executable, os.path.abspath(sys.argv[0]), "--inside", str(folder), *command]
     process = subprocess.Popen([*fence, "--", *own], preexec_fn=die_with_parent)
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        del frame
-        sys.exit(128 + number)
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
     try:
         code = process.wait(limit)
         return code if code >= 0 else 128 - code

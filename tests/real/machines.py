@@ -19,6 +19,14 @@ for port in range(1, 65536):
 """
 
 
+ASK = """
+import socket, sys
+with socket.socket() as client:
+    client.settimeout(2)
+    print(client.connect_ex((sys.argv[1], int(sys.argv[2]))) == 0)
+"""
+
+
 def until(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
     """Waits for a condition to hold; fails with what was waited for."""
     deadline = time.monotonic() + seconds
@@ -66,3 +74,10 @@ def answering(host: Host, asking: Host | None = None) -> set[int]:
     command = words if asking is None else asking.inside(*words)
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=True)
     return set(map(int, done.stdout.split()))
+
+
+def answers(host: Host, port: int) -> bool:
+    """Whether a port answers the machine that tests run on."""
+    words = [sys.executable, "-c", ASK, host.address, str(port)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout == "True\n"

@@ -1,7 +1,9 @@
 """The pods of the emitted manifests as processes of the two machines, as Kubernetes starts them.
 
 A pod gets its command, its variables and nothing else of this environment; its name leads to its
-machine, as in the cluster's name service. The operator of TFJobs writes TF_CONFIG itself.
+machine, as in the cluster's name service. The operator of TFJobs writes TF_CONFIG itself. Pods that
+die come back as each of the controllers brings them back. The job's NetworkPolicy stands as rules
+of nftables.
 """
 
 from __future__ import annotations
@@ -9,15 +11,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from machines import Host, until
+from machines import Host, answers, until
 
 from moxing.cli import launch
 
@@ -28,7 +32,7 @@ import tensorflow as tf
 import moxing.tensorflow as mox
 
 def slow(x):
-    time.sleep(0.02)
+    time.sleep(0.005)
     return x
 
 def input_fn(mode):
@@ -53,11 +57,15 @@ mox.run(
 )
 """
 SPACE = "team"
+WORKERS, SERVER = ("--workers=2",), ("--workers=1", "--ps=1")
+AGAIN = {"k8s": 10.0, "tfjob": 0.5}  # Seconds until a controller makes a dead pod anew.
 
 
-def manifest(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[dict]:
+def manifest(
+    kind: str, tasks: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> list[dict]:
     (folder / "train.py").write_text(TRAIN)
-    flags = ["--image=none", f"--namespace={SPACE}", "--workers=2", "--env=TF_CPP_MIN_LOG_LEVEL=2"]
+    flags = ["--image=none", f"--namespace={SPACE}", *tasks, "--env=TF_CPP_MIN_LOG_LEVEL=2"]
     assert launch.main([f"--emit={kind}", *flags, "train.py", str(folder / "log")]) == 0
     return [part for part in yaml.safe_load_all(capsys.readouterr().out) if part]
 
@@ -95,17 +103,7 @@ def pods(kind: str, parts: list[dict]) -> list[Pod]:
     """The pods that the controllers of Kubernetes make of a manifest, with their names."""
     secrets = found(parts, "Secret")["stringData"]
     if kind == "tfjob":
-        job = found(parts, "TFJob")
-        worker = job["spec"]["tfReplicaSpecs"]["Worker"]
-        names = [f"{job['metadata']['name']}-worker-{i}" for i in range(worker["replicas"])]
-        made = [Pod(name, worker["template"], i, secrets) for i, name in enumerate(names)]
-        cluster = {"worker": [f"{name}.{SPACE}.svc:2222" for name in names]}
-        for index, pod in enumerate(made):
-            task = {"type": "worker", "index": index}
-            config = {"cluster": cluster, "task": task, "environment": "cloud"}
-            pod.environ["TF_CONFIG"] = json.dumps(config)
-            pod.name += f".{SPACE}.svc"
-        return made
+        return of_operator(found(parts, "TFJob"), secrets)
     if kind == "jobset":
         job = found(parts, "JobSet")
         [group] = job["spec"]["replicatedJobs"]
@@ -120,6 +118,26 @@ def pods(kind: str, parts: list[dict]) -> list[Pod]:
     return [Pod(name, spec["template"], i, secrets) for i, name in enumerate(names)]
 
 
+def of_operator(job: dict, secrets: Mapping[str, str]) -> list[Pod]:
+    """The pods of a TFJob; the operator makes a Service of each pod's name."""
+    made: list[Pod] = []
+    cluster: dict[str, list[str]] = {}
+    tasks: list[dict[str, Any]] = []
+    for kind, replica in job["spec"]["tfReplicaSpecs"].items():
+        [container] = replica["template"]["spec"]["containers"]
+        [port] = [p for p in container["ports"] if p["name"] == "tfjob-port"]
+        assert container["name"] == "tensorflow"
+        for index in range(replica["replicas"]):
+            name = f"{job['metadata']['name']}-{kind.lower()}-{index}.{SPACE}.svc"
+            made.append(Pod(name, replica["template"], index, secrets))
+            cluster.setdefault(kind.lower(), []).append(f"{name}:{port['containerPort']}")
+            tasks.append({"type": kind.lower(), "index": index})
+    for pod, task in zip(made, tasks, strict=True):
+        config = {"cluster": cluster, "task": task, "environment": "cloud"}
+        pod.environ["TF_CONFIG"] = json.dumps(config)
+    return made
+
+
 @pytest.fixture
 def names(hosts: tuple[Host, Host], tmp_path: Path) -> Iterator[Path]:
     """The name service of the cluster: a file that both machines read, and a test writes."""
@@ -132,61 +150,152 @@ def names(hosts: tuple[Host, Host], tmp_path: Path) -> Iterator[Path]:
         host.run("umount", "/etc/hosts")
 
 
-class Running:
-    """The processes of both pods, and what they print."""
+def enforce(policy: dict, hosts: tuple[Host, Host]) -> None:
+    """Lets only the pods of the job open connections to its pods, as a network plugin does.
 
-    def __init__(self, made: list[Pod], hosts: tuple[Host, Host], folder: Path, start: int) -> None:
-        self.logs = [folder / f"pod-{start}-{i}" for i in range(2)]
-        self.processes = []
-        # As an image has it.
-        own = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}", "HOME": str(folder)}
-        for pod, host, log in zip(made, hosts, self.logs, strict=True):
-            with log.open("w") as file:
-                # Not `env` within: the secret would stand in its command line.
-                command = host.inside("env", "-C", str(folder), *pod.command)
-                self.processes.append(
-                    subprocess.Popen(command, env={**own, **pod.environ}, stdout=file, stderr=file)
-                )
+    Slurm's own port stays open, so that the machines are not given up.
+    """
+    [rule] = policy["spec"]["ingress"]
+    assert rule == {"from": [{"podSelector": policy["spec"]["podSelector"]}]}
+    own = ", ".join(host.address for host in hosts)
+    for host in hosts:
+        host.run("nft", "add table inet pods")
+        host.run("nft", "add chain inet pods i { type filter hook input priority 0; }")
+        opens = "tcp flags & (syn|ack) == syn"
+        host.run("nft", f"add rule inet pods i ip saddr {{ {own} }} accept")
+        host.run("nft", f"add rule inet pods i iif != lo tcp dport != 6818 {opens} drop")
+
+
+class Controller:
+    """Runs the pods of a job on the machines, a pod each, as its controller does, to the end.
+
+    A pod of a Job and of a TFJob comes back alone; a JobSet stops the other pods, and starts all. A
+    TFJob has ended when worker 0 has, and the operator deletes the pods that still run.
+    """
+
+    def __init__(
+        self, kind: str, made: list[Pod], hosts: tuple[Host, Host], folder: Path, first: int
+    ) -> None:
+        self._kind, self._made, self._hosts, self._folder = kind, made, hosts, folder
+        self._first = first  # The pod of worker 0.
+        self.starts = [0, 0]
+        self.codes: list[list[int]] = [[], []]
+        self._due: dict[int, float] = dict.fromkeys(range(2), 0.0)
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self.step()
+
+    def said(self, index: int) -> str:
+        """All that the pods of this index have printed."""
+        logs = sorted(self._folder.glob(f"pod-{index}-*"))
+        return "".join(log.read_text() for log in logs)
+
+    def step(self) -> None:
+        """Sees which pods have ended, and starts those that are due."""
+        for index, process in list(self._running.items()):
+            if (code := process.poll()) is not None:
+                del self._running[index]
+                self.codes[index].append(code)
+                self._ended(index, code)
+        for index, moment in list(self._due.items()):
+            if time.monotonic() >= moment:
+                del self._due[index]
+                self._start(index)
+
+    def _ended(self, index: int, code: int) -> None:
+        if self.succeeded:
+            self._due.clear()
+            self._delete()
+        elif code:
+            # Codes of signals alone; others are errors of the program, which end the job.
+            assert code < 0 or code > 128, f"pod {index} ended with {code}:\n{self.said(index)}"
+            if self._kind != "jobset":
+                self._due[index] = time.monotonic() + AGAIN[self._kind]
+            elif self._running:
+                self._delete()
+            else:
+                self._due = dict.fromkeys(range(2), 0.0)
+
+    def _delete(self) -> None:
+        for process in self._running.values():
+            process.send_signal(signal.SIGTERM)
 
     @property
-    def said(self) -> list[str]:
-        return [log.read_text() for log in self.logs]
+    def succeeded(self) -> bool:
+        return self._kind == "tfjob" and self.codes[self._first][-1:] == [0]
 
-    def codes(self, seconds: float) -> list[int]:
-        return [process.wait(seconds) for process in self.processes]
+    def _start(self, index: int) -> None:
+        self.starts[index] += 1
+        assert self.starts[index] < 6, self.said(index)
+        pod = self._made[index]
+        # As an image has it.
+        own = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}", "HOME": str(self._folder)}
+        # The secret is not in the command line, as it would be with `env` within.
+        command = self._hosts[index].inside("env", "-C", str(self._folder), *pod.command)
+        with (self._folder / f"pod-{index}-{self.starts[index]}").open("w") as file:
+            environ = {**own, **pod.environ}
+            self._running[index] = subprocess.Popen(command, env=environ, stdout=file, stderr=file)
+
+    def until(self, condition: Callable[[], bool], what: str, seconds: float) -> None:
+        """Goes on until a condition holds."""
+
+        def holds() -> bool:
+            self.step()
+            return condition()
+
+        until(holds, what, seconds)
+
+    def to_the_end(self, seconds: float) -> None:
+        """Goes on until no pod runs, and none is to come back."""
+        self.until(lambda: not self._running and not self._due, "the end of the job", seconds)
+
+    def kill(self, index: int) -> None:
+        """Ends a pod as the kernel does that has no memory left."""
+        self._running[index].kill()
+
+    def close(self) -> None:
+        for process in self._running.values():
+            process.kill()
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["k8s", "jobset"])
+@pytest.mark.parametrize(
+    ("kind", "tasks"),
+    [("k8s", WORKERS), ("jobset", WORKERS), ("tfjob", WORKERS), ("tfjob", SERVER)],
+    ids=["k8s", "jobset", "tfjob", "tfjob-ps"],
+)
 def test_pods_train_survive_a_kill_and_end(
     kind: str,
+    tasks: tuple[str, ...],
     hosts: tuple[Host, Host],
     names: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made = pods(kind, manifest(kind, tmp_path, capsys))
+    parts = manifest(kind, tasks, tmp_path, capsys)
+    made = pods(kind, parts)
     entries = [f"{host.address} {pod.name}" for host, pod in zip(hosts, made, strict=True)]
     names.write_text("\n".join(["127.0.0.1 localhost", *entries]) + "\n")
-    running = Running(made, hosts, tmp_path, 0)
+    enforce(found(parts, "NetworkPolicy"), hosts)
+    chief = next(i for i, pod in enumerate(made) if "-worker-" in pod.name)
+    other = 1 - chief
+    job = Controller(kind, made, hosts, tmp_path, chief)
     try:
-
-        def saved() -> bool:
-            assert [process.poll() for process in running.processes] == [None, None], running.said
-            return (tmp_path / "log/model.ckpt-50.index").exists()
-
-        until(saved, "the checkpoint of step 50", 300)
-        running.processes[1].kill()
-        assert running.codes(100) == [143, -9]
-        assert "worker 1" in running.said[0]
-        # 137 and 143 are codes after which all of these controllers start a pod again.
-        running = Running(made, hosts, tmp_path, 1)
-        assert running.codes(300) == [0, 0]
+        saved = tmp_path / "log/model.ckpt-50.index"
+        job.until(saved.exists, "the checkpoint of step 50", 300)
+        assert job.starts == [1, 1], job.codes
+        assert not any(answers(host, 2222) for host in hosts)
+        job.kill(other)
+        job.to_the_end(300)
     finally:
-        for process in running.processes:
-            process.kill()
-        print("\n".join(running.said))
+        job.close()
+        print(f"starts {job.starts}, codes {job.codes}\n{job.said(0)}\n{job.said(1)}")
+    assert job.codes[chief] == [143, 0]
+    killed, ended = job.codes[other]
+    # The operator may delete the other pod before it has ended by itself.
+    assert (killed, ended) == (-9, 0) or (kind == "tfjob" and ended in (143, -signal.SIGTERM))
+    lost = "ps 0" if tasks == SERVER else "worker 1"
+    assert lost in job.said(chief)
     assert "model.ckpt-300" in (tmp_path / "log/checkpoint").read_text()
-    went_on = re.search(r"from global step (\d+) to 300", running.said[0])
-    assert went_on, running.said[0]
-    assert int(went_on[1]) >= 50
+    went_on = re.findall(r"from global step (\d+) to 300", job.said(chief))
+    assert went_on, job.said(chief)
+    assert int(went_on[-1]) >= 50

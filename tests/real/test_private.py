@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from machines import Host, answering, until
 
+from moxing.launch.guard import GRACE_SECONDS
+
 LAUNCH = [sys.executable, "-m", "moxing", "launch", "--hosts=n1,n2", "--ssh"]
 PORT = 2431
 TRAIN = (Path(__file__).parent / "programs/endless.py").read_text()
@@ -144,6 +146,18 @@ def test_a_machine_that_is_cut_off_is_named_and_the_job_goes_on_later(
         until(lambda: job.said.count("(global step: ") > begun + 4, "steps after the restart")
         assert job.end(signal.SIGTERM) == 143, job.said
     until(lambda: not processes(), "the processes to go", 60)
+
+
+def test_a_machine_whose_link_is_cut_is_named_without_private_too(
+    tmp_path: Path, hosts: tuple[Host, Host]
+) -> None:
+    with training(tmp_path, "--max_restarts=0", "--grace=5") as job:
+        hosts[1].unplug()
+        assert job.process.wait(100) == 255, job.said
+        hosts[1].plug_in()
+    assert "ssh could not reach its machine, or lost it (code 255)." in job.said
+    assert "n2" in job.said
+    until(lambda: not processes(), "the processes to go", GRACE_SECONDS + 60)
 
 
 def test_nothing_is_left_when_the_launcher_is_killed(

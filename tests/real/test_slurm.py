@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,12 +126,23 @@ def test_tasks_that_are_told_have_all_the_time_they_need(submit: Callable[..., J
     assert "starting again" not in job.log()
 
 
-def test_the_time_limit(submit: Callable[..., Job]) -> None:
-    job = submit("--time=2", saves=2, flags=("--grace=60",)).starts()
+def test_the_time_limit_with_grace_longer_and_shorter_than_kill_wait(
+    submit: Callable[..., Job],
+) -> None:
+    """All at once, because the shortest limit is a minute."""
+    longer = submit("--time=2", saves=14, flags=("--grace=60",))
+    shorter = submit("--time=1", saves=10, flags=("--grace=5",))
+    too_short = submit("--time=1", saves=100, flags=("--grace=5",))
 
-    assert job.end() == 143
-    assert [job.notes(0), job.notes(1)] == [SAVED, SAVED]
-    assert job.fact("JobState") == "FAILED"  # By its own end, and not by the limit.
+    assert longer.end(200) == 143
+    assert [longer.notes(0), longer.notes(1)] == [SAVED, SAVED]
+    assert longer.fact("JobState") == "FAILED"  # By its own end, and not by the limit.
+    # Five seconds, and then KillWait, after which Slurm kills what is left.
+    shorter.end()
+    assert [shorter.notes(0), shorter.notes(1)] == [SAVED, SAVED]
+    too_short.end()
+    assert [too_short.notes(0), too_short.notes(1)] == [SAVED[:2], SAVED[:2]]
+    assert "starting again" not in longer.log() + shorter.log() + too_short.log()
 
 
 def test_scancel_leaves_kill_wait(submit: Callable[..., Job]) -> None:
@@ -237,6 +249,38 @@ def test_a_private_job_has_no_port_and_saves_when_it_is_told(
     # Those of srun and of Slurm's own daemons are opened for a moment and then gone.
     assert more == [set(), set()]
     assert list((tmp_path / "log").glob("model.ckpt-*.index"))
+
+
+@pytest.mark.timeout(400)
+def test_two_jobs_train_on_the_same_nodes_and_save_when_they_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text(TRAIN)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert launch.main(["--emit=slurm", "--workers=2", "train.py", "log"]) == 0
+    (tmp_path / "job.sh").write_text(capsys.readouterr().out)
+    jobs = []
+    try:
+        for name in ("first", "second"):
+            folder = tmp_path / name
+            folder.mkdir()
+            shutil.copy(tmp_path / "train.py", folder)
+            words = ["--parsable", "--chdir", str(folder), str(tmp_path / "job.sh")]
+            jobs.append(Job(slurm("sbatch", *words), folder))
+        for job in jobs:
+            until(lambda job=job: job.log().count("step: 200(") == 2, "all to train", 250)
+        assert {job.fact("NodeList") for job in jobs} == {"n[1-2]"}
+        assert [job.fact("JobState") for job in jobs] == ["RUNNING", "RUNNING"]
+        for job in jobs:
+            slurm("scancel", "--batch", "--signal=TERM", job.number)
+        assert [job.end() for job in jobs] == [143, 143]
+    finally:
+        for job in jobs:
+            print(job.log())
+            subprocess.run(["scancel", "--quiet", job.number], check=False)
+    for job in jobs:
+        assert list((job.folder / "log").glob("model.ckpt-*.index"))
+        assert "taken" not in job.log()
 
 
 @pytest.mark.slow

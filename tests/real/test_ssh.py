@@ -128,6 +128,14 @@ def test_doctors_on_two_machines(hosts: tuple[Host, Host]) -> None:
     assert " s behind this one: log lines will not line up" in said[1]
 
 
+def test_doctors_of_two_versions(hosts: tuple[Host, Host]) -> None:
+    change = "from moxing.cluster.rendezvous import handshake; handshake.__version__ = '9.9'"
+    said = doctors(hosts, ("-c", f"{change}; from moxing.cli.main import main; main()"))
+    assert [text.rpartition("exit ")[2] for text in said] == ["1", "1"]
+    for text in said:
+        assert "worker 0 and 9.9 in worker 1. All tasks must be started alike." in text
+
+
 def test_doctors_behind_a_firewall(hosts: tuple[Host, Host]) -> None:
     hosts[0].run("nft", "add table inet t")
     hosts[0].run("nft", "add chain inet t i { type filter hook input priority 0; }")

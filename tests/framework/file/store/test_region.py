@@ -1,15 +1,19 @@
 """A bucket in another region than the one that the settings name.
 
 moto and Ceph take any region of a signature. AWS does not: it refuses, and names the right one.
+Ceph and OBS have an endpoint for each region: they refuse, and name the right endpoint.
 """
 
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +21,8 @@ import pytest
 
 from moxing.framework import file
 
+# The gateway of the second region that tools/ceph_gateway.py brings up.
+OTHER = os.environ.get("MOX_S3_OTHER_REGION", "")
 WHERE = "eu-central-1"
 REFUSAL = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{message}</Message>'
@@ -119,3 +125,116 @@ def test_a_store_that_takes_any_region(bucket: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("S3_REGION", "somewhere-9")
     file.write(f"{bucket}/a.txt", "text")
     assert file.read(f"{bucket}/a.txt") == "text"
+
+
+class Moved(BaseHTTPRequestHandler):
+    """Sends every request to another endpoint."""
+
+    status = 301
+    headers_sent: dict[str, str] = {}
+    text = ""
+    asked: list[str] = []
+
+    def log_message(self, *words: Any) -> None:
+        del words
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.asked.append(self.command)
+        body = b"" if self.command == "HEAD" else self.text.encode()
+        self.send_response(self.status)
+        for name, value in {**self.headers_sent, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _answer
+
+
+def refusal(code: str, endpoint: str = "") -> str:
+    inner = f"<Code>{code}</Code>{f'<Endpoint>{endpoint}</Endpoint>' if endpoint else ''}"
+    return f'<?xml version="1.0" encoding="UTF-8"?><Error>{inner}</Error>'
+
+
+USES = {
+    "write": lambda url, folder: file.write(f"{url}/a.txt", "text"),
+    "read": lambda url, folder: file.read(f"{url}/a.txt"),
+    "list": lambda url, folder: file.list_directory(url),
+    "exists": lambda url, folder: file.exists(f"{url}/a.txt"),
+    "copy": lambda url, folder: file.copy_parallel(str(folder), url),
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "text", "place"),
+    [
+        (301, {"Location": "http://other:81/b/a.txt"}, "", "http://other:81"),
+        (
+            307,
+            {"Location": "https://b.obs.north.com/"},
+            refusal("TemporaryRedirect"),
+            "https://obs.north.com",
+        ),
+        (301, {}, refusal("PermanentRedirect", "b.obs.south.com"), "obs.south.com"),
+        (302, {"Location": "/elsewhere"}, "", ""),
+        (301, {}, refusal("PermanentRedirect", "a b"), ""),
+    ],
+)
+def test_the_endpoint_that_the_store_names_is_told_and_not_followed(
+    status: int,
+    headers: dict[str, str],
+    text: str,
+    place: str,
+    keys: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Here(Moved):
+        asked: list[str] = []
+
+    Here.status, Here.headers_sent, Here.text = status, headers, text
+    (tmp_path / "a.txt").write_text("text")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Here)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    monkeypatch.setenv("S3_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.setenv("ACCESS_KEY_ID", keys[0])
+    monkeypatch.setenv("SECRET_ACCESS_KEY", keys[1])
+    told = f"it is at {place}: set S3_ENDPOINT={place}" if place else "the endpoint of its region"
+    try:
+        for name, use in USES.items():
+            Here.asked.clear()
+            # The body names it, which the answer to HEAD has not.
+            bodiless = name in ("exists", "copy") and not headers
+            said = "it is at another endpoint" if bodiless and name == "exists" else told
+            with pytest.raises(OSError, match=re.escape(said)):
+                use("s3://b", tmp_path)
+            assert len(Here.asked) < 6, name
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.skipif(not OTHER, reason="only tools/ceph_gateway.py has a second region")
+def test_a_bucket_of_another_region_of_a_real_store(
+    s3: str, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """botocore alone would ask for its region without end."""
+    (tmp_path / "a.txt").write_text("text")
+    file.write(f"{bucket}/a.txt", "text")
+    monkeypatch.setenv("S3_ENDPOINT", OTHER)
+    until = time.monotonic() + 60
+    # The gateway of the other region hears of new users and buckets some seconds later.
+    while time.monotonic() < until:
+        try:
+            file.list_directory(bucket)
+        except (PermissionError, FileNotFoundError):
+            time.sleep(0.5)
+        except OSError:
+            break
+    for use in USES.values():
+        with pytest.raises(OSError, match=re.escape(f"in another region than {OTHER} (")) as caught:
+            use(bucket, tmp_path)
+        assert f"it is at {s3}: set S3_ENDPOINT={s3}" in str(caught.value)
+    monkeypatch.setenv("S3_ENDPOINT", s3)
+    for use in USES.values():
+        use(bucket, tmp_path)

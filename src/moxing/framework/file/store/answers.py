@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from moxing.framework.file.configuration.settings import Settings
 from moxing.framework.file.errors import (
@@ -32,8 +34,11 @@ _PASSING = frozenset(
 _GONE = frozenset({"NoSuchKey", "NoSuchBucket", "404", "NotFound"})
 _REFUSED = frozenset({"AccessDenied", "403", "Forbidden", "AllAccessDisabled"})
 _BAD_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"})
+# Answers that send the client to another endpoint, and the names that such an answer may hold.
+ELSEWHERE = frozenset({301, 302, 307, 308})
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}")
 # Errors that make requests for other files pointless.
-HOPELESS = _BAD_KEYS | {"NoSuchBucket"}
+HOPELESS = _BAD_KEYS | {"NoSuchBucket", "PermanentRedirect"}
 
 # Parts of OpenSSL's messages, in various versions, if the server speaks plain HTTP, and if a CA
 # bundle is missing or empty.
@@ -154,6 +159,8 @@ def _refusal(answer: Mapping[str, Any], doing: str, url: str, settings: Settings
         errorMessage=str(details.get("Message", "")),
         requestId=str(about.get("RequestId", "")),
     )
+    if status in ELSEWHERE:
+        return _elsewhere(_place(answer, url), doing, url, resp, settings)
     error = _kind(code, status, doing, url, resp, settings)
     error.transient = code in _PASSING or status in (408, 429) or bool(status and status >= 500)
     return error
@@ -188,6 +195,41 @@ def _kind(
     words = f": {resp.errorMessage}" if resp.errorMessage else ""
     return MoxFileRespException(
         f"{settings.endpoint} refused {doing} of {url} {said}{words}", url=url, resp=resp
+    )
+
+
+def _place(answer: Mapping[str, Any], url: str) -> str:
+    """Returns the endpoint that a store names in place of its own; empty if it names none."""
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    place = headers.get("location") or answer.get("Error", {}).get("Endpoint") or ""
+    parts = urlsplit(place if "//" in place else f"//{place}")
+    try:
+        # The bucket may stand in the host's name.
+        host, port = (parts.hostname or "").removeprefix(f"{urlsplit(url).netloc}."), parts.port
+    except ValueError:
+        return ""
+    if not _HOST.fullmatch(host):
+        return ""
+    return f"{f'{parts.scheme}://' if parts.scheme else ''}{host}{f':{port}' if port else ''}"
+
+
+def _elsewhere(
+    place: str, doing: str, url: str, resp: Response, settings: Settings
+) -> MoxFileRespException:
+    """Returns the error for a store that sends the client elsewhere.
+
+    Keys are used for the endpoint of the settings only: an answer does not lead them elsewhere.
+    """
+    there = (
+        f" is at {place}: set S3_ENDPOINT={place}"
+        if place
+        else (" is at another endpoint: set S3_ENDPOINT to the endpoint of its region")
+    )
+    return MoxFileRespException(
+        f"the bucket of {url} is in another region than {settings.endpoint}"
+        f" ({resp.errorCode or 'no code'}, stat:{resp.status}, {doing}); it{there}",
+        url=url,
+        resp=resp,
     )
 
 

@@ -198,6 +198,7 @@ def _connect(settings: Settings, limit: float) -> Any:
     events = client.meta.events
     # OBS and other stores require the older digest for this request.
     events.register("before-call.s3.DeleteObjects", _add_md5)
+    events.register("needs-retry.s3.HeadBucket", _end_search)
     if not settings.keep_alive:
         events.register("before-send.s3", _ask_to_close)
     if "//obs." in (settings.endpoint or ""):
@@ -246,6 +247,22 @@ def _list_plainly(events: Any) -> None:
 
 def _ask_to_close(request: Any, **_: Any) -> None:
     request.headers["Connection"] = "close"
+
+
+def _end_search(response: Any = None, **_: Any) -> None:
+    """Ends botocore's search for the region of a bucket that the store leaves unnamed.
+
+    After an answer that sends it elsewhere, botocore asks for the bucket's region. Where the
+    store sends it elsewhere again, botocore would ask again, without end.
+    """
+    from botocore.exceptions import ClientError
+
+    if response is None:
+        return
+    http, parsed = response
+    region = "x-amz-bucket-region" in http.headers or "Region" in parsed.get("Error", {})
+    if http.status_code in answers.ELSEWHERE and not region:
+        raise ClientError(parsed, "HeadBucket")
 
 
 def _add_md5(params: dict[str, Any], **_: Any) -> None:
