@@ -28,6 +28,9 @@ time.sleep(600)
 """
 
 
+MAIN = "from moxing.cli.main import main; sys.exit(main())"
+
+
 def launched(
     folder: Path, *flags: str, program: Sequence[str] = ("train.py",)
 ) -> subprocess.CompletedProcess[str]:
@@ -122,7 +125,7 @@ def doctors(hosts: tuple[Host, Host], second: tuple[str, ...] = ("-m", "moxing")
 def test_doctors_on_two_machines(hosts: tuple[Host, Host]) -> None:
     """Each takes its port and asks the other, whose clock is 10 s ahead."""
     change = "import time; time.time = lambda now=time.time: now() + 10"
-    said = doctors(hosts, ("-c", f"{change}; from moxing.cli.main import main; main()"))
+    said = doctors(hosts, ("-c", f"import sys; {change}; {MAIN}"))
     assert [text.rpartition("exit ")[2] for text in said] == ["0", "0"]
     assert "its clock is 10.0" in said[0]
     assert " s behind this one: log lines will not line up" in said[1]
@@ -130,7 +133,7 @@ def test_doctors_on_two_machines(hosts: tuple[Host, Host]) -> None:
 
 def test_doctors_of_two_versions(hosts: tuple[Host, Host]) -> None:
     change = "from moxing.cluster.rendezvous import handshake; handshake.__version__ = '9.9'"
-    said = doctors(hosts, ("-c", f"{change}; from moxing.cli.main import main; main()"))
+    said = doctors(hosts, ("-c", f"import sys; {change}; {MAIN}"))
     assert [text.rpartition("exit ")[2] for text in said] == ["1", "1"]
     for text in said:
         assert "worker 0 and 9.9 in worker 1. All tasks must be started alike." in text
