@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pytest
 import scipy.sparse
+
+from moxing.legacy.libraries.networkx import lists
 
 # 0 - 1 - 2 with weights 2 and 3, and 3 - 4 apart.
 _GRAPH = """
@@ -162,3 +166,64 @@ G = nx.from_pandas_dataframe(table, 'from', 'to', ['cost'], nx.DiGraph())
     )
 
     assert list(values["G"].edges(data=True)) == [(1, 2, {"cost": 4}), (2, 3, {"cost": 5})]
+
+
+_LISTS = """
+import networkx as nx, random
+version = shown_version()
+G = nx.Graph([('a', 'b'), ('b', 'c')])
+D = nx.DiGraph([(0, 1), (2, 1)])
+nodes, edges, around = G.nodes(), G.edges(), G.neighbors('b')
+with_data = G.nodes(data=True)
+before, after = D.predecessors(1), D.successors(0)
+for node in G.nodes():
+    G.remove_node(node)
+left = len(G)
+"""
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_lists_for_programs_of_networkx_1(
+    old: bool, program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lists._file_is_of_version_1.cache_clear()
+    source = _LISTS + "first = D.nodes()[0]\n"
+    if not old:
+        source = source.replace("in G.nodes()", "in list(G.nodes())").replace("[0]\n", "\n")
+    (tmp_path / "program.py").write_text(source)
+    values = program(source, shown_version=lists.version)
+    assert values["left"] == 0
+    if not old:
+        assert values["version"] == nx.__version__
+        assert not isinstance(values["nodes"], list)
+        assert next(values["before"]) == 0
+        return
+    assert values["version"] == "1.11"
+    assert values["nodes"] == ["a", "b", "c"]
+    assert values["edges"] == [("a", "b"), ("b", "c")]
+    assert (values["around"], values["before"], values["after"]) == (["a", "c"], [0, 2], [1])
+    assert values["with_data"] == [("a", {}), ("b", {}), ("c", {})]
+    assert values["first"] == 0
+    # For everybody else they are as they were.
+    assert isinstance(nx.path_graph(2).nodes(), nx.classes.reportviews.NodeView)
+
+
+@pytest.mark.parametrize(
+    ("line", "of_1"),
+    [
+        ("isinstance(G.nodes()[0], int)", True),
+        ("self.G.edges()[:10]", True),
+        ("random.shuffle(self.graph.nodes())", True),
+        ("for n in G.nodes_iter(): pass", True),
+        ("assert nx.__version__ == '1.11'", True),
+        ("assert minor <= 11, 'networkx == 1.11'", True),
+        ("G.nodes()[0]['label']", False),
+        ("G.nodes[0]", False),
+        ("random.choice(list(G.nodes()))", False),
+        ("list(G.neighbors(n))[0]", False),
+        ("nx.__version__ >= '2.1'", False),
+    ],
+)
+def test_which_texts_are_of_networkx_1(line: str, of_1: bool) -> None:
+    assert lists.is_of_version_1("import networkx as nx\n" + line) is of_1

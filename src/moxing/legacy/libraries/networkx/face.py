@@ -7,7 +7,7 @@ from typing import Any
 
 from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries import users_only
-from moxing.legacy.libraries.networkx import functions
+from moxing.legacy.libraries.networkx import functions, lists
 
 _OWN = "moxing.legacy.libraries.networkx.functions"
 _MATRICES = (
@@ -58,7 +58,7 @@ def spec() -> Spec:
     )
     return Spec(
         roots=("networkx",),
-        names={**names, "readwrite": readwrite},
+        names={**names, "__version__": lists.version, "readwrite": readwrite},
         gone={"read_yaml": _YAML, "write_yaml": _YAML},
         arrive=_arrive,
         library=True,
@@ -89,6 +89,7 @@ def _arrive() -> None:
     users_only.add(reportviews.DiDegreeView, "keys", lambda view: [node for node, _ in view])
     users_only.add(reportviews.DiDegreeView, "values", lambda view: [value for _, value in view])
     users_only.add(reportviews.DiDegreeView, "items", list)
+    lists.install()
 
 
 def _iterator(name: str) -> Callable[..., Any]:
