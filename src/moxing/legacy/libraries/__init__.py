@@ -21,6 +21,7 @@ from moxing.legacy.libraries import (
 from moxing.legacy.libraries.gensim import face as gensim_face
 from moxing.legacy.libraries.gym import face as gym_face
 from moxing.legacy.libraries.networkx import face as networkx_face
+from moxing.legacy.libraries.nltk import face as nltk_face
 from moxing.legacy.libraries.skimage import face as skimage_face
 
 # Module -> the package to install.
@@ -133,6 +134,7 @@ def specs() -> dict[str, Spec]:
         "librosa": librosa_face.spec(),
         "matplotlib": matplotlib_face.spec(),
         "networkx": networkx_face.spec(),
+        "nltk": nltk_face.spec(),
         "numpy": numpy_face.spec(),
         "pandas": pandas_face.spec(),
         "pylab": matplotlib_face.pylab_spec(),

@@ -169,6 +169,7 @@ RENAMED = {
     "train": Spec(
         roots=(f"{_V1}.train",),
         names={
+            "Int64List": "moxing.legacy.names.examples:Int64List",
             "Server": "moxing.legacy.sessions.servers:Server",
             "SummaryWriter": f"{_OLD}:summary_writer",
         },

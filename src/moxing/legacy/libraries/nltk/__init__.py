@@ -1,0 +1,1 @@
+"""Shows nltk as it was before 3.3."""
