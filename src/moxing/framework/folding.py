@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Iterator
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+# TensorFlow's making of operations goes through these files; Keras drops TensorFlow's own frames.
+_HOOKS = os.path.join(_PACKAGE, "engine", "graph", "rewrites") + os.sep
 # Frames of these packages say nothing about a mistake in a program that calls the packages.
 _FOLDED = tuple(
     os.path.join(folder, name) + os.sep
@@ -87,6 +89,8 @@ def _ends_in_openmox(files: list[str], owns: Callable[[str], bool]) -> bool:
     """
     last = max(number for number, file in enumerate(files) if owns(file))
     called = files[last + 1 :]
+    if files[-1].startswith(_HOOKS):
+        return False
     return files[-1].startswith(_PACKAGE) and not any(file.startswith(_FOLDED) for file in called)
 
 

@@ -87,3 +87,48 @@ def test_a_bad_value_of_a_flag_of_openmox(tmp_path: Path) -> None:
 
     assert (code, shown) == (2, "")
     assert errors == "mox: error: --num_gpus=two: expected an integer, got 'two'.\n"
+
+
+@pytest.mark.slow
+def test_a_mistake_in_a_callback_is_told_by_its_line_alone(tmp_path: Path) -> None:
+    program = """
+import keras
+import numpy as np
+import moxing.keras
+class Mine(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        print(logs["val_loss"])
+model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+data = (np.ones((8, 2), "float32"), np.ones((8, 1), "float32"))
+moxing.keras.fit(model, data, batch_size=4, epochs=1, callbacks=[Mine()])
+"""
+    code, _, errors = _run(tmp_path, program)
+
+    assert code == 1
+    assert "site-packages" not in errors
+    assert 'moxing/keras/epochs.py"' not in errors
+    path = tmp_path / "train.py"
+    assert f'\n  at {path}:7: print(logs["val_loss"])\n' in errors
+    assert errors.splitlines()[-1] == "openmox: raised in step 2 (global step 2) of TRAIN."
+
+
+@pytest.mark.slow
+def test_a_mistake_in_a_layer_is_told_by_its_line_alone(tmp_path: Path) -> None:
+    program = """
+import keras
+import numpy as np
+import moxing.keras
+class Mine(keras.layers.Layer):
+    def call(self, x):
+        return keras.ops.matmul(x, keras.ops.ones((7, 2)))
+model = keras.Sequential([Mine()])
+model.compile("sgd", "mse")
+moxing.keras.fit(model, (np.ones((8, 4), "float32"), np.ones((8, 2), "float32")), batch_size=4)
+"""
+    code, _, errors = _run(tmp_path, program)
+
+    assert code == 1
+    assert "site-packages" not in errors
+    assert f"\n  at {tmp_path}/train.py:7: return keras.ops.matmul(" in errors
+    assert "input shapes: [4,4], [7,2]" in errors

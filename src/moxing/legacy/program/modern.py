@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moxing.errors import MoxValueError
+from moxing.legacy.face import owned
 from moxing.legacy.program import complaints, interrupts, own_flags
 from moxing.legacy.sessions import quiet
 
@@ -50,8 +51,7 @@ def run(script: str, arguments: Sequence[str], module: str = "", takes_flags: bo
         SystemExit: the program ended itself.
         MoxValueError: a flag of openmox has an invalid value or is misspelled; nothing was run.
     """
-    path = os.path.realpath(script)
-    folder = os.getcwd() if module else os.path.dirname(path)
+    folder = os.getcwd() if module else os.path.dirname(os.path.realpath(script))
     arguments = take_cluster(arguments)
     command_line = own_flags.take_from_modern(script, arguments) if takes_flags else None
     sys.argv = [script, *(command_line.arguments if command_line else arguments)]
@@ -65,12 +65,12 @@ def run(script: str, arguments: Sequence[str], module: str = "", takes_flags: bo
         if module:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(script, run_name="__main__")
+            # As under plain Python, the path of the program in tracebacks is absolute.
+            runpy.run_path(os.path.abspath(script), run_name="__main__")
     except Exception as error:
-        owns = folder + os.sep
-        return complaints.report(interrupts.behind(error), path, lambda name: name.startswith(owns))
+        return complaints.report(interrupts.behind(error), os.path.abspath(script), owned.owns)
     except KeyboardInterrupt as error:
-        return complaints.report(error, path, lambda name: False)
+        return complaints.report(error, script, lambda name: False)
     if command_line:
         command_line.remind()
     return 0

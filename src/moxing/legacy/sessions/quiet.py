@@ -31,7 +31,9 @@ def before_tensorflow() -> None:
 
 def at_import() -> None:
     """Drops lines that TensorFlow prints as the program imports it and first uses its devices."""
-    if "tensorflow" not in sys.modules:
+    if "tensorflow" in sys.modules:
+        install()
+    else:
         sys.meta_path.insert(0, _Quieted())
 
 
