@@ -10,10 +10,11 @@ from moxing.legacy.face.faces import Spec
 from moxing.legacy.libraries.gym.notices import say_once
 
 _OWN = "moxing.legacy.libraries.gym"
+_MONITORING = Spec(roots=(f"{_OWN}.wrappers",), names={"video_recorder": f"{_OWN}.video_recorder"})
 _WRAPPERS = Spec(
     roots=(f"{_OWN}.wrappers",),
     names={
-        "monitoring": f"{_OWN}.wrappers",
+        "monitoring": _MONITORING,
         "monitor": f"{_OWN}.wrappers",
         "time_limit": f"{_OWN}.wrappers",
     },
