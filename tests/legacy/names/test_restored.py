@@ -97,3 +97,24 @@ def test_shapes_of_an_operation_are_there_before_they_are_set() -> None:
         faces.load("tensorflow.python.framework.ops").set_shapes_for_outputs(total.op)
 
     assert total.shape.as_list() == [2, 3]
+
+
+def test_a_class_that_stands_for_tensors() -> None:
+    faces = catalog.make_faces(CommandLine([], {}, ()), absl_flags.FlagValues())
+    ops = faces.load("tensorflow.python.framework.ops")
+
+    class Stands:
+        name = property(lambda self: "x")
+        dtype = property(lambda self: tf.float32)
+
+    class Nameless:
+        dtype = property(lambda self: tf.float32)
+
+    ops.register_tensor_conversion_function(
+        Stands, lambda value, dtype=None, name=None, as_ref=False: tf.constant(3.0)
+    )
+    ops.register_dense_tensor_like_type(Stands)
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.constant(2.0) * tf.convert_to_tensor(Stands())) == 6
+    with pytest.raises(TypeError, match="needs a property 'name'"):
+        ops.register_dense_tensor_like_type(Nameless)

@@ -93,6 +93,20 @@ def register_op_list(op_list: op_def_pb2.OpList) -> None:
     get_registered_ops().update({definition.name: definition for definition in op_list.op})
 
 
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Checks the class: TensorFlow takes any whose conversion to a tensor is registered.
+
+    Raises:
+        TypeError: the class lacks the property `name` or `dtype`.
+    """
+    for name in ("name", "dtype"):
+        if not isinstance(getattr(tensor_type, name, None), property):
+            raise TypeError(
+                f"the class {tensor_type.__name__} stands for tensors and so needs a property "
+                f"{name!r}."
+            )
+
+
 def set_shapes_for_outputs(op: tf.Operation) -> None:
     """Does nothing: since 1.8, an operation gets the shapes of its outputs as it is made."""
     del op

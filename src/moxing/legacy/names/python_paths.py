@@ -111,7 +111,10 @@ _FRAMEWORK = {
         "framework.ops",
         {
             "RegisterShape": "moxing.legacy.names.before_1_0:RegisterShape",
-            "set_shapes_for_outputs": f"{_MOVED_HERE}:set_shapes_for_outputs",
+            **{
+                name: f"{_MOVED_HERE}:{name}"
+                for name in ("register_dense_tensor_like_type", "set_shapes_for_outputs")
+            },
         },
     ),
     "op_def_context": "face:tensorflow.python.framework.op_def_registry",
