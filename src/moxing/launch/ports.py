@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import os
 import random
@@ -48,6 +47,8 @@ def _is_kept(port: int) -> bool:
     file = _locks()
     if file is None:
         return True
+    import fcntl  # Windows has no such module.
+
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
     except OSError:

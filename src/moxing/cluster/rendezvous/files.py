@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 
 from moxing.errors import MoxRuntimeError
 
@@ -20,6 +19,8 @@ def room_for_strangers(tasks: int) -> int:
     Raises:
         MoxRuntimeError: the limit is too low for the tasks.
     """
+    import resource  # Windows has no such module.
+
     used = _open_files() + tasks + _OTHERS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:

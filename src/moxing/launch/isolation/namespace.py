@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
 import socket
 import struct
@@ -102,6 +101,8 @@ def _checked(result: int) -> None:
 
 
 def _loopback_up() -> None:
+    import fcntl  # Windows has no such module.
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         answer = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack(_REQUEST, b"lo", 0))
         _, flags = struct.unpack(_REQUEST, answer)

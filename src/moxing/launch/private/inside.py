@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -88,6 +87,8 @@ class Place:
             try:
                 ways[forwarder.listener(at)] = to
             except OSError as error:
+                import resource
+
                 raise MoxRuntimeError(
                     f"{OPTION}: the way to task {number} can't be opened at {at}: {error.strerror}."
                     f" (The limit of open files is {resource.getrlimit(resource.RLIMIT_NOFILE)[0]},"
@@ -116,6 +117,8 @@ def read(words: Sequence[str]) -> tuple[Place | None, list[str]]:
 
 def _allow_files(wanted: int) -> None:
     """Raises the limit of open files of this process and its children, as far as it may."""
+    import resource  # Windows has no such module.
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
