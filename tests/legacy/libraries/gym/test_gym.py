@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import json
+import pickle
 import sys
 import types
 from typing import Any
@@ -211,3 +212,13 @@ def test_a_folder_of_the_programs_own_is_not_hidden(monkeypatch: Any, tmp_path: 
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "gym", raising=False)
     assert face.specs() == {}
+
+
+def test_sizes_and_samples_are_python_integers(gym: Any) -> None:
+    space = gym.spaces.Discrete(np.int64(3))
+    assert type(space.n) is int
+    assert space.n == 3
+    assert {type(space.sample()) for _ in range(5)} == {int}
+    assert space == gym.spaces.Discrete(3)
+    assert pickle.loads(pickle.dumps(space)) == space
+    assert type(gym.make("CartPole-v0").action_space.n) is int

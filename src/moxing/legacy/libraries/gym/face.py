@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
+from typing import Any
 
 from moxing.legacy.face import owned
 from moxing.legacy.face.faces import Spec
@@ -59,9 +61,40 @@ def specs() -> dict[str, Spec]:
                 **{name: f"{_OWN}.core:{name}" for name in _CLASSES},
                 **{name: f"{_OWN}.making:{name}" for name in ("make", "register", "spec")},
             },
+            arrive=_use_python_integers,
             otherwise=" openmox shows gymnasium as gym, as gym was in its version 0.21.",
         )
     }
+
+
+def _use_python_integers() -> None:
+    """Has sizes and samples of `Discrete` be of the type int, which programs and tf.layers ask for.
+
+    gymnasium makes them numpy.int64, which is no int.
+    """
+    from gymnasium import spaces
+
+    kind: Any = spaces.Discrete
+    if isinstance(vars(kind).get("n"), _Whole):
+        return
+    kind.n = _Whole()
+    sample = kind.sample
+
+    @functools.wraps(sample)
+    def sampled(self: Any, *args: Any, **kwargs: Any) -> int:
+        return int(sample(self, *args, **kwargs))
+
+    kind.sample = sampled
+
+
+class _Whole:
+    """The attribute `n` of a space, as an int."""
+
+    def __get__(self, space: Any, kind: type | None = None) -> Any:
+        return self if space is None else int(vars(space)["n"])
+
+    def __set__(self, space: Any, value: Any) -> None:
+        vars(space)["n"] = value
 
 
 def _arrive() -> None:
