@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import moxing.flow as flow
+from moxing.flow.runtime import session
 
 ONE = flow.constant_initializer(1.0)
 X = np.ones((4, 3), np.float32)
@@ -86,3 +87,43 @@ def test_averages_of_batch_norm_are_returned_as_they_were() -> None:
         mean, beta = train(X).get()
         np.testing.assert_allclose(mean, np.full(3, 1 - 0.5**index), rtol=1e-5)
         np.testing.assert_allclose(beta, np.full(3, -index / 3), rtol=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_on_one_device_an_update_waits_for_all_uses_so_that_it_copies_no_variable(
+    devices: Callable[[int], None], count: int
+) -> None:
+    """TensorFlow copies a variable that it updates while a value read of the variable is in use."""
+    devices(count)
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((4, 3))) -> Any:  # noqa: B008
+        flow.config.train.primary_lr(0.1)
+        flow.config.train.model_update_conf({"naive_conf": {}})
+        x = flow.layers.dense(x, 3, name="first", use_bias=False)
+        loss = flow.math.reduce_sum(flow.layers.dense(x, 2, name="second", use_bias=False), 1)
+        flow.losses.add_loss(loss)
+        return loss
+
+    flow.train.CheckPoint().init()
+    job(np.ones((4, 3), np.float32)).get()
+
+    graph = session.default().graph
+    updates = {
+        op.inputs[0].op.name: {other.name for other in op.control_inputs}
+        for op in graph.get_operations()
+        if op.type == "ResourceApplyGradientDescent"
+    }
+    reads = [op for op in graph.get_operations() if op.type == "ReadVariableOp"]
+    # The product with the second weight, and its gradient for what came from the first layer.
+    (second,) = (n for n in updates if "second" in n)
+    products = {
+        use.name
+        for read in reads
+        if read.inputs[0].op.name == second and read.name.startswith("job/")
+        for identity in read.outputs[0].consumers()
+        for use in (identity.outputs[0].consumers() if identity.type == "Identity" else [identity])
+        if use.type == "MatMul"
+    }
+    assert len(products) >= 2
+    assert (products <= updates[second]) is (count == 1)

@@ -17,6 +17,8 @@ from moxing.flow.trace.context import Trace
 from moxing.flow.training import conf as confs
 from moxing.flow.training import optimizers, reads, schedule, totals
 
+_ENTRIES = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
+
 
 def step_op(trace: Trace) -> tf.Operation:
     """Builds a step of a train job: gradients, optimizer, moving averages, step counter.
@@ -44,7 +46,7 @@ def step_op(trace: Trace) -> tf.Operation:
     for one, gradient in zip(read, gradients, strict=True):
         if gradient is not None:
             lengths = reads.lengths(one, read, gradients)
-            with one.place(), tf.control_dependencies(before[one.name]):
+            with one.place(), tf.control_dependencies([*before[one.name], *_uses(one)]):
                 update = _update(trace, one, gradient, rates, step, lengths, scale)
                 made = optimizers.BY_KEY[key](update, fields)
                 done += made
@@ -78,6 +80,19 @@ def _reads_by_variable(trace: Trace) -> dict[str, list[tf.Tensor]]:
         name: blob.reads if isinstance(blob, shards.SplitBlob) else [blob.tensor]
         for name, blob in trace.blobs.items()
     }
+
+
+def _uses(read: reads.Read) -> list[tf.Operation]:
+    """The operations of a session on one device that use a value that was read.
+
+    An update that waits for these operations writes in place; while the value is in use,
+    TensorFlow copies the variable first. On several devices, the other devices would have to tell
+    of their uses.
+    """
+    if len(scopes.active()) > 1:
+        return []
+    # Nothing outside can wait for the operations that enter TensorFlow 1's loops and branches.
+    return [op for op in read.tensor.consumers() if op.type not in _ENTRIES]
 
 
 def _check_losses(trace: Trace) -> None:
