@@ -115,3 +115,17 @@ def test_gradients_of_recomputed_activations_are_the_same() -> None:
         session2 = tf.Session()
 
         np.testing.assert_allclose(session2.run(gradient), wanted, rtol=1e-12)
+
+
+def test_operations_that_wait_are_found() -> None:
+    with tf.Graph().as_default() as graph:
+        _, _, _, w = build()
+        waiting = ge.ControlOutputs(graph)
+        assert waiting.graph is graph
+        assert waiting.get(w.op) == []
+        with tf.control_dependencies([w]):
+            late = tf.no_op("late")
+        assert waiting.get(w.op) == [late]
+        assert waiting.get_all() == {w.op: [late]}
+        ge.remove_control_inputs(late, [w.op])
+        assert waiting.update().get(w.op) == []

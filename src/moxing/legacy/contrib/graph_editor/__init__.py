@@ -23,6 +23,7 @@ from moxing.legacy.contrib.graph_editor.rewire import (
     swap_ts,
 )
 from moxing.legacy.contrib.graph_editor.select import (
+    ControlOutputs,
     filter_ops,
     filter_ops_from_regex,
     filter_ts,
@@ -44,6 +45,7 @@ from moxing.legacy.contrib.graph_editor.select import (
 )
 
 __all__ = [
+    "ControlOutputs",
     "SubGraphView",
     "TransformerInfo",
     "add_control_inputs",

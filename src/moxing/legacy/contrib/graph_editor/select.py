@@ -62,6 +62,42 @@ def get_consuming_ops(ts: Any) -> list[Any]:
     return unique(op for tensor in make_list_of_t(ts) for op in tensor.consumers())
 
 
+class ControlOutputs:
+    """The operations that wait for an operation of a graph by a control dependency.
+
+    Args:
+        graph: the graph, which may grow: later operations are found as well.
+    """
+
+    def __init__(self, graph: tf.Graph) -> None:
+        self._graph = graph
+        self._found: dict[Any, list[Any]] = {}
+        self._seen = 0
+
+    @property
+    def graph(self) -> tf.Graph:
+        """The graph."""
+        return self._graph
+
+    def update(self) -> ControlOutputs:
+        """Reads the whole graph again, as after a change of control dependencies."""
+        self._found, self._seen = {}, 0
+        return self
+
+    def get_all(self) -> dict[Any, list[Any]]:
+        """The waiting operations, by the operation for which they wait."""
+        operations = self._graph.get_operations()
+        for op in operations[self._seen :]:
+            for awaited in op.control_inputs:
+                self._found.setdefault(awaited, []).append(op)
+        self._seen = len(operations)
+        return self._found
+
+    def get(self, op: tf.Operation) -> list[Any]:
+        """The operations that wait for this operation."""
+        return self.get_all().get(op, [])
+
+
 def make_regex(obj: Any) -> Any:
     """Returns a compiled regular expression for a string or a pattern; None for other objects."""
     if isinstance(obj, str):
