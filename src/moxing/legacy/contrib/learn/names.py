@@ -108,6 +108,7 @@ LEARN = Spec(
         "learn_runner": f"{_HERE}.experiment",
         "make_export_strategy": f"{_HERE}.exports:make_export_strategy",
         "metric_spec": f"{_HERE}.model_results",
+        "models": f"{_HERE}.models",
         "monitored_session": "tensorflow.python.training.monitored_session",
         "monitors": f"{_HERE}.monitors",
         "preprocessing": _PREPROCESSING,
