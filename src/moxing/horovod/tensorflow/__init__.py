@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from moxing.errors import MoxNotSupportedError
+from moxing.errors import MoxAttributeError
 from moxing.horovod.compression import Compression
 from moxing.horovod.gradients import distributed_gradient_tape as DistributedGradientTape
 from moxing.horovod.gradients import distributed_optimizer as DistributedOptimizer
@@ -98,8 +98,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "elastic":
-        raise MoxNotSupportedError(
+        raise MoxAttributeError(  # As an AttributeError, it keeps `hasattr` working.
             "hvd.elastic is not here: mox launch starts a job's processes again after a death"
-            " (--max_restarts=N), and the program goes on from its last checkpoint."
+            " (--max_restarts=N), and the program goes on from its last checkpoint.",
+            name=name,
         )
     raise AttributeError(f"module 'horovod.tensorflow' has no attribute {name!r}")
