@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 from moxing.cluster.cluster import named
@@ -9,6 +10,9 @@ from moxing.errors import MoxError, MoxRuntimeError
 
 TOLD_TO_STOP, INTERRUPTED = 128 + signal.SIGTERM, 128 + signal.SIGINT
 REPORTED, STOPPED = "reported", "stopped"
+# TensorFlow makes an error of its own from an exception of Python code that a graph calls, with the
+# traceback of that exception in the message.
+_WRAPPED = re.compile(r"^\S*\bPeerFailureError: (.+)$", re.MULTILINE)
 
 
 class PeerFailureError(MoxRuntimeError):
@@ -16,6 +20,12 @@ class PeerFailureError(MoxRuntimeError):
 
     # The exit code of a preempted process, whose job is to be started again.
     exit_code = TOLD_TO_STOP
+
+
+def wrapped(error: BaseException) -> PeerFailureError | None:
+    """Returns the loss of a process that an error of TensorFlow was made from; None if none was."""
+    found = _WRAPPED.search(str(error)) if hasattr(error, "node_def") else None
+    return None if found is None else PeerFailureError(found[1])
 
 
 class MissingPeerError(MoxRuntimeError):

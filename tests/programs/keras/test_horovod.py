@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,3 +91,36 @@ def test_an_error_of_one_process_ends_the_others_and_the_job(tmp_path: Path) -> 
     said = result.stdout + result.stderr
     assert "worker 0 (127.0.0.1:" in said
     assert "failed: ValueError: a wrong batch" in said
+
+
+def test_a_loss_in_the_middle_of_a_graph_starts_all_again(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import os, signal\n"
+        "import horovod.tensorflow as hvd\n"
+        "import tensorflow as tf\n"
+        "hvd.init()\n"
+        "loss = tf.square(tf.get_variable('w', [], initializer=tf.ones_initializer()))\n"
+        "step = tf.train.get_or_create_global_step()\n"
+        "optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1))\n"
+        "train = optimizer.minimize(loss, step)\n"
+        "hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=8)]\n"
+        "folder = 'model' if hvd.rank() == 0 else None\n"
+        "first = not os.path.exists('killed')\n"
+        "with tf.train.MonitoredTrainingSession(checkpoint_dir=folder, hooks=hooks,\n"
+        "                                       save_checkpoint_steps=2) as session:\n"
+        "  while not session.should_stop():\n"
+        "    _, at = session.run([train, step])\n"
+        "    if first and hvd.rank() == 0 and os.path.exists('model/model.ckpt-4.index'):\n"
+        "      open('killed', 'w').close()\n"
+        "      os.kill(os.getpid(), signal.SIGTERM)\n"
+        "print('ended', hvd.rank(), first)\n"
+    )
+
+    result = _launch(tmp_path, tmp_path / "train.py")
+
+    said = result.stdout + result.stderr
+    assert result.returncode == 0, said[-5000:]
+    assert re.search(r"mox: error: worker 0 \(.+\) died: connection lost", said)
+    assert "restart 1 of 3" in said
+    assert "restart 2 of 3" not in said
+    assert "ended 1 False" in said

@@ -1,7 +1,9 @@
-"""Finds out that a program of tf.distribute ended because another process of its cluster is gone.
+"""Finds out that a program ended because another process of its cluster is gone.
 
-TensorFlow's collectives and its remote calls then fail with an `UnavailableError`, whose text names
-the other process somewhere behind the operation that failed.
+In programs of tf.distribute, TensorFlow's collectives and its remote calls then fail with an
+`UnavailableError`, whose text names the other process somewhere behind the operation that failed.
+Graphs of Horovod programs call Python code that finds the loss; TensorFlow makes an `UnknownError`
+of it.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import json
 import os
 import re
 
+from moxing.cluster import failure
 from moxing.cluster.cluster import named
 from moxing.cluster.failure import PeerFailureError
 
@@ -23,6 +26,10 @@ def told(error: BaseException) -> BaseException:
     Args:
         error: the error that ended the program. An error about something else is returned itself.
     """
+    found = failure.wrapped(error)
+    if found is not None:
+        found.__cause__ = error
+        return found.with_traceback(error.__traceback__)
     if type(error).__name__ != "UnavailableError":
         return error
     text = str(error)
