@@ -54,6 +54,26 @@ def load_checkpoint(filepattern: str) -> Any:
     return tf.train.load_checkpoint(filepattern)
 
 
+def load_variable(checkpoint_dir: str, name: str) -> Any:
+    """Returns the value of a variable in a checkpoint, an array.
+
+    Args:
+        checkpoint_dir: a checkpoint, or a directory of checkpoints.
+        name: the name of the variable in the checkpoint.
+    """
+    return tf.train.load_variable(checkpoint_dir, name)
+
+
+def list_variables(checkpoint_dir: str) -> list[tuple[str, list[int]]]:
+    """Returns the names and shapes of the variables in a checkpoint; see `load_variable`."""
+    return tf.train.list_variables(checkpoint_dir)
+
+
+def init_from_checkpoint(checkpoint_dir: str, assignment_map: Any) -> None:
+    """Has variables start from the values in a checkpoint; see `tf.train.init_from_checkpoint`."""
+    tf.train.init_from_checkpoint(checkpoint_dir, assignment_map)
+
+
 def smart_constant_value(pred: Any) -> Any:
     """Returns the value of a boolean if it is known before the graph runs, else None."""
     if isinstance(pred, tf.Tensor):

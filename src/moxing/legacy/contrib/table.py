@@ -88,7 +88,10 @@ _FRAMEWORK = Spec(
         "with_same_shape": f"{_HERE}.framework:with_same_shape",
         **{
             name: f"{_HERE}.framework:{name}"
-            for name in ("load_checkpoint", "reduce_sum_n", "smart_constant_value", "sort")
+            for name in (
+                *("init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable"),
+                *("reduce_sum_n", "smart_constant_value", "sort"),
+            )
         },
         "smart_cond": "tensorflow.python.framework.smart_cond:smart_cond",
         "python": Spec(

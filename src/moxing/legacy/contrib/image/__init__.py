@@ -16,7 +16,13 @@ from moxing.legacy.contrib.image.matching import bipartite_match as bipartite_ma
 from moxing.legacy.contrib.image.warp import dense_image_warp as dense_image_warp
 
 
-def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> Any:
+def transform(
+    images: Any,
+    transforms: Any,
+    interpolation: str = "NEAREST",
+    output_shape: Any = None,
+    name: str | None = None,
+) -> Any:
     """Applies projective transformations to images; pixels read from outside are 0.
 
     Args:
@@ -24,68 +30,88 @@ def transform(images: Any, transforms: Any, interpolation: str = "NEAREST") -> A
             `ImageProjectiveTransformV3` accepts.
         transforms: [a0, a1, a2, b0, b1, b2, c0, c1], one for all images or one per image.
         interpolation: "NEAREST" or "BILINEAR".
+        output_shape: [height, width] of the output; None: those of `images`.
+        name: the name of the operations.
 
     Returns:
-        A tensor of the shape and dtype of `images`.
+        A tensor of the dtype of `images`, and of their shape but for `output_shape`.
 
     Raises:
         MoxValueError: `images` has another number of dimensions.
     """
-    images = tf.convert_to_tensor(images)
-    rank = _rank(images)
-    batch = images if rank == 4 else images[None, ..., None] if rank == 2 else images[None]
-    vectors = tf.convert_to_tensor(transforms, tf.float32)
-    vectors = vectors[None] if vectors.shape.ndims == 1 else vectors
-    moved = tf.raw_ops.ImageProjectiveTransformV3(
-        images=batch,
-        transforms=vectors,
-        output_shape=tf.shape(batch)[1:3],
-        interpolation=interpolation.upper(),
-        fill_mode="CONSTANT",
-        fill_value=0.0,
-    )
-    moved.set_shape(batch.shape)
-    return moved if rank == 4 else moved[0, ..., 0] if rank == 2 else moved[0]
+    with tf.name_scope(name, "transform", [images, transforms]):
+        images = tf.convert_to_tensor(images)
+        rank = _rank(images)
+        batch = images if rank == 4 else images[None, ..., None] if rank == 2 else images[None]
+        vectors = tf.convert_to_tensor(transforms, tf.float32)
+        vectors = vectors[None] if vectors.shape.ndims == 1 else vectors
+        size = tf.shape(batch)[1:3] if output_shape is None else output_shape
+        size = tf.convert_to_tensor(size, tf.int32)
+        moved = tf.raw_ops.ImageProjectiveTransformV3(
+            images=batch,
+            transforms=vectors,
+            output_shape=size,
+            interpolation=interpolation.upper(),
+            fill_mode="CONSTANT",
+            fill_value=0.0,
+        )
+        known = batch.shape[1:3] if output_shape is None else tf.get_static_value(size)
+        known = (None, None) if known is None else tuple(known)
+        moved.set_shape([batch.shape[0], *known, batch.shape[3]])
+        return moved if rank == 4 else moved[0, ..., 0] if rank == 2 else moved[0]
 
 
-def rotate(images: Any, angles: Any, interpolation: str = "NEAREST") -> Any:
+def rotate(
+    images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None
+) -> Any:
     """Rotates images counterclockwise around their centers.
 
     Args:
         images: see `transform`.
         angles: the angles in radians, one for all images or one per image.
         interpolation: "NEAREST" or "BILINEAR".
+        name: the name of the operations.
     """
-    images = tf.convert_to_tensor(images)
-    first = 1 if _rank(images) == 4 else 0
-    size = tf.cast(tf.shape(images), tf.float32)
-    transforms = angles_to_projective_transforms(angles, size[first], size[first + 1])
-    return transform(images, transforms, interpolation)
+    with tf.name_scope(name, "rotate", [images, angles]):
+        images = tf.convert_to_tensor(images)
+        first = 1 if _rank(images) == 4 else 0
+        size = tf.cast(tf.shape(images), tf.float32)
+        transforms = angles_to_projective_transforms(angles, size[first], size[first + 1])
+        return transform(images, transforms, interpolation)
 
 
-def translate(images: Any, translations: Any, interpolation: str = "NEAREST") -> Any:
+def translate(
+    images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None
+) -> Any:
     """Translates images by [dx, dy] pixels, to the right and down."""
-    return transform(images, translations_to_projective_transforms(translations), interpolation)
+    with tf.name_scope(name, "translate", [images, translations]):
+        transforms = translations_to_projective_transforms(translations)
+        return transform(images, transforms, interpolation)
 
 
-def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any) -> Any:
+def angles_to_projective_transforms(
+    angles: Any, image_height: Any, image_width: Any, name: str | None = None
+) -> Any:
     """Returns transformations, of shape [angles, 8], that rotate images of a size by `angles`."""
-    angles = tf.convert_to_tensor(angles, tf.float32)
-    angles = tf.reshape(angles, [-1])
-    height, width = tf.cast(image_height, tf.float32) - 1.0, tf.cast(image_width, tf.float32) - 1.0
-    cosine, sine, zero = tf.cos(angles), tf.sin(angles), tf.zeros_like(angles)
-    # The center of the image is a fixed point.
-    shift_x = (width - (cosine * width - sine * height)) / 2.0
-    shift_y = (height - (sine * width + cosine * height)) / 2.0
-    return tf.stack([cosine, -sine, shift_x, sine, cosine, shift_y, zero, zero], axis=1)
+    with tf.name_scope(name, "angles_to_projective_transforms"):
+        angles = tf.convert_to_tensor(angles, tf.float32)
+        angles = tf.reshape(angles, [-1])
+        height = tf.cast(image_height, tf.float32) - 1.0
+        width = tf.cast(image_width, tf.float32) - 1.0
+        cosine, sine, zero = tf.cos(angles), tf.sin(angles), tf.zeros_like(angles)
+        # The center of the image is a fixed point.
+        shift_x = (width - (cosine * width - sine * height)) / 2.0
+        shift_y = (height - (sine * width + cosine * height)) / 2.0
+        return tf.stack([cosine, -sine, shift_x, sine, cosine, shift_y, zero, zero], axis=1)
 
 
-def translations_to_projective_transforms(translations: Any) -> Any:
+def translations_to_projective_transforms(translations: Any, name: str | None = None) -> Any:
     """Returns transformations [N, 8] that translate images by `translations`, [N, 2] or [2]."""
-    translations = tf.reshape(tf.convert_to_tensor(translations, tf.float32), [-1, 2])
-    dx, dy = translations[:, 0], translations[:, 1]
-    one, zero = tf.ones_like(dx), tf.zeros_like(dx)
-    return tf.stack([one, zero, -dx, zero, one, -dy, zero, zero], axis=1)
+    with tf.name_scope(name, "translations_to_projective_transforms"):
+        translations = tf.reshape(tf.convert_to_tensor(translations, tf.float32), [-1, 2])
+        dx, dy = translations[:, 0], translations[:, 1]
+        one, zero = tf.ones_like(dx), tf.zeros_like(dx)
+        return tf.stack([one, zero, -dx, zero, one, -dy, zero, zero], axis=1)
 
 
 def compose_transforms(*transforms: Any) -> Any:

@@ -76,6 +76,7 @@ def read_batch_features(
     queue_capacity: int = 10000,
     feature_queue_capacity: int = 100,
     reader_num_threads: int = 1,
+    num_enqueue_threads: int = 2,
     parse_fn: Callable[[Any], Any] | None = None,
     name: str | None = None,
     **others: Any,
@@ -84,12 +85,12 @@ def read_batch_features(
 
     Args:
         features: see `tf.io.parse_example`.
-        feature_queue_capacity: not used.
+        feature_queue_capacity, num_enqueue_threads: not used.
         file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity,
             reader_num_threads, parse_fn, name: see `read_batch_examples`.
         **others: not used.
     """
-    del feature_queue_capacity, others
+    del feature_queue_capacity, num_enqueue_threads, others
     examples = read_batch_examples(
         file_pattern,
         batch_size,

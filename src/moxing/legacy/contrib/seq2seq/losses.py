@@ -87,12 +87,15 @@ def sequence_loss(
     weights: Any,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
+    sum_over_timesteps: Any = False,
+    sum_over_batch: Any = False,
     softmax_loss_function: Any = None,
     name: str | None = None,
-    sum_over_timesteps: bool = False,
-    sum_over_batch: bool = False,
 ) -> Any:
     """Returns the weighted cross-entropy of sequences.
+
+    The order of the arguments is that of TensorFlow 1.15. Until 1.13 softmax_loss_function and name
+    stood in the places of the two sums: they are told by their types.
 
     Args:
         logits: a tensor of shape [batch, time, classes].
@@ -100,11 +103,11 @@ def sequence_loss(
         weights: a tensor of shape [batch, time]; weight 0 leaves a step out.
         average_across_timesteps: sums over the steps, and divides by the sum of their weights.
         average_across_batch: does the same over the sequences.
-        softmax_loss_function: a function of labels= and logits= that replaces the cross-entropy.
-        name: the name of the operations.
         sum_over_timesteps: sums over the steps, and divides by the number of weights above 0.
         sum_over_batch: does the same over the sequences. The two sums have an effect only if
             nothing is averaged.
+        softmax_loss_function: a function of labels= and logits= that replaces the cross-entropy.
+        name: the name of the operations.
 
         Returns:
             A scalar or a tensor of shape [batch], [time] or [batch, time], without the averaged or
@@ -120,6 +123,11 @@ def sequence_loss(
     ):
         if len(tensor.shape) != rank:
             raise MoxValueError(f"{called} must have {rank} dimensions, not {tensor.shape}.")
+    if sum_over_timesteps is None or callable(sum_over_timesteps):
+        softmax_loss_function = sum_over_timesteps or softmax_loss_function
+        sum_over_timesteps = False
+    if isinstance(sum_over_batch, str):
+        name, sum_over_batch = sum_over_batch, False
     both = "are mutually exclusive: at most one of them may be True."
     if average_across_timesteps and sum_over_timesteps:
         raise MoxValueError(f"average_across_timesteps and sum_over_timesteps {both}")

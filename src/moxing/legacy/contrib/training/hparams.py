@@ -92,6 +92,18 @@ class HParams:
             self.set_hparam(name, value)
         return self
 
+    def set_from_map(self, values_map: dict[str, Any]) -> HParams:
+        """The name that TensorFlow 1.4 gave to `override_from_dict`."""
+        return self.override_from_dict(values_map)
+
+    def set_model_structure(self, model_structure: Any) -> None:
+        """Keeps an object that stands for the structure of a model."""
+        self._model_structure = model_structure
+
+    def get_model_structure(self) -> Any:
+        """Returns the object that was given to `set_model_structure` or to the constructor."""
+        return self._model_structure
+
     def values(self) -> dict[str, Any]:
         """Returns all values by name."""
         return {name: getattr(self, name) for name in self._names}

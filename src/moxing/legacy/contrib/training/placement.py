@@ -45,8 +45,8 @@ class GreedyLoadBalancingStrategy:
 class RandomStrategy:
     """A `ps_strategy` that places variables on servers at random."""
 
-    def __init__(self, num_ps: int, seed: int = 0) -> None:
-        self._draw, self._servers = np.random.RandomState(seed), num_ps
+    def __init__(self, num_ps_tasks: int, seed: int = 0) -> None:
+        self._draw, self._servers = np.random.RandomState(seed), num_ps_tasks
 
     def __call__(self, op: Any) -> int:
         """Returns the task index of the server for a variable's operation."""
