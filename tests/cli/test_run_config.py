@@ -95,6 +95,18 @@ def test_secrets_that_a_record_leaves_out_are_asked_for(
     assert [call[1] for call in started] == [[], ["--token=x"]]
 
 
+@pytest.mark.parametrize("field", ["arguments", "left_out"])
+@pytest.mark.parametrize("value", [None, 7, True, "text", {"a": 1}, [7], [None]], ids=repr)
+def test_a_record_with_another_value_than_a_list_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str, value: object
+) -> None:
+    program = {"script": "train.py", "arguments": [], field: value}
+    facts = {"job": {}, "flags": {}, "outcome": {}, "program": program}
+    (tmp_path / "run.json").write_text(json.dumps(facts))
+    assert run.main([f"--config={tmp_path}/run.json"]) == 2
+    assert "the record of the program can't be read" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_run_is_repeated_from_its_record(tmp_path: Path) -> None:
     import sys

@@ -214,6 +214,16 @@ MANY = ",".join(f"h{i}:1" for i in range(100_001))
             {"VC_WORKER_HOSTS": "a,b", "VC_TASK_INDEX": "9" * 5000},
             "VC_TASK_INDEX is '999",
         ),
+        (
+            {**FLAGS, "worker_hosts": MANY[:-10], "task_index": "100001"},
+            {},
+            "h19:1 and ",
+        ),
+        (
+            NO_FLAGS,
+            {"VC_WORKER_HOSTS": MANY[:-10], "VC_WORKER_NUM": "3", "VC_TASK_INDEX": "0"},
+            "h19:1 and ",
+        ),
     ],
 )
 def test_descriptions_that_are_too_large_are_refused_at_once(

@@ -27,8 +27,10 @@ def test_the_name_of_a_file_adds_no_line_to_the_script(capsys: pytest.CaptureFix
 
     assert launch.main(["--emit=slurm", "--workers=2", script]) == 0
 
+    text = capsys.readouterr().out
+    assert "\n#SBATCH --wrap" not in text
     # Slurm reads no option behind the first command.
-    lines = itertools.takewhile(lambda x: x.startswith("#"), capsys.readouterr().out.splitlines())
+    lines = itertools.takewhile(lambda x: x.startswith("#"), text.splitlines())
     options = [line for line in lines if line.startswith("#SBATCH")]
     assert "#SBATCH --job-name=a-SBATCH-wrap-reboot-b" in options
     assert [line for line in options if "--wrap" in line] == []

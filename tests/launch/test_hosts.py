@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from moxing.cli import launch
+from moxing.errors import shown
 from moxing.launch.gang import Limits
 from moxing.launch.hosts import addresses_of, over_ssh, spread
 from moxing.launch.plan import Plan
@@ -109,6 +110,9 @@ def test_one_worker_a_host_if_nothing_is_said(
     assert capsys.readouterr().out.count("--worker_hosts=a:2222,b:2222,c:2222") == 3
 
 
+LONG = f"--hosts: {shown('a' * 256)} is no name of a machine; ports are chosen by --port."
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -118,6 +122,8 @@ def test_one_worker_a_host_if_nothing_is_said(
             ["--hosts=-oX=y,b"],
             "--hosts: '-oX=y' is no name of a machine; ports are chosen by --port.",
         ),
+        (["--hosts=a\nb"], r"--hosts: 'a\nb' is no name of a machine; ports are chosen by --port."),
+        ([f"--hosts={'a' * 256}"], LONG),
         (["--hosts=a,me@a"], "--hosts=a,me@a names a twice."),
         (
             ["--hosts=a,b", "--workers=1"],

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from moxing.cluster.platforms import tf_config
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, shown
 from moxing.launch.gang import Limits
 from moxing.launch.supervise import supervise
 from moxing.launch.uai import Training, training
@@ -142,7 +142,14 @@ def test_mistakes(code: Path, command: str, given: dict[str, int], message: str)
 
 def test_folders_that_are_not_there(code: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    long = "x" * 5000
     for folders, message in (
+        ((long, ".", "out"), f"--code={shown(long)}: there is no such folder."),
+        ((str(code), long, "out"), f"--data={shown(long)}: there is no such folder."),
+        (
+            (str(code), str(tmp_path), long),
+            f"--output={shown(long)} can't be made: File name too long.",
+        ),
         (("no", "no", "out"), "--code=no: there is no such folder."),
         ((str(code), "no", "out"), "--data=no: there is no such folder."),
         (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from moxing.cli.options import Parser
 from moxing.errors import MoxError, MoxValueError, escaped
-from moxing.framework import atomic
+from moxing.framework import atomic, named_pipes
 
 _DESCRIPTION = """\
 Shows as a diff what a program of Python 2 becomes for Python 3. `mox run` ports such files itself,
@@ -68,6 +68,7 @@ def _port(file: str, write: bool) -> None:
 
 
 def _read(file: str) -> bytes:
+    named_pipes.refuse(file)
     with open(file, "rb") as stream:
         source = stream.read(_LARGEST + 1)  # A device such as /dev/zero has no end.
     if len(source) > _LARGEST:

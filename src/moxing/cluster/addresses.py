@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Sequence
 
 from moxing.errors import MoxValueError, shown
 
 LONGEST_HOST = 255  # Characters; names of DNS have no more (RFC 1035).
 _PORT_DIGITS = 5
+_MOST_NAMED = 20  # Addresses that one message lists.
 
 
 def split(address: str, where: str = "") -> tuple[str, int]:
@@ -37,6 +39,12 @@ def listed(text: str, where: str) -> tuple[str, ...]:
     for part in parts:
         split(part, where)
     return parts
+
+
+def named_in(addresses: Sequence[str]) -> str:
+    """Lists addresses for a message: all, or the first of very many."""
+    more = len(addresses) - _MOST_NAMED
+    return ",".join(addresses[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def is_here(host: str) -> bool | None:

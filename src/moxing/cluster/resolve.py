@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from moxing.cluster import proxy, secret
-from moxing.cluster.addresses import is_literal, split
+from moxing.cluster.addresses import is_literal, named_in, split
 from moxing.cluster.cluster import EVALUATOR, MOST_TASKS, PS, Cluster
 from moxing.cluster.platforms import flags, modelarts, slurm, tf_config
 from moxing.errors import MoxValueError
@@ -90,7 +90,7 @@ def _check(cluster: Cluster) -> None:
             f"By {cluster.source}, this process is {cluster.task}, but "
             + (f"there is only {cluster.job} {last}: " if count else f"there is no {cluster.job}: ")
             + (
-                f"{','.join(cluster.ps if cluster.job == PS else cluster.workers)}."
+                f"{named_in(cluster.ps if cluster.job == PS else cluster.workers)}."
                 if count
                 else "its list of hosts is empty."
             )
@@ -105,7 +105,7 @@ def _disagree(first: Cluster, second: Cluster) -> MoxValueError:
 
 
 def _described(cluster: Cluster) -> str:
-    ps = f"; ps {','.join(cluster.ps)}" if cluster.ps else ""
+    ps = f"; ps {named_in(cluster.ps)}" if cluster.ps else ""
     return (
-        f"{cluster.source}, this is {cluster.task} of the workers {','.join(cluster.workers)}{ps}"
+        f"{cluster.source}, this is {cluster.task} of the workers {named_in(cluster.workers)}{ps}"
     )

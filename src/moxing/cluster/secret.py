@@ -36,7 +36,9 @@ class Secret:
     def proves(self, proof: object, purpose: str, ask: str, answer: str) -> bool:
         """Whether a holder of the secret has made a stranger's `proof`."""
         expected = self.proof(purpose, ask, answer)
-        return isinstance(proof, str) and hmac.compare_digest(proof.encode(), expected.encode())
+        # compare_digest takes text of ASCII only.
+        legal = isinstance(proof, str) and proof.isascii()
+        return legal and hmac.compare_digest(proof, expected)
 
     def seal(self, sender: str, ask: str, answer: str) -> Seal:
         """Returns the seal of the messages of one side of a connection."""

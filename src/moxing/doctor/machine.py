@@ -76,7 +76,8 @@ def _keras() -> Finding:
 
 def _disk(directory: Path) -> Iterator[Finding]:
     what = f"directory {directory}"
-    place = next(p for p in (directory, *directory.absolute().parents) if p.is_dir())
+    parents = (directory, *directory.absolute().parents)
+    place = next(p for p in parents if os.path.isdir(p))  # Path.is_dir fails on long names.
     try:
         with tempfile.TemporaryFile(dir=place):
             pass
@@ -85,7 +86,7 @@ def _disk(directory: Path) -> Iterator[Finding]:
         return
     free = shutil.disk_usage(place).free
     shown = f"{free / 1024**3:.1f} GB free"
-    if not directory.is_dir():
+    if not os.path.isdir(directory):
         shown = f"is not there yet, a run makes it; {shown}"
     if free < _LITTLE:
         yield Finding(NOTE, what, f"{shown}; a save needs room for two checkpoints")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moxing.errors import MoxValueError, escaped, shown
+from moxing.framework import named_pipes
 
 _PROGRAM = "program"
 # The launcher sets these for each task.
@@ -60,6 +61,7 @@ def _content(path: str) -> dict[Any, Any]:
     import yaml
 
     try:
+        named_pipes.refuse(path)
         with open(path, encoding="utf-8") as stream:
             text = stream.read(_LARGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
@@ -133,7 +135,8 @@ def _of_run(path: str, facts: Mapping[str, Any]) -> Config:
         )
     arguments, left_out = program.get("arguments", []), program.get("left_out", [])
     name = program.get("module") or program.get("script")
-    texts = [*arguments, *left_out] if isinstance(arguments, list | tuple) else [None]
+    listed = isinstance(arguments, list) and isinstance(left_out, list)
+    texts = [*arguments, *left_out] if listed else [None]
     if not isinstance(name, str) or not all(isinstance(one, str) for one in texts):
         raise MoxValueError(f"--config={path}: the record of the program can't be read.")
     given = [

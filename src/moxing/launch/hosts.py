@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moxing.cluster import secret
+from moxing.cluster.addresses import LONGEST_HOST
 from moxing.cluster.cluster import PS, WORKER
 from moxing.errors import MoxValueError, shown
+from moxing.framework import shell
 from moxing.launch import gpus
 from moxing.launch.guard import WITH_SECRET
 from moxing.launch.plan import Plan
@@ -82,9 +84,10 @@ def spread(plan: Plan, hosts: str, port: int) -> Spread:
         )
     times = Counter(address(name) for name in names)
     for name in names:
-        if name.startswith("-") or any(c in name for c in ":/ ") or not address(name):
+        legal = name.isprintable() and len(name) <= LONGEST_HOST and not name.startswith("-")
+        if not legal or any(c in name for c in ":/ ") or not address(name):
             raise MoxValueError(
-                f"--hosts: {name!r} is no name of a machine; ports are chosen by --port."
+                f"--hosts: {shown(name)} is no name of a machine; ports are chosen by --port."
             )
         if times[address(name)] > 1:
             raise MoxValueError(f"--hosts={shown(hosts, plain=True)} names {address(name)} twice.")
@@ -131,7 +134,7 @@ def described(job: Spread) -> str:
         here = [task for task, place in places(job).items() if place == host]
         for task in here:
             share = [f"{name}={value}" for name, value in _share(job, task).items()]
-            lines.append(shlex.join([*share, "mox", "run", *_program(job, task, addresses)]))
+            lines.append(shell.joined([*share, "mox", "run", *_program(job, task, addresses)]))
     return "\n".join(lines) + "\n"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from pathlib import PurePath
 
 from moxing.errors import MoxNotSupportedError
+from moxing.framework import shell
 from moxing.launch.plan import Plan
 from moxing.launch.private.job import check_count
 
@@ -171,7 +171,7 @@ def sbatch(plan: Plan, max_restarts: int, grace: float) -> str:
     return _header(plan, grace) + _SCRIPT.format(
         wait=max(math.ceil(grace), _LEAST_WAIT),
         max_restarts=max_restarts,
-        command=shlex.join(["python", "-m", "moxing", "run", *plan.program]),
+        command=shell.joined(["python", "-m", "moxing", "run", *plan.program]),
     )
 
 
@@ -190,7 +190,7 @@ def private(plan: Plan, max_restarts: int, grace: float) -> str:
     own += [f"--ps={plan.ps}"] if plan.ps else []
     module = ["-m"] if plan.as_module else []
     return _header(plan, grace) + _PRIVATE.format(
-        command=shlex.join([*own, *module, plan.script, *plan.arguments])
+        command=shell.joined([*own, *module, plan.script, *plan.arguments])
     )
 
 

@@ -125,8 +125,8 @@ def training(
 
 def _read(name: str, folder: str) -> Path:
     path = _local(name, folder)
-    if not path.is_dir():
-        raise MoxValueError(f"--{name}={folder}: there is no such folder.")
+    if not os.path.isdir(path):  # Path.is_dir fails where a name is too long.
+        raise MoxValueError(f"--{name}={shown(folder, plain=True)}: there is no such folder.")
     if not os.access(path, os.R_OK | os.X_OK):
         raise MoxValueError(f"--{name}={folder}: this user may not read that folder.")
     return path.resolve()
@@ -136,8 +136,10 @@ def _written(name: str, folder: str) -> Path:
     path = _local(name, folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MoxValueError(f"--{name}={folder} can't be made: {error.strerror}.") from error
+    except (OSError, ValueError) as error:  # A ValueError: the name has a character of code 0.
+        reason = error.strerror if isinstance(error, OSError) else error
+        where = shown(folder, plain=True)
+        raise MoxValueError(f"--{name}={where} can't be made: {reason}.") from error
     if not os.access(path, os.W_OK | os.X_OK):
         raise MoxValueError(f"--{name}={folder}: nothing can be written to that folder.")
     return path.resolve()
@@ -158,24 +160,27 @@ def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise MoxValueError(f"The command can't be read ({error}): {command}") from error
+        given = shown(command, plain=True)
+        raise MoxValueError(f"The command can't be read ({error}): {given}") from error
     if words and words[0] in _PYTHONS:
         del words[0]
     if not words or not words[0].endswith(".py"):
         raise MoxValueError(
-            f'The command {command!r} does not begin with a program, such as "train.py --epochs=5".'
+            f"The command {shown(command)} does not begin with a program, such as"
+            ' "train.py --epochs=5".'
         )
     return words
 
 
 def _script(name: str, code: Path) -> Path:
     inside = PurePosixPath(name)
-    if inside.is_relative_to(_IMAGE_CODE) and not Path(name).is_file():
+    if inside.is_relative_to(_IMAGE_CODE) and not os.path.isfile(name):
         inside = inside.relative_to(_IMAGE_CODE)
     path = code / inside
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise MoxValueError(
-            f"there is no file {inside} in {code}; --code names its folder.{near_files(str(path))}"
+            f"there is no file {shown(str(inside), plain=True)} in {code}; --code names its"
+            f" folder.{near_files(str(path))}"
         )
     return path
 

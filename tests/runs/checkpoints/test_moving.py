@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,6 +122,30 @@ def test_a_missing_one_keeps_all(tmp_path: Path, make: Make) -> None:
     with pytest.raises(CheckpointError, match="Nothing was removed"):
         moving.remove([prefix, str(tmp_path / "model.ckpt-2")])
     assert verify.fault(prefix) is None
+
+
+@pytest.mark.parametrize("name", ["train.py", "short", "checkpoint"])
+def test_a_file_that_is_no_checkpoint_is_not_removed(tmp_path: Path, make: Make, name: str) -> None:
+    prefix = make(tmp_path, 1, {"w": 1.0})
+    path = tmp_path / name
+    if name != "checkpoint":
+        path.write_text("x" * 5 if name == "short" else "print('precious')\n")
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=f"{name} is a file, and no checkpoint of TensorFlow"):
+        moving.remove([prefix, str(path)])
+    assert path.read_bytes() == before
+    assert os.path.exists(prefix + ".index")
+
+
+def test_a_file_of_the_v1_format_is_removed(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        saver = tf.train.Saver(
+            [tf.get_variable("b", initializer=[1.0, 2.0])], write_version=tf.train.SaverDef.V1
+        )
+        session.run(tf.global_variables_initializer())
+        prefix = saver.save(session, str(tmp_path / "old.ckpt"), 3)
+    assert moving.remove([prefix]) == [prefix]
+    assert not os.path.exists(prefix)
 
 
 def test_a_folder_in_training_is_left_alone(tmp_path: Path, make: Make) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from moxing.cluster.addresses import split
+from moxing.cluster.addresses import named_in, split
 from moxing.cluster.cluster import PS, WORKER, Cluster
 from moxing.errors import MoxValueError, shown
 
@@ -50,7 +50,7 @@ def _vc(environ: Mapping[str, str]) -> Cluster | None:
         if count not in (len(workers), len(workers) + len(ps)):
             raise MoxValueError(
                 f"{name}={count}, but VC_WORKER_HOSTS names {len(workers)} hosts: "
-                f"{environ['VC_WORKER_HOSTS']}."
+                f"{named_in(workers)}."
             )
     job = environ.get("MA_TASK_NAME") or WORKER
     if job not in (WORKER, PS):

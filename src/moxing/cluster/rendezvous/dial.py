@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from moxing.cluster.addresses import split
-from moxing.cluster.cluster import Cluster, named
+from moxing.cluster.cluster import MOST_TASKS, Cluster, named
 from moxing.cluster.failure import MissingPeerError
 from moxing.cluster.rendezvous import handshake
 from moxing.cluster.rendezvous.reception import PROGRESS_SECONDS, listed, waiting_line
@@ -26,6 +26,7 @@ from moxing.logs import TENSORFLOW
 _RETRY_SECONDS = 0.2
 _TURN_SECONDS = 1.0  # Time of a wait for the chief's answer before the next look at the clock.
 _VERDICT_SECONDS = 5.0
+_LONGEST_WAIT = 366 * 86400.0  # Seconds that a chief may say are left.
 # After a restart by a launcher, an earlier job's server may need a moment to end.
 _FOREIGN_SECONDS = 5.0
 
@@ -142,9 +143,10 @@ class _Dialer:
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
             self._missing = [escaped(str(task)) for task in message["missing"]]
             count = message.get("count")
-            self._count = count if isinstance(count, int) else len(self._missing)
+            legal = isinstance(count, int) and 0 <= count <= MOST_TASKS
+            self._count = count if legal else len(self._missing)
             left = message.get("left")
-            if isinstance(left, int | float):
+            if isinstance(left, int | float) and 0 <= left <= _LONGEST_WAIT:  # NaN is not.
                 self._deadline = time.monotonic() + left + _VERDICT_SECONDS
             self._foreign_since = None
 

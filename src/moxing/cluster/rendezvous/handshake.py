@@ -121,8 +121,9 @@ def _is_line(value: object) -> bool:
 def differences(chief: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Words the differences between two tasks, with both values; "" if there are none."""
     if other.get("protocol") != chief["protocol"]:
+        version = shown(other["facts"].get("openmox"), plain=True)
         return (
-            f"{_who(other)} runs another version of openmox ({other['facts'].get('openmox')}) than "
+            f"{_who(other)} runs another version of openmox ({version}) than "
             f"the chief ({chief['facts']['openmox']})."
         )
     mine, theirs = chief["facts"], other["facts"]

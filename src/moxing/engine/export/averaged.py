@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.export.variables import variable_key
-from moxing.engine.graph.average_names import average_of, lacking
+from moxing.engine.graph.copy_names import average_of, lacking
 
 
 def saver(checkpoint_prefix: str) -> tf.train.Saver:

@@ -19,7 +19,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import run_context
-from moxing.engine.graph.average_names import average_of
+from moxing.engine.graph.copy_names import average_of
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import saveables, updates
-from moxing.engine.graph.replica_names import PREFIX
+from moxing.engine.graph.copy_names import PREFIX
 from moxing.engine.job.job import Model
 from moxing.engine.wording.option_names import option
 from moxing.errors import MoxValueError

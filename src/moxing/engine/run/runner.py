@@ -15,7 +15,7 @@ from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
 from moxing.engine.checkpoint.restoring.restorer import Foreign, Restorer
 from moxing.engine.data.position import Place as PlaceInData
 from moxing.engine.data.position import Position
-from moxing.engine.graph import average_names, blame, run_context, saveables
+from moxing.engine.graph import blame, copy_names, run_context, saveables
 from moxing.engine.job.job import Job
 from moxing.engine.loop import session, stall
 from moxing.engine.loop.hooks import HookChain
@@ -302,7 +302,7 @@ def _restorer(job: Job, built: Program, start: Start, model: set[str]) -> Restor
         variable
         for variable in variables
         if variable.name in model
-        and (variable.op.name in saved or not average_names.is_average(variable.op.name))
+        and (variable.op.name in saved or not copy_names.is_average(variable.op.name))
     ]
     hooked = [variable for variable in variables if variable.name not in model]
     if hooked:

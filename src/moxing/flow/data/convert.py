@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow.compat.v1 as tf
+from google.protobuf.message import DecodeError
 
 from moxing.engine.graph import records
 from moxing.engine.remote.scratch import room
@@ -110,7 +111,7 @@ def samples(src: str) -> Iterator[Sample]:
     elif kind == "tfrecord":
         with closing(ahead.copies(found)) as copies:
             for path, copy in zip(found, copies, strict=True):
-                for number, content in enumerate(records.contents(copy)):
+                for number, content in enumerate(_examples(path, copy)):
                     yield _of_example(path, number, content)
     else:
         items = [
@@ -123,6 +124,15 @@ def samples(src: str) -> Iterator[Sample]:
         with closing(_contents([path for path, _ in items])) as contents:
             for (path, label), content in zip(items, contents, strict=True):
                 yield path, content, label
+
+
+def _examples(path: str, copy: str) -> Iterator[bytes]:
+    """Yields the records of a file, of which there is a local copy."""
+    try:
+        yield from records.contents(copy)
+    except tf.errors.DataLossError as error:
+        where = records.broken_in(error, [copy]) or f"{path} is no TFRecord file"
+        raise MoxValueError(f"{where.replace(copy, path)}.") from error
 
 
 def _contents(paths: list[str]) -> Generator[bytes, None, None]:
@@ -212,11 +222,11 @@ def _of_record(place: files.Place, content: bytes) -> Sample:
 
 
 def _of_example(path: str, number: int, content: bytes) -> Sample:
-    feature = tf.train.Example.FromString(content).features.feature
     try:
+        feature = tf.train.Example.FromString(content).features.feature
         image = feature["image/encoded"].bytes_list.value[0]
         return f"{path}, record {number}", image, feature["image/class/label"].int64_list.value[0]
-    except IndexError as error:
+    except (IndexError, DecodeError) as error:
         raise MoxValueError(
             f"{path}, record {number} has no features image/encoded and image/class/label."
         ) from error

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.replica_names import PREFIX
+from moxing.engine.graph.copy_names import PREFIX
 from moxing.engine.model.clipping import unique_rows
 from moxing.keras.building.step import Step, specs_of
 from moxing.keras.building.trace import build

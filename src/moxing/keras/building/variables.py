@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from moxing.engine.graph.replica_names import PREFIX
+from moxing.engine.graph.copy_names import PREFIX
 from moxing.keras.building import families, names, optimizers
 from moxing.keras.building.families import Family
 

@@ -29,6 +29,7 @@ from moxing.runs.checkpoints.listing import FLOW_DONE, listed
 from moxing.runs.checkpoints.source import is_of_flow
 
 _THREADS = 16
+_TABLE = bytes.fromhex("57fb808b247547db")  # At the end of a table of LevelDB.
 
 
 def copy(src: str, dst: str) -> str:
@@ -103,6 +104,10 @@ def remove(prefixes: Sequence[str]) -> list[str]:
             raise MoxValueError(f"{prefix}: remove the files of a store with mox.file.remove.")
         if not is_of_flow(prefix) and not present(prefix) and manifest.read(prefix) is None:
             raise CheckpointError(_nothing_at(prefix))
+        if is_single_file(prefix) and not _is_table(prefix):
+            raise CheckpointError(
+                f"{prefix} is a file, and no checkpoint of TensorFlow. Nothing was removed."
+            )
     for folder in dict.fromkeys(os.path.dirname(prefix) or "." for prefix in wanted):
         with lock(folder), stage.stage(folder) as aside:
             for prefix in wanted:
@@ -110,6 +115,13 @@ def remove(prefixes: Sequence[str]) -> list[str]:
                     _remove(prefix)
             _point(folder, aside)
     return wanted
+
+
+def _is_table(path: str) -> bool:
+    """Whether a file ends as those of TensorFlow's V1 format do, which are tables of LevelDB."""
+    with open(path, "rb") as stream:
+        stream.seek(max(0, os.path.getsize(path) - len(_TABLE)))
+        return stream.read() == _TABLE
 
 
 def _nothing_at(prefix: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Sequence
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -28,10 +31,15 @@ def entries(folder: str) -> list[tuple[str, bool]]:
         with file.scan_dir(folder) as found:  # type: ignore[attr-defined]
             hidden, rest = [], []
             for item in found:
+                is_folder = item.is_dir()
                 if item.name[:1] == ".":
                     hidden.append(item.name)
+                elif (
+                    is_folder or item.is_file() or not _is_special(os.path.join(folder, item.name))
+                ):
+                    rest.append((item.name, is_folder))
                 else:
-                    rest.append((item.name, item.is_dir()))
+                    TENSORFLOW.warning("%s: left out %s, which is no file", folder, item.name)
     except FileNotFoundError as error:
         raise MoxValueError(f"the folder {folder} does not exist.{_hint(folder)}") from error
     except NotADirectoryError as error:
@@ -40,6 +48,32 @@ def entries(folder: str) -> list[tuple[str, bool]]:
         raise MoxValueError(f"the folder {folder} can't be read: {reason(error)}.") from error
     publish.refuse_part(folder, hidden)
     return rest
+
+
+def _is_special(path: str) -> bool:
+    """Whether a name is a pipe, a device or a socket: who reads from it may wait forever."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False  # For example, a link that leads nowhere, or a URL.
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def head(path: str, count: int) -> bytes:
+    """Returns the first bytes of a file; see `read`."""
+    if file.is_remote(path):
+        return file.read(path, binary=True)[:count]
+    with _opened(path) as stream:
+        return stream.read(count)
+
+
+def _opened(path: str) -> BinaryIO:
+    # Without O_NONBLOCK, a named pipe would make this wait for a writer.
+    stream = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, and no file", path)
+    return stream
 
 
 def read(path: str, most: int | None = None) -> bytes:
@@ -57,7 +91,7 @@ def read(path: str, most: int | None = None) -> bytes:
         if most is not None and file.get_size(path) > most:
             raise _too_large(path, most)
         return file.read(path, binary=True)
-    with open(path, "rb") as stream:
+    with _opened(path) as stream:
         content = stream.read(-1 if most is None else most + 1)
     if most is not None and len(content) > most:
         raise _too_large(path, most)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moxing.errors import MoxValueError
-from moxing.tensorflow.datasets import ImageClassificationRawMetadata
+from moxing.tensorflow.datasets import ImageClassificationRawMetadata, storage
 from moxing.tensorflow.datasets.folders import tree
 
 
@@ -33,6 +34,22 @@ def test_what_is_no_image_is_left_out(
     assert messages() == [
         f"{folder}: left out 4 that are no image files: README, Thumbs.db, inner/, ..."
     ]
+
+
+def test_a_pipe_is_not_waited_for(make_tree: Any, messages: Any) -> None:
+    """In a folder that others may write to, anybody can make a pipe, or a link to a device."""
+    base = make_tree({"roses": 1})
+    os.mkfifo(f"{base}/roses/2.jpg")
+    os.mkfifo(f"{base}/roses/pipe")
+    os.symlink("/dev/zero", f"{base}/roses/3")
+    os.symlink("nowhere", f"{base}/roses/4.jpg")
+    assert tree.images(f"{base}/roses") == ("0.jpg", "4.jpg")  # To read the last is an error.
+    assert {line.rpartition("left out ")[2] for line in messages()} == {
+        f"{name}, which is no file" for name in ("2.jpg", "3", "pipe")
+    }
+    os.symlink("/dev/zero", f"{base}/labels")
+    with pytest.raises(OSError, match="and no file"):
+        storage.read(f"{base}/labels", 10)
 
 
 def test_an_empty_class_keeps_its_label(make_tree: Any, messages: Any) -> None:

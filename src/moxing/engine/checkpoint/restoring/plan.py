@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.entries import Entry
 from moxing.engine.checkpoint.reader import Stored
 from moxing.engine.checkpoint.restoring.filters import Filter, some
-from moxing.engine.graph.average_names import average_of, lacking
+from moxing.engine.graph.copy_names import average_of, lacking
 from moxing.engine.wording.option_names import option
 from moxing.errors import CheckpointError, near_matches
 from moxing.logs import TENSORFLOW

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph import ancestry
-from moxing.engine.graph.replica_names import PREFIX
+from moxing.engine.graph.copy_names import PREFIX
 from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW
 

@@ -98,7 +98,7 @@ def _is_image(folder: str, name: str) -> bool:
     if extension:
         return extension in _EXTENSIONS
     try:
-        return formats.of(storage.read(os.path.join(folder, name))[: formats.HEAD]) is not None
+        return formats.of(storage.head(os.path.join(folder, name), formats.HEAD)) is not None
     except OSError:
         return False
 

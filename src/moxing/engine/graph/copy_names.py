@@ -1,9 +1,13 @@
-"""The names of moving averages of variables, in graphs and in checkpoints."""
+"""The names that copies and moving averages of variables have, in graphs and in checkpoints."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from moxing.errors import CheckpointError
 
+# Beginning of the name scope of each replica after the first, and of its copies of variables.
+PREFIX: Final = "openmox_replica_"
 # The name that tf.train.ExponentialMovingAverage gives its averages.
 _SUFFIX = "/ExponentialMovingAverage"
 
