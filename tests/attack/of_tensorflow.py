@@ -360,7 +360,7 @@ def safetensors() -> Iterator[tuple[str, bytes]]:
 
 def of_arrays() -> Iterator[Input]:
     files = {f"npz {name}": ("a.npz", zipped("w.npy", content)) for name, content in arrays()}
-    files["npz bomb"] = "a.npz", zipped("w.npy", array((1 << 29,), "|u1", bytes(1 << 29)))
+    files["npz bomb"] = "a.npz", zipped("w.npy", array((1 << 27,), "|u1", bytes(1 << 27)))
     files["npz names"] = "a.npz", zipped(ESCAPES + ".npy", array((2,), "<f8", bytes(16)))
     files["npz text"] = "a.npz", b"PK\x03\x04 no archive"
     files |= {f"safetensors {n}": ("a.safetensors", content) for n, content in safetensors()}

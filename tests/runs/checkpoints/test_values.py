@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,6 +111,23 @@ def test_damaged_files_are_named(tmp_path: Path, suffix: str, content: bytes) ->
     path.write_bytes(content)
 
     with pytest.raises(MoxValueError, match=str(path)):
+        source.read(str(path))
+
+
+HUGE = (
+    b"\x93NUMPY\x01\x00\x76\x00"
+    + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}".ljust(117)
+    + b"\n"
+)
+
+
+@pytest.mark.parametrize("member", [b"", b"no array", HUGE, HUGE[:40]], ids=range(4))
+def test_an_archive_with_what_is_no_array_is_named(tmp_path: Path, member: bytes) -> None:
+    path = tmp_path / "weights.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("w.npy", member)
+
+    with pytest.raises(MoxValueError, match=f"{path} is no archive of NumPy that can be read"):
         source.read(str(path))
 
 

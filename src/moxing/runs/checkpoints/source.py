@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,13 +14,25 @@ import tensorflow.compat.v1 as tf
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.reader import opened
 from moxing.engine.remote.at_hand import at_hand
-from moxing.errors import MoxValueError
+from moxing.errors import MoxValueError, shown
 from moxing.framework import file
 from moxing.runs.checkpoints.listing import FLOW_DONE
 
 NPZ: Final = ".npz"
 SAFETENSORS: Final = ".safetensors"
 GLOBAL_STEP: Final = "global_step"
+# What NumPy and Python raise for an archive that is damaged, encrypted, or no archive.
+_NO_ARCHIVE: Final = (
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    AttributeError,
+    KeyError,
+    MemoryError,  # An array says that it is larger than the machine.
+    NotImplementedError,
+    RuntimeError,
+)
 _SAFE_TYPES: Final = {
     "BOOL": tf.bool,
     "U8": tf.uint8,
@@ -99,12 +112,19 @@ def _tensorflow(path: str, checkpoint: Checkpoint) -> Values:
 def _npz(path: str) -> dict[str, np.ndarray]:
     try:
         with file.File(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError, KeyError) as error:
+            return {name: _array(name, archive[name]) for name in archive.files}
+    except _NO_ARCHIVE as error:
         raise MoxValueError(
             f"{path} is no archive of NumPy that can be read: {error}. Write it with numpy.savez,"
             " and without objects."
         ) from error
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """Returns an array of an archive: NumPy gives the bytes of what is none."""
+    if not isinstance(value, np.ndarray):
+        raise ValueError(f"{shown(name)} in it is no array")
+    return value
 
 
 def _safetensors(path: str) -> dict[str, np.ndarray]:
