@@ -37,8 +37,9 @@ class Secret:
         """Whether a holder of the secret has made a stranger's `proof`."""
         expected = self.proof(purpose, ask, answer)
         # compare_digest takes text of ASCII only.
-        legal = isinstance(proof, str) and proof.isascii()
-        return legal and hmac.compare_digest(proof, expected)
+        if not isinstance(proof, str) or not proof.isascii():
+            return False
+        return hmac.compare_digest(proof, expected)
 
     def seal(self, sender: str, ask: str, answer: str) -> Seal:
         """Returns the seal of the messages of one side of a connection."""

@@ -143,8 +143,9 @@ class _Dialer:
         if message["kind"] == "waiting" and isinstance(message.get("missing"), list):
             self._missing = [escaped(str(task)) for task in message["missing"]]
             count = message.get("count")
-            legal = isinstance(count, int) and 0 <= count <= MOST_TASKS
-            self._count = count if legal else len(self._missing)
+            self._count = len(self._missing)
+            if isinstance(count, int) and 0 <= count <= MOST_TASKS:
+                self._count = count
             left = message.get("left")
             if isinstance(left, int | float) and 0 <= left <= _LONGEST_WAIT:  # NaN is not.
                 self._deadline = time.monotonic() + left + _VERDICT_SECONDS
