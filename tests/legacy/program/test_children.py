@@ -55,6 +55,30 @@ def test_the_same_python_by_another_name(folder: Path, monkeypatch: pytest.Monke
     assert command(["python3", "train.py"]) == ["python3", *PREFIX, "train.py"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numpy as np\nnp.float(3)\n",
+        "from scipy import misc\n",
+        "import gym\ngym.make('CartPole-v0')\n",
+        "import pickle, sys\npickle.load(sys.stdin.buffer)()\n",
+        "import importlib\nimportlib.import_module('train')\n",
+    ],
+)
+def test_whatever_sees_other_modules_under_mox_or_loads_them(folder: Path, text: str) -> None:
+    (folder / "part.py").write_text(text)
+    assert command([sys.executable, "part.py"]) == [sys.executable, *PREFIX, "part.py"]
+
+
+def test_a_script_without_an_ending(folder: Path) -> None:
+    (folder / "trainer").write_text("#!/usr/bin/env python\nimport tensorflow as tf\ntf.Session\n")
+    (folder / "notes").write_text("import tensorflow is what to do\n")
+    (folder / "data.txt").write_text("import tensorflow\ntensorflow.Session\n")
+    assert command([sys.executable, "trainer"]) == [sys.executable, *PREFIX, "trainer"]
+    assert command([sys.executable, "notes"]) is None
+    assert command([sys.executable, "data.txt"]) is None
+
+
 def test_everything_else_stays(folder: Path) -> None:
     python = sys.executable
     library = folder / "site-packages"

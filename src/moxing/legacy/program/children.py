@@ -9,6 +9,7 @@ variable in its environment and has `take_over` called.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from moxing.errors import MoxValueError
+from moxing.legacy import libraries
 from moxing.legacy.face import owned
 from moxing.legacy.plain import texts
 from moxing.legacy.program import complaints, modules
@@ -25,6 +27,8 @@ from moxing.legacy.python2 import port
 # Set for the processes that the program starts; openmox.pth looks for it in each interpreter.
 CHILDREN = "MOX_RUN_CHILDREN"
 _LIBRARIES = ("tensorflow", "keras", "moxing", "oneflow")
+# What loads code whose libraries the text of a file does not name.
+_LOADERS = ("cloudpickle", "dill", "imp", "importlib", "pickle", "runpy")
 _ALONE = frozenset("bBdEOqsSuv")
 _WITH_VALUE = ("-W", "-X")
 
@@ -123,14 +127,24 @@ def command(
         what = " ".join(rest[:2])
     else:
         path, what = os.path.join(folder or "", rest[0]), rest[0]
-    if not path.endswith(".py") or not os.path.isfile(path) or not owns(os.path.abspath(path)):
+    # Scripts of packages often have no ending.
+    ending = os.path.splitext(path)[1]
+    if ending not in ("", ".py") or not os.path.isfile(path) or not owns(os.path.abspath(path)):
         return None
-    uses = (use.path.partition(".")[0] for use in texts.uses(path, _LIBRARIES))
-    if not any(library in _LIBRARIES for library in uses) and not port.is_python2(path):
+    roots = _roots()
+    uses = (use.path.partition(".")[0] for use in texts.uses(path, roots))
+    if not any(library in roots for library in uses) and not port.is_python2(path):
         return None
     faces = [f"--face={name}" for name in named]
     # -P: a file moxing.py in that folder must not be taken for the package.
     return [words[0], *options, "-P", "-m", "moxing", "run", *faces, *rest], what
+
+
+@functools.cache
+def _roots() -> tuple[str, ...]:
+    """The modules that a program sees otherwise under `mox run`, and those that load others."""
+    shown = set(libraries.specs()) - sys.stdlib_module_names
+    return (*_LIBRARIES, *_LOADERS, *sorted(shown))
 
 
 def _is_python(word: str) -> bool:
