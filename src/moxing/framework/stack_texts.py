@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+
+from moxing.framework.folding import chain
 
 _FRAME = re.compile(r'(\s*)File "([^"]+)", line \d+')
 _HEADING = re.compile(
@@ -32,6 +35,48 @@ def without_frames(text: str, owns: Callable[[str], bool]) -> tuple[str, int]:
     if any(map(_HEADING.match, text.splitlines())):
         lines = [line for line in lines if not _NODE.match(line) and line != _FIRST]
     return re.sub(r"\n\s*\n(\s*\n)+", "\n\n", "\n".join(lines)).strip("\n"), removed
+
+
+def shorten(error: BaseException, owns: Callable[[str], bool]) -> int:
+    """Takes stacks out of the messages of an error and its causes.
+
+    Args:
+        error: the error that ends the program.
+        owns: whether a source file is the user's own.
+
+    Returns:
+        The number of frames of libraries that were taken out.
+    """
+    removed = 0
+    for current in chain(error):
+        if is_of_tensorflow(current):
+            of_message = owns
+            if current._op is not None:  # type: ignore[attr-defined]
+                # The message ends in the stack of the operation, whose line a note names.
+                of_message = _none
+                removed += len(current._op.traceback or ())  # type: ignore[attr-defined]
+                current._op = None  # type: ignore[attr-defined]
+            text, count = without_frames(str(current._message), of_message)  # type: ignore[attr-defined]
+            current._message = text  # type: ignore[attr-defined]
+            removed += count
+        elif len(current.args) == 1 and isinstance(current.args[0], str):
+            # AutoGraph puts the stack of a function that it has converted into the message.
+            text, count = without_frames(current.args[0], owns)
+            if count:
+                current.args = (text,)
+                removed += count
+    return removed
+
+
+def _none(file: str) -> bool:
+    del file
+    return False
+
+
+def is_of_tensorflow(error: BaseException) -> bool:
+    """Whether an error is one of `tf.errors`."""
+    module = sys.modules.get("tensorflow.python.framework.errors_impl")
+    return module is not None and isinstance(error, module.OpError)
 
 
 def _without(lines: list[str], owns: Callable[[str], bool]) -> tuple[list[str], int]:

@@ -62,6 +62,54 @@ def test_cells_and_run(tmp_path: Path) -> None:
     ]
 
 
+MISTAKES = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="nocolor")
+for cell in (
+    "%load_ext moxing",
+    "import tensorflow as tf\\nx = tf.placeholder(tf.float32, [None, 3])",
+    "s = tf.Session()\\ny = tf.layers.dense(x, 2)",
+    "s.run(2 * x)",
+    "tf.matmul(x, tf.zeros([4, 2]))",
+    "import nothing",
+    "1 / 0",
+):
+    print("CELL", cell.splitlines()[0])
+    error = shell.run_cell(cell).error_in_exec
+    if cell.startswith("s.run"):
+        print("WHOLE", "Detected at" in error.message, error.op.name, error.__context__ is not None)
+"""
+
+
+@pytest.mark.slow
+def test_mistakes_in_cells_are_told_by_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "cells.py").write_text(MISTAKES)
+    done = subprocess.run(
+        [sys.executable, "cells.py"],
+        cwd=tmp_path,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "IPYTHONDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    shown = done.stdout
+    assert done.returncode == 0, shown + done.stderr
+    assert "deprecated" not in shown + done.stderr
+    assert "site-packages" not in shown
+    assert "importer.py" not in shown
+    cells = shown.split("CELL ")
+    unfed, shapes, missing, zero = cells[-4:]
+    assert "You must feed a value" in unfed
+    assert ": x = tf.placeholder(tf.float32, [None, 3])). Feed it: session.run(" in unfed
+    # A program that looks at the error later finds it unchanged.
+    assert "WHOLE True Placeholder True" in unfed
+    assert "with input shapes: [?,3], [4,2]" in shapes
+    assert "----> 1 import nothing" in missing
+    assert "left out" not in zero
+
+
 def test_tensorflow_must_not_be_there_before() -> None:
     import tensorflow  # noqa: F401
 

@@ -55,6 +55,7 @@ _SAID_BY: Final = {
 }
 _MOST = 3  # Operations that are named.
 _MANY = 1 << 27  # Elements of a constant that may be too large for TensorFlow.
+_CELL = "<ipython-input-"  # How IPython names the source of a cell on a terminal.
 _LONGEST = 100  # Characters of a line of source.
 _FEED = " Feed it from a hook, or build the model of the inputs that model_fn is given."
 _FEED_OWN = " Feed it: session.run(..., feed_dict={placeholder: value})."
@@ -153,6 +154,8 @@ def place(op: tf.Operation) -> str:
 
 def is_of_user(filename: str) -> bool:
     """Whether a source file is the user's: it belongs neither to a library nor to openmox."""
+    if filename.startswith(_CELL):
+        return True
     return not filename.startswith(("<", *errors.library_folders()))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from moxing import leaving
 from moxing.errors import MoxError
-from moxing.framework import folding
+from moxing.framework import folding, stack_texts
 from moxing.legacy.program import lost_peers, session_errors, tracebacks
 from moxing.legacy.program.hints import hints
 from moxing.legacy.python2 import advice, parentheses
@@ -62,7 +62,7 @@ def _wrote(owns: Callable[[str], bool], file: str) -> bool:
 def _fold(error: BaseException, owns: Callable[[str], bool]) -> None:
     """Leaves the user's frames, and puts the user's line in front of the error's other notes."""
     in_step = hasattr(error, "node_def")
-    folded = folding.fold(error, owns) + session_errors.shorten(error, owns)
+    folded = folding.fold(error, owns) + stack_texts.shorten(error, owns)
     if not folded:
         return
     notes = list(getattr(error, "__notes__", ()))
