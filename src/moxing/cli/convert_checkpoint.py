@@ -43,6 +43,10 @@ def main(arguments: Sequence[str]) -> int:
     except MoxError as error:
         print(f"mox: error: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        place = escaped(str(error.filename or given.dst))
+        print(f"mox: error: {place}: {error.strerror or error}.", file=sys.stderr)
+        return 1
     print(f"Wrote {count} variables to the {kind} checkpoint {escaped(given.dst)}.")
     return 0
 

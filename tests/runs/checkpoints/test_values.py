@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 import zipfile
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from moxing.cli.main import main
 from moxing.engine.checkpoint.names import Checkpoint
 from moxing.engine.checkpoint.restoring.newest import newest
 from moxing.errors import CheckpointError, MoxValueError
@@ -129,6 +131,26 @@ def test_an_archive_with_what_is_no_array_is_named(tmp_path: Path, member: bytes
 
     with pytest.raises(MoxValueError, match=f"{path} is no archive of NumPy that can be read"):
         source.read(str(path))
+
+
+@pytest.mark.parametrize("name", ["model.ckpt-3", "w.npz"])
+def test_a_disk_that_takes_no_more_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    np.savez(tmp_path / "whole.npz", w=np.random.default_rng(1).random(100_000))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        code = main(["convert", "checkpoint", str(tmp_path / "whole.npz"), str(tmp_path / name)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert code == 1
+    told = capsys.readouterr().err
+    assert told.startswith("mox: error: ")
+    assert str(tmp_path / name) in told
+    assert "File too large" in told
+    assert len(told.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir() if name in path.name] == []
 
 
 def test_objects_in_an_archive_are_not_loaded(tmp_path: Path) -> None:

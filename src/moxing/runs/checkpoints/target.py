@@ -16,6 +16,7 @@ from moxing.engine.checkpoint.manifest import Manifest
 from moxing.engine.checkpoint.names import present, step_of
 from moxing.engine.checkpoint.saving import stage
 from moxing.engine.checkpoint.saving.commit import commit
+from moxing.engine.checkpoint.saving.failures import told_as
 from moxing.engine.checkpoint.saving.saver import save_arrays, settle
 from moxing.errors import MoxValueError
 from moxing.framework import atomic, file
@@ -32,6 +33,7 @@ def write(values: Values, path: str) -> str:
 
     Raises:
         MoxValueError: the path exists, or values don't fit the format.
+        CheckpointError: TensorFlow can't write the checkpoint.
         OSError: the disk fails.
     """
     if file.is_remote(path):
@@ -87,7 +89,7 @@ def _without_bfloat16(array: np.ndarray) -> np.ndarray:
 
 def _commit(values: Values, prefix: str, folder: str, aside: str) -> None:
     staged = os.path.join(aside, os.path.basename(prefix))
-    with native_noise.dropped():  # A session's first run prints lines.
+    with told_as(prefix), native_noise.dropped():  # A session's first run prints lines.
         save_arrays(values.arrays, staged)
     others = manifest.manifests(folder)
     serial = others[0][1].serial + 1 if others else 1
